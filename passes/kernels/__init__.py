@@ -1,7 +1,7 @@
-"""Kernels for CPUs that are written here: StableHLO ops replaced by calls of machine code to be.
+"""CPU kernels: StableHLO ops are replaced by calls of kernels that are written here.
 
-A kernel is a function of scf, memref, vector and arith, so the compiler only
-assembles it, and neither fuses nor updates anything on its own.
+A kernel is a function of scf, memref, vector and arith ops. The compiler only
+translates it to machine code; it neither fuses nor updates anything in it.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from passes.pipeline import PassOptions
 
 __all__ = ["form"]
 
-# Each replaces ops by calls of kernels, in the module of `Kernels`, and returns how many by name. Sorts are loops that
-# are better replaced as such; then come loops, since what is in one needs no kernel of its own; products take in what
-# follows them.
+# Each replaces ops of a module by calls of kernels, and returns their number by name. Sorts are loops, and must be
+# replaced before these. Ops in the kernel of a loop need no kernel of their own, so products come after loops. The
+# kernels of products include the elementwise ops that follow.
 _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
     selection.form,
     form_sorts,
@@ -44,19 +44,19 @@ def form(
 
     Args:
       module: as it goes to the compiler.
-      options: the target, and what its processor has.
+      options: the target, and its processor's features.
       straight_line: whether elementwise operations and reductions become kernels too.
       weights: the arguments that are the same at each call. Packed copies of them may become further arguments
         (`passes.kernels.weights`).
-      whole: whether loops and choices that stay are to hold nothing else, but for what their host counts with.
+      whole: whether loops and conditionals outside kernels are to contain kernels and host scalars only.
 
     Returns:
-      How many kernels of each kind were formed; empty if the module is as it was.
+      The number of kernels of each kind; empty if the module did not change.
     """
     if options.laws != "cpu":
         return {}
     bindings.prepare(module.context)
-    # Calls of kernels are its operations, and the module may go through the compiler in this context.
+    # Calls of kernels are operations of this dialect, and the module may be compiled in this context.
     module.context.dialects["flow"]
     kernels = Kernels(module, weights)
     processor = Processor.of(options.machine, options.features)

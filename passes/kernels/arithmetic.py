@@ -1,7 +1,8 @@
 """Elementwise StableHLO operations on scalars and vectors of a kernel.
 
-Where the specification leaves a value open, stagec's is made: integer division by zero is all ones, the remainder
-by zero the dividend, the smallest integer by -1 itself, and a shift by the width or more gives zeros or the sign.
+Where the specification leaves a result to the implementation, stagec defines it: integer division by zero is all ones,
+the remainder by zero is the dividend, the smallest integer divided by -1 is itself, and a shift by the width or more
+gives zeros or copies of the sign.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _UNARY_FLOAT = {
     "tan": "math.tan",
     "tanh": "math.tanh",
 }
-# Functions that have no code for float64 once kernels are not the compiler's own; the legalizing passes expand them.
+# Functions that the compiler has no code for in float64 in these kernels; the legalizing passes expand them.
 _SINGLE_ONLY = frozenset("math.cbrt math.cos math.sin math.tan math.tanh math.atan2 arith.remf".split())
 _UNARY_INTEGER = {"abs": "math.absi", "popcnt": "math.ctpop", "count_leading_zeros": "math.ctlz"}
 _COLUMN = {"f": 0, "i": 1, "u": 2, "b": 3, "c": 4}
@@ -60,7 +61,7 @@ Rule = Callable[["Operation"], str]
 
 
 class Operation:
-    """One elementwise operation that is being written, on operands that are all scalars or all vectors."""
+    """One elementwise operation that is being written; its operands are all scalars or all vectors."""
 
     def __init__(
         self,
@@ -100,10 +101,10 @@ class Operation:
         return conversions.part(self.builder, name, number, self.element, self.is_vector)
 
     def shuffled(self, a: str, b: str, order: Sequence[int]) -> str:
-        """Two numbers for each pair, by their places in the first pair of `a`; the numbers of `b` come after."""
+        """Two numbers for each pair, by their indices in the first pair of `a`, after which come the numbers of `b`."""
         type_ = self.type()
-        places = [2 * lane + place for lane in range(self.builder.width if self.is_vector else 1) for place in order]
-        return self.builder.op(f"vector.shuffle {a}, {b} {places} : {type_}, {type_}")
+        indices = [2 * lane + i for lane in range(self.builder.width if self.is_vector else 1) for i in order]
+        return self.builder.op(f"vector.shuffle {a}, {b} {indices} : {type_}, {type_}")
 
 
 def apply(
@@ -111,10 +112,10 @@ def apply(
 ) -> Item:
     """The result of an elementwise op for the items of its operands.
 
-    What is computed for a narrow type is rounded to it after each operation.
+    A result of a narrow type is rounded to it after each operation.
 
     Raises:
-      RefusedError: kernels do not have the operation, or not for these elements.
+      RefusedError: kernels do not support the operation, or not for these elements.
     """
     name = name or op.name.removeprefix("stablehlo.")
     names, is_vector = builder.unify(items, elements)
@@ -135,18 +136,18 @@ def apply(
             raise RefusedError(f"{name} of {operation.element.name}")
         found = operation.op(text, *names)
     if result.is_narrow and not _is_exact(builder, name, items, result):
-        # Instructions that make no NaN of their own, but for one.
+        # Such instructions produce one NaN only, or pass on an operand's.
         short = of(f"stablehlo.{name}").precision is Precision.ROUNDED
         found = conversions.rounded(builder, found, result, is_vector, short)
     return Item(found, is_vector)
 
 
 def _is_exact(builder: Builder, name: str, items: Sequence[Item], element: Element) -> bool:
-    """Whether the result of an operation on numbers of a narrow type is one, without being rounded."""
+    """Whether the result of an operation on numbers of a narrow type needs no rounding."""
     if name == "multiply" and element.name == "bf16":
-        # bfloat16 has the exponents of float32.
+        # bfloat16 has the exponent range of float32.
         return any(_is_power_of_two(builder.known(item)) for item in items)
-    # A conversion has rounded by itself.
+    # A conversion rounds its result itself.
     return name == "convert" or of(f"stablehlo.{name}").precision is Precision.EXACT
 
 
@@ -169,7 +170,7 @@ def _divide(o: Operation) -> str:
     if o.element.kind == "u":
         return o.select(by_zero, o.constant(-1), o.op("arith.divui", x, safe))
     minus = o.compare("eq", y, o.constant(-1))
-    # The processor raises an exception for the smallest integer by -1; the negation is the quotient.
+    # The processor traps when it divides the smallest integer by -1; the quotient is the negation.
     quotient = o.op("arith.divsi", x, o.select(minus, one, safe))
     quotient = o.select(minus, o.op("arith.subi", zero, x), quotient)
     return o.select(by_zero, o.constant(-1), quotient)
@@ -186,8 +187,8 @@ def _remainder(o: Operation) -> str:
     if o.element.kind == "u":
         return o.select(by_zero, x, o.op("arith.remui", x, o.select(by_zero, one, y)))
     minus = o.compare("eq", y, o.constant(-1))
-    rest = o.op("arith.remsi", x, o.select(minus, one, o.select(by_zero, one, y)))
-    return o.select(by_zero, x, rest)
+    remainder = o.op("arith.remsi", x, o.select(minus, one, o.select(by_zero, one, y)))
+    return o.select(by_zero, x, remainder)
 
 
 def _shift(name: str) -> Rule:
@@ -213,7 +214,7 @@ def _sign(o: Operation) -> str:
     (x,) = o.names
     if o.element.is_float:
         ones = o.op("math.copysign", o.constant(1.0), x)
-        # Zeros and NaN are their own sign.
+        # The sign of a zero or NaN is the operand itself.
         return o.select(o.compare("one", x, o.constant(0.0)), ones, x)
     if o.element.kind == "u":
         return o.op("arith.minui", x, o.constant(1))
@@ -257,7 +258,7 @@ def _clamp(o: Operation) -> str:
     low, x, high = o.names
     column = _COLUMN[o.element.kind]
     largest, least = _BINARY["maximum"][column], _BINARY["minimum"][column]
-    assert largest is not None and least is not None, "every kind has extremes"
+    assert largest is not None and least is not None, "every kind has a maximum and a minimum"
     return o.op(least, o.op(largest, x, low), high)
 
 
@@ -290,7 +291,7 @@ def _complex(o: Operation) -> str:
 
 
 def _complex_multiply(o: Operation) -> str:
-    """(a + bi)(c + di): a(c, d) and b(d, c), of which the first is subtracted from a(c, d), and the second added."""
+    """(a + bi)(c + di) = (ac - bd) + (ad + bc)i, from the vectors a(c, d) and b(d, c)."""
     x, y = o.names
     real, imaginary = o.shuffled(x, x, [0, 0]), o.shuffled(x, x, [1, 1])
     along, across = o.op("arith.mulf", real, y), o.op("arith.mulf", imaginary, o.shuffled(y, y, [1, 0]))

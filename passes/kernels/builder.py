@@ -1,4 +1,4 @@
-"""Evaluates lazy values: into code (`code.py`), or, to know what they read and cost, into nothing (`record.py`)."""
+"""The evaluation of lazy values: `code.py` writes code, and `record.py` only finds what they read and cost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from passes.kernels.elements import INT32, INT64, Element
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 
-# Distances of elements from lane to lane at which vectors are put together of whole ones, by shuffles.
+# Strides between lanes at which vectors are formed from whole ones, by shuffles.
 STEPS = (2, 3, 4)
-# For what has no location; one object, as elements are evaluated often.
+# The context of operations without a location; one object, because elements are evaluated often.
 ANYWHERE = contextlib.nullcontext()
 
 
@@ -40,13 +40,13 @@ class Symbols:
 
 
 class Builder(abc.ABC):
-    """What the functions of lazy values are written against.
+    """The interface that functions of lazy values build operations with.
 
     Attributes:
       width: lanes of the vectors that are being built.
       halves: whether the processor has conversions from and to float16.
       symbols: shared by all builders of a kernel.
-      registers: elements that are at hand, whatever the index is that they are read at.
+      registers: values whose element is in a register, for any index that they are read at.
     """
 
     def __init__(self, symbols: Symbols) -> None:
@@ -65,7 +65,7 @@ class Builder(abc.ABC):
         finally:
             self.width = before
 
-    # What the two kinds of builders do differently.
+    # Operations that differ between the two builders.
 
     @abc.abstractmethod
     def op(self, text: str) -> str:
@@ -87,17 +87,17 @@ class Builder(abc.ABC):
     def undecided(
         self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
     ) -> Item:
-        """An element of an array of parts: which one depends on where a form lies between bounds."""
+        """An element of one of several parts, by the position of a form between bounds, which is not known here."""
 
     def located(self, location: str) -> contextlib.AbstractContextManager[None]:
         """Give what is written the location of the user's line."""
         return ANYWHERE
 
     def repeated(self, key: Any, known: dict[Any, Any], make: Callable[[], list[Item]]) -> list[Item]:
-        """What a function computes that does nothing else, and the same whenever the key is the same."""
+        """The result of a pure function, which is the same for equal keys."""
         return make()
 
-    # What they share.
+    # Operations that both builders share.
 
     def part(self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element) -> Item:
         """The element of one of several parts: of the first if a form is below the first bound, and so on."""
@@ -108,18 +108,18 @@ class Builder(abc.ABC):
                 return parts[first]()
         return self.undecided(form, bounds, parts, element)
 
-    def where(self, form: Linear, place: int, inside: Item, outside: Item, element: Element) -> Item:
-        """The first item where a form is a number, the second one elsewhere: both may be computed for any index."""
+    def where(self, form: Linear, position: int, inside: Item, outside: Item, element: Element) -> Item:
+        """`inside` where a form equals a position, else `outside`; both must be computable for any index."""
         reach = self.symbols.bounds(form, self.width if form.stride else 1)
-        if reach is not None and (reach == (place, place) or not reach[0] <= place <= reach[1]):
-            return inside if reach == (place, place) else outside
+        if reach is not None and (reach == (position, position) or not reach[0] <= position <= reach[1]):
+            return inside if reach == (position, position) else outside
         if not form.stride or self.width == 1:
-            test = self.op(f"arith.cmpi eq, {self.position(form)}, {self.position(Linear(place))} : index")
+            test = self.op(f"arith.cmpi eq, {self.position(form)}, {self.position(Linear(position))} : index")
             names, is_vector = self.unify([inside, outside], [element] * 2)
             type_ = self.type(element, is_vector)
             return Item(self.op(f"arith.select {test}, {names[0]}, {names[1]} : {type_}"), is_vector)
         found = self.numbers(form, INT32).name
-        test = self.op(f"arith.cmpi eq, {found}, {self.full(place, INT32, True)} : {INT32.of(self.width)}")
+        test = self.op(f"arith.cmpi eq, {found}, {self.full(position, INT32, True)} : {INT32.of(self.width)}")
         names = [self.vector(item, element) for item in (inside, outside)]
         return Item(conversions.select(self, test, names[0], names[1], element, True), True)
 
@@ -139,17 +139,17 @@ class Builder(abc.ABC):
         if found is None and value.view is not None:
             return self.load(value.view, index)
         if found is None:
-            assert value.function is not None, "a value is known, in memory or computed"
+            assert value.function is not None, "a value is a constant, in memory, or a function"
             with self.located(value.location):
                 found = self._memo[key] = value.function(self, index)
         return found
 
     def remember(self, value: Value, index: Index, item: Item) -> None:
-        """Have an element at hand until the next one is begun."""
+        """Keep an element until `forget`."""
         self._memo[value, value.normalized(index)] = item
 
     def forget(self) -> None:
-        """Begin another element: nothing computed so far may be used again."""
+        """Drop all remembered elements, before another index is evaluated."""
         self._memo = {}
 
     def vector(self, item: Item, element: Element) -> str:
@@ -201,11 +201,11 @@ class Builder(abc.ABC):
         return Item(self.op(f"{add} {base}, {offsets.name} : {element.of(self.width)}"), True)
 
     def known(self, item: Item) -> Any:
-        """The number that an item is known to be, if it is."""
+        """The number that an item is, if that is known; else None."""
         return None
 
     def index_of(self, item: Item, element: Element, low: int = 0, high: int | None = None) -> Linear:
-        """A scalar of an integer type as a symbol, moved into a range if one is given."""
+        """A scalar of an integer type as a symbol, clamped to a range if one is given."""
         unsigned = "ui" if element.kind in "ub" else ""
         name = self.op(f"arith.index_cast{unsigned} {item.name} : {element.text} to index")
         if high is None:
@@ -230,10 +230,10 @@ class Builder(abc.ABC):
 
     @abc.abstractmethod
     def note_gather(self, index: Index) -> None:
-        """A vector is put together of elements from anywhere, whose places follow from the index of each."""
+        """Note that a vector is gathered from elements at unrelated addresses."""
 
     def from_elements(self, parts: Sequence[str], type_: str) -> Item:
-        """A vector of elements that have one type each, which are pairs if they are complex."""
+        """A vector of elements of one type; complex elements are pairs."""
         if not type_.startswith("vector"):
             return Item(self.op(f"vector.from_elements {', '.join(parts)} : vector<{len(parts)}x{type_}>"), True)
         names, number, size = list(parts), type_.partition("x")[2].rstrip(">"), 2
@@ -244,20 +244,20 @@ class Builder(abc.ABC):
         return Item(names[0], True)
 
     def divided(self, form: Linear, size: int) -> tuple[Linear, Linear]:
-        """Quotient and remainder of a form that is not negative."""
+        """Quotient and remainder of a nonnegative form."""
         if size == 1:
             return form, ZERO
         whole = tuple((s, c // size) for s, c in form.terms if c % size == 0)
-        rest = tuple((s, c) for s, c in form.terms if c % size)
+        undivided = tuple((s, c) for s, c in form.terms if c % size)
         stride = form.stride // size if form.stride % size == 0 else 0
         quotient = Linear(form.constant // size, whole, stride)
-        remainder = Linear(form.constant % size, rest, form.stride - stride * size)
+        remainder = Linear(form.constant % size, undivided, form.stride - stride * size)
         bounds = self.symbols.bounds(remainder, self.width)
         if bounds is not None and bounds[0] >= 0 and bounds[1] < size:
             return quotient, remainder
         if form.stride:
             raise NotVectorsError
-        # What is left is divided when the program runs.
+        # Otherwise the form is divided when the program runs.
         bounds = self.symbols.bounds(form)
         high = None if bounds is None else bounds[1] // size
         name, by = self.position(form), self.position(Linear(size))

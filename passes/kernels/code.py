@@ -1,4 +1,4 @@
-"""Values written as the text of a kernel."""
+"""The builder that writes values as the text of a kernel."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Code(Builder):
         self.writer = writer
         self._positions: list[dict[Linear, str]] = [{}]
         self._splats: dict[str, tuple[Any, Element]] = {}
-        # Vectors that have been loaded in squares and turned, by the buffer and the place of their lanes.
-        self.turned: dict[tuple[Buffer, Linear], str] = {}
+        # Vectors that were loaded in squares and transposed, by the buffer and the address of their lanes.
+        self.transposed_loads: dict[tuple[Buffer, Linear], str] = {}
 
     def op(self, text: str) -> str:
         """Writes an operation."""
         return self.writer.op(text)
 
     def located(self, location: str) -> contextlib.AbstractContextManager[None]:
-        """Give what is written the location of the user's line."""
+        """Give the operations written in the block the location of the user's line."""
         return self.writer.at(location) if location else ANYWHERE
 
     @contextlib.contextmanager
     def scope(self) -> Iterator[None]:
-        """A region: what is computed in it is unknown after it."""
+        """A region: values computed in it are not available after it."""
         self._positions.append({})
         memo, self._memo = self._memo, dict(self._memo)
         try:
@@ -53,11 +53,11 @@ class Code(Builder):
         return name
 
     def known(self, item: Item) -> Any:
-        """The number that an item is known to be, if it is."""
+        """The number that an item is, if that is known; else None."""
         return self._splats[item.name][0] if item.name in self._splats else None
 
     def vector(self, item: Item, element: Element) -> str:
-        """An item as a vector; constants as constants."""
+        """An item as a vector; a constant becomes a constant vector."""
         known = self._splats.get(item.name)
         if known is not None and not item.is_vector and self.width > 1:
             text = spelled(*known)
@@ -80,12 +80,12 @@ class Code(Builder):
     def _computed(self, form: Linear) -> str:
         if form.constant:
             return self._sum(self.position(Linear(0, form.terms)), self.writer.constant(form.constant))
-        *rest, (symbol, coefficient) = form.terms
+        *others, (symbol, coefficient) = form.terms
         term = self.symbols.names[symbol]
         if coefficient != 1:
             by = self.writer.constant(coefficient)
             term = self.op(f"arith.muli {term}, {by} overflow<nsw> : index")
-        return self._sum(self.position(Linear(0, tuple(rest))), term) if rest else term
+        return self._sum(self.position(Linear(0, tuple(others))), term) if others else term
 
     def _sum(self, a: str, b: str) -> str:
         return self.op(f"arith.addi {a}, {b} overflow<nsw> : index")
@@ -93,7 +93,7 @@ class Code(Builder):
     def undecided(
         self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
     ) -> Item:
-        """A choice when the program runs, of one element."""
+        """One element of an array of parts, by a branch when the program runs."""
         if self.width > 1:
             raise NotVectorsError
         first, *rest = bounds
@@ -107,7 +107,7 @@ class Code(Builder):
         return Item(name)
 
     def at_most(self, form: Linear, high: int) -> Linear:
-        """A form, or a number if the form is above it."""
+        """The smaller of a form and a number."""
         bounds = self.symbols.bounds(form)
         if bounds is not None and bounds[1] <= high:
             return form
@@ -115,53 +115,53 @@ class Code(Builder):
         return self.symbols.new(name, 0, high)
 
     def note_gather(self, index: Index) -> None:
-        """Nothing is kept of it."""
+        """Do nothing: only a recorder counts gathers."""
 
     def load(self, view: View, index: Index) -> Item:
         """`memref.load` or `vector.load`; other lanes are loaded one by one."""
-        buffer, place = view.buffer, view.address(index)
+        buffer, address = view.buffer, view.address(index)
         element = buffer.element
-        if not place.stride or self.width == 1:
-            name = self._loaded(buffer, Linear(place.constant, place.terms), 1)
+        if not address.stride or self.width == 1:
+            name = self._loaded(buffer, Linear(address.constant, address.terms), 1)
             return Item(conversions.loaded(self, name, element, False))
-        if place.stride in (1, -1):
-            name = self._loaded(buffer, place.at_lane(0 if place.stride > 0 else self.width - 1), self.width)
-            if place.stride < 0:
+        if address.stride in (1, -1):
+            name = self._loaded(buffer, address.at_lane(0 if address.stride > 0 else self.width - 1), self.width)
+            if address.stride < 0:
                 name = self._shuffled(name, name, range(self.width)[::-1], element)
-        elif (buffer, place) in self.turned:
-            name = self.turned[buffer, place]
-        elif place.stride in STEPS and place.stride <= self.width:
-            name = self._stepped(buffer, place)
+        elif (buffer, address) in self.transposed_loads:
+            name = self.transposed_loads[buffer, address]
+        elif address.stride in STEPS and address.stride <= self.width:
+            name = self._stepped(buffer, address)
         else:
-            lanes = [self._loaded(buffer, place.at_lane(j), 1) for j in range(self.width)]
+            lanes = [self._loaded(buffer, address.at_lane(j), 1) for j in range(self.width)]
             name = self.from_elements(lanes, element.memory(1)).name
         return Item(conversions.loaded(self, name, element, True), True)
 
-    def _at(self, buffer: Buffer, place: Linear) -> str:
-        """Where the first number of an element lies in the memory of a buffer."""
-        return f"{buffer.name}[{self.position(place * buffer.element.parts)}] : {buffer.type}"
+    def _at(self, buffer: Buffer, address: Linear) -> str:
+        """A reference to the first number of the element at an address of a buffer."""
+        return f"{buffer.name}[{self.position(address * buffer.element.parts)}] : {buffer.type}"
 
-    def _loaded(self, buffer: Buffer, place: Linear, width: int) -> str:
+    def _loaded(self, buffer: Buffer, address: Linear, width: int) -> str:
         type_ = buffer.element.memory(width)
         if type_ == buffer.element.stored:
-            return self.op(f"memref.load {self._at(buffer, place)}")
-        return self.op(f"vector.load {self._at(buffer, place)}, {type_}")
+            return self.op(f"memref.load {self._at(buffer, address)}")
+        return self.op(f"vector.load {self._at(buffer, address)}, {type_}")
 
     def _shuffled(self, a: str, b: str, order: Sequence[int], element: Element) -> str:
-        """Elements of two vectors as they are in memory, by their numbers in the first one and after it."""
+        """Elements of two vectors as stored; indices beyond the first vector select from the second one."""
         vector = element.memory(self.width)
-        places = [j * element.parts + part for j in order for part in range(element.parts)]
-        return self.op(f"vector.shuffle {a}, {b} {places} : {vector}, {vector}")
+        indices = [j * element.parts + part for j in order for part in range(element.parts)]
+        return self.op(f"vector.shuffle {a}, {b} {indices} : {vector}, {vector}")
 
-    def _stepped(self, buffer: Buffer, place: Linear) -> str:
-        """Every second element, or third and so on, of vectors that follow one another; the last ends with the last."""
-        width, step = self.width, place.stride
+    def _stepped(self, buffer: Buffer, address: Linear) -> str:
+        """Every second, third or fourth element of consecutive vectors; the last vector ends with the last element."""
+        width, step = self.width, address.stride
         last = step * (width - 1)
         found, lanes = "", 0
         for number in range(step):
             start = min(number * width, last - (width - 1))
-            part = self._loaded(buffer, place.at_lane(0) + start, width)
-            # The lanes that this vector has and those before it had not.
+            part = self._loaded(buffer, address.at_lane(0) + start, width)
+            # The lanes that come from this vector and not from an earlier one.
             upto = sum(step * j < start + width for j in range(width))
             order = [j if j < lanes else width + step * j - start if j < upto else 0 for j in range(width)]
             if not number:
@@ -170,26 +170,26 @@ class Code(Builder):
             lanes = upto
         return found
 
-    def turn(self, buffer: Buffer, place: Linear) -> None:
-        """Load a square whose rows begin where the lanes of a place are, and have its columns at hand as vectors."""
+    def load_transposed(self, buffer: Buffer, address: Linear) -> None:
+        """Load a square whose rows begin at the lanes of an address, and keep its columns as vectors for `load`."""
         element = buffer.element
-        rows = [self._loaded(buffer, place.at_lane(j), self.width) for j in range(self.width)]
+        rows = [self._loaded(buffer, address.at_lane(j), self.width) for j in range(self.width)]
         for number, name in enumerate(transposed(self.writer, rows, element.memory(self.width), element.parts)):
-            self.turned[buffer, place + number] = name
+            self.transposed_loads[buffer, address + number] = name
 
     def store(self, view: View, index: Index, item: Item) -> None:
         """Write an element, or a vector of them."""
-        buffer, place = view.buffer, view.address(index)
+        buffer, address = view.buffer, view.address(index)
         element, name = buffer.element, item.name
-        is_vector = bool(place.stride) and self.width > 1
+        is_vector = bool(address.stride) and self.width > 1
         if is_vector:
             name = self.vector(item, element)
-        assert is_vector or not item.is_vector, "a vector needs a place for each lane"
+        assert is_vector or not item.is_vector, "a vector needs an address for each lane"
         name = conversions.stored(self, name, element, is_vector)
         if not is_vector:
-            self._stored(name, buffer, Linear(place.constant, place.terms), 1)
-        elif place.stride == 1:
-            self._stored(name, buffer, place.at_lane(0), self.width)
+            self._stored(name, buffer, Linear(address.constant, address.terms), 1)
+        elif address.stride == 1:
+            self._stored(name, buffer, address.at_lane(0), self.width)
         else:
             vector = element.memory(self.width)
             for j in range(self.width):
@@ -198,14 +198,14 @@ class Code(Builder):
                 else:
                     order = [j * element.parts + part for part in range(element.parts)]
                     part = self.op(f"vector.shuffle {name}, {name} {order} : {vector}, {vector}")
-                self._stored(part, buffer, place.at_lane(j), 1)
+                self._stored(part, buffer, address.at_lane(j), 1)
 
-    def _stored(self, name: str, buffer: Buffer, place: Linear, width: int) -> None:
+    def _stored(self, name: str, buffer: Buffer, address: Linear, width: int) -> None:
         type_ = buffer.element.memory(width)
         if type_ == buffer.element.stored:
-            self.writer.do(f"memref.store {name}, {self._at(buffer, place)}")
+            self.writer.do(f"memref.store {name}, {self._at(buffer, address)}")
         else:
-            self.writer.do(f"vector.store {name}, {self._at(buffer, place)}, {type_}")
+            self.writer.do(f"vector.store {name}, {self._at(buffer, address)}, {type_}")
 
     def loop(
         self,
@@ -217,10 +217,10 @@ class Code(Builder):
         types: Sequence[str] = (),
         whole: bool = False,
     ) -> list[str]:
-        """`scf.for`; `body(symbol, values)` returns the next values. A loop of one round is written without one.
+        """`scf.for`; `body(symbol, values)` returns the next values. A loop of one iteration is written as its body.
 
         Args:
-          whole: from `start` to `stop` are whole steps, whatever the two are.
+          whole: whether `stop - start` is a multiple of `step`, even if neither is known.
         """
         low, high = (form.constant if form.is_constant else None for form in (start, stop))
         if low is not None and high is not None and high <= low:
@@ -235,7 +235,7 @@ class Code(Builder):
             last = None if top is None or bottom is None else max(top[1] - (step if whole else 1), bottom[0])
 
         def inside(name: int | str, values: list[str]) -> Sequence[str]:
-            # A round has a counter below `stop`, whatever that is.
+            # In each iteration the counter is below `stop`, even if `stop` is not known.
             symbol = self.symbols.new(str(name), bottom[0] if bottom else None, last)
             with self.scope():
                 return body(symbol, values) or ()

@@ -1,8 +1,8 @@
 """Contractions: accumulators that are carried through loops over the contracted axes.
 
-Two forms run in vectors. Along an axis of the result, each lane sums up an element of its own, in the order of the
-program; several vectors of several rows at a time share what they read. Along the last contracted axis, each lane sums
-up a part, which is open to operations whose order does not matter.
+There are two vectorized forms. Along an axis of the result, each lane accumulates its own element, in the order of the
+program; several vectors of several rows at a time share what they read. Along the last contracted axis, each lane
+accumulates a part of an element, which requires that the order of the terms does not matter.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from passes.match import combinations
 # Vectors of accumulators: along the result, and along a contracted axis.
 _STRIP, _PARTS = 4, 4
 
-# What combines elements, where their order does not matter: the reduction of a vector, by kind of element.
+# The kinds of `vector.reduction` of operations whose order does not matter, by kind of element.
 COMBINERS = {
     "stablehlo.add": {"f": "add", "i": "add", "u": "add", "b": "or", "c": "add"},
     "stablehlo.multiply": {"f": "mul", "i": "mul", "u": "mul", "b": "and", "c": "mul"},
@@ -45,17 +45,17 @@ Combine = Callable[[Builder, list[Item], list[Item]], list[Item]]
 
 
 class Contraction:
-    """Results of one shape, each element of which is accumulated over the same axes.
+    """Results of one shape, whose elements are all accumulated over the same axes.
 
     Attributes:
       shape: of the results.
       depth: sizes of the contracted axes.
       elements: element types of the results.
-      initial: the scalars that accumulation begins with.
-      terms: what is accumulated, for an index of the result and one of the contracted axes.
-      combine: accumulators and terms to accumulators.
+      initial: the initial values of the accumulators.
+      terms: the terms at an index of the result and an index of the contracted axes.
+      combine: the new accumulators, from accumulators and terms.
       kinds: how lanes are combined, if the order does not matter.
-      rows: an axis of the results along which terms read much of the same, if there is one.
+      rows: an axis of the results along which terms share reads, if there is one.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Contraction:
         self.rows = rows
 
     def write(self, k: Lowering) -> list[Value]:
-        """Write it, and return the results."""
+        """Write the contraction; returns the results."""
         shape, size = self.shape, math.prod(self.shape)
         along, across = self._share(k, True), self._share(k, False)
         if along is not None and across is not None and self.rows is None and self._is_narrow(k):
@@ -91,7 +91,7 @@ class Contraction:
                 return [Value(shape, e, scalar=name) for e, name in zip(self.elements, found)]
         return [Value(shape, e, view=view) for e, view in zip(self.elements, targets)]
 
-    # Which axis runs in vectors.
+    # The choice of the vectorized axis.
 
     def _space(self, k: Lowering) -> tuple[Index, Index]:
         index = k.space((*self.shape, *self.depth)).symbols
@@ -133,7 +133,7 @@ class Contraction:
         return row < whole <= depth
 
     def _time(self, k: Lowering, along: bool) -> float:
-        """About how many operations each term takes in vectors, along an axis of the result or a contracted one."""
+        """The approximate number of operations for each term, along an axis of the result or a contracted one."""
         axes = self.shape if along else self.depth
         axis = _last(axes)
         assert axis is not None, "an axis was chosen"
@@ -142,7 +142,7 @@ class Contraction:
         cost = self._record(k, along, axis, width).cost + 1
         if along:
             return cost * sum((stop - start) // lanes for start, stop, lanes in pieces(size, width, 0)) / size
-        # What is left over is taken one by one. In the end, the lanes are combined: half of them at a time.
+        # The remainder is scalar. At the end, the lanes are combined: half of them at a time.
         row = cost * (size // width) + self._cost(k) * (size % width)
         return row / size + 2 * width.bit_length() / math.prod(self.depth)
 
@@ -186,7 +186,7 @@ class Contraction:
                 position = stop
 
         def down(at: Index) -> None:
-            """The rows that some other axes have, `height` at a time."""
+            """The rows at an index of the other axes, `height` at a time."""
             if rows is None:
                 across([at])
                 return
@@ -228,7 +228,7 @@ class Contraction:
     # Along a contracted axis.
 
     def _rows(self, k: Lowering, targets: Sequence[View], in_vectors: bool) -> list[str]:
-        """One element of the result after the other; returns the names if there is only one."""
+        """One element of the result after the other; returns the names of the last one's accumulators."""
         last: list[str] = []
 
         def element(at: Index) -> None:
@@ -273,7 +273,7 @@ class Contraction:
                     found += [code.vector(i, e) if lanes > 1 else i.name for i, e in zip(new, self.elements)]
             return found
 
-        def along(inner: dict[int, Linear], values: list[str], rest: list[str]) -> tuple[list[str], list[str]]:
+        def along(inner: dict[int, Linear], values: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
             chunk, count = width * parts, len(self.elements)
             main = size // chunk * chunk
             values = code.loop(ZERO, Linear(main), chunk, lambda i, v: step(inner, i, v, width), values, types)
@@ -282,14 +282,14 @@ class Contraction:
                 values = [*step(inner, Linear(position), values[:count], width), *values[count:]]
                 position += width
             scalar = [e.text for e in self.elements]
-            rest = code.loop(Linear(position), Linear(size), 1, lambda i, v: step(inner, i, v, 1), rest, scalar)
-            return values, rest
+            tail = code.loop(Linear(position), Linear(size), 1, lambda i, v: step(inner, i, v, 1), tail, scalar)
+            return values, tail
 
         def level(number: int, inner: dict[int, Linear], state: list[str]) -> list[str]:
             split = len(types)
             if number == len(order):
-                values, rest = along(inner, state[:split], state[split:])
-                return [*values, *rest]
+                values, tail = along(inner, state[:split], state[split:])
+                return [*values, *tail]
             everything = [*types, *(e.text for e in self.elements)]
             outer = order[number]
 
@@ -342,7 +342,7 @@ def _last(shape: Sequence[int]) -> int | None:
 
 
 def neutral(kind: str, element: Element) -> Any:
-    """What a combination leaves as it is; -0.0 for sums, because 0.0 + -0.0 is 0.0."""
+    """The identity element of a combination; -0.0 for sums, because 0.0 + -0.0 is 0.0."""
     if kind in ("maximumf", "minimumf"):
         return -math.inf if kind == "maximumf" else math.inf
     if kind in ("maxsi", "maxui"):
@@ -355,7 +355,7 @@ def neutral(kind: str, element: Element) -> Any:
 
 
 def kinds_of(op: Any) -> list[str] | None:
-    """How the lanes of each result of a reduction are combined; None where the order may matter."""
+    """How the lanes of each result of a reduction are combined; None if the order may matter."""
     names = combinations(op.regions[0])
     elements = [element_type(result.type)[1] for result in op.results]
     kinds = [COMBINERS.get(name, {}).get(e.kind) for name, e in zip(names or [], elements)]
@@ -368,7 +368,7 @@ def _reduce(k: Lowering, op: Any) -> None:
     values, initial = [k.env[v] for v in op.operands[:count]], [k.env[v] for v in list(op.operands)[count:]]
     axes = sorted(attrs.ints(op, "dimensions"))
     for value in values:
-        k.settle(value)
+        k.store_joined(value)
     block = op.regions[0].blocks[0]
     elements, kinds = [v.element for v in values], kinds_of(op)
     accumulated = elements if kinds is None else [e.wide for e in elements]
@@ -396,7 +396,7 @@ def _reduce(k: Lowering, op: Any) -> None:
 
 
 def finish(k: Lowering, op: Any, made: Contraction) -> None:
-    """Write a contraction, the results of which are those of an operation."""
+    """Write a contraction as the results of an operation."""
     for result, value in zip(op.results, made.write(k)):
         value.location = str(op.location)
         k.env[result] = value

@@ -1,8 +1,8 @@
-"""Loops and choices: state in place, counters as `scf.for`, and the write-back at the end of a round.
+"""Loops and conditionals: state in place, counters as `scf.for`, and the write-back at the end of an iteration.
 
-Array state is memory that the body updates, scalar state is carried in registers. New state is computed from old
-state, so at the end of a round the writes are ordered: arrays of one shape that read one another at the same index
-are written together, what another one still reads is written later, and a cycle is broken by a copy.
+Array state is memory that the body updates; scalar state is carried in registers. New state is computed from old
+state, so the writes at the end of an iteration are ordered: arrays of one shape that read one another at the same index
+are written together, an array that another one still reads is written later, and a copy breaks a cycle.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from passes.match import before_barriers, captured_values, producer, splat_of
 _INVARIANT = 3
 
 
-# The first operand of these is what they update, or the same elements.
+# Operations whose result is their first operand with some elements replaced, added or dropped.
 _UPDATES = frozenset(
     f"stablehlo.{name}" for name in "dynamic_update_slice scatter optimization_barrier reshape slice pad".split()
 )
 
 
 class _Counter(NamedTuple):
-    """State that goes up by `step` until it reaches `bound`, which the loop does not change."""
+    """State that increases by `step` until it reaches `bound`, which is loop-invariant."""
 
     number: int
     bound: Value
@@ -79,7 +79,7 @@ def _while(k: Lowering, op: Any) -> None:
 
 
 def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed: list[bool]) -> dict[int, View]:
-    """The memory of the loop's arrays, with their initial contents, and apart from all else that is needed."""
+    """The memory of the loop's array state, with its initial contents, which no other needed value shares."""
     claimed: set[Buffer] = set()
     views: dict[int, View] = {}
     for i in arrays:
@@ -89,7 +89,7 @@ def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed:
             claimed.add(view.buffer)
     captured = set(captured_values(op))
     for i in list(views):
-        k.protect(views[i], initial[i].shape, captured)
+        k.store_overwritten(views[i], initial[i].shape, captured)
     buffers = [view.buffer for view in views.values()]
     for i, value in enumerate(initial):
         computed = value.function is not None and value.size > 1
@@ -107,7 +107,7 @@ def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed:
 
 
 def _is_dense(value: Value) -> bool:
-    """Whether a value is all of its buffer."""
+    """Whether a value occupies all of its buffer."""
     return value.view is not None and value.view.buffer.size == value.size
 
 
@@ -144,7 +144,7 @@ def _counted(k: Lowering, op: Any, cond: Any, body: Any, end: Any, initial: list
 
 
 def _step(following: Any, argument: Any) -> int | None:
-    """By how much state grows in a round, if that is a constant."""
+    """The constant by which state increases in each iteration; None if there is none."""
     sum_ = producer(before_barriers(following), "stablehlo.add")
     if sum_ is None:
         return None
@@ -156,7 +156,7 @@ def _step(following: Any, argument: Any) -> int | None:
 
 
 def _bound(k: Lowering, value: Value) -> Linear:
-    """A scalar as a linear form; its range is that of its type if nothing better is known."""
+    """A scalar as a linear form, whose range is at most that of its type."""
     if value.splat is not None:
         return Linear(int(value.splat))
     if value.linear is not None:
@@ -168,7 +168,7 @@ def _bound(k: Lowering, value: Value) -> Linear:
 def _for(
     k: Lowering, body: Any, end: Any, initial: list[Value], scalar: list[int], views: dict[int, View], counter: _Counter
 ) -> dict[int, Value]:
-    """A loop with a known number of rounds; returns the scalar state after it."""
+    """A loop with a known trip count, as `scf.for`; returns the scalar state after it."""
     code = k.code
     start, stop = _bound(k, initial[counter.number]), _bound(k, counter.bound)
     follows = {i: step for i in scalar if (step := _follows(k, i, body, end, initial, counter)) is not None}
@@ -177,7 +177,7 @@ def _for(
     firsts = {i: start if i == counter.number else _bound(k, initial[i]) for i in follows}
 
     def state(i: int, number: Linear) -> Value:
-        """A counter, as a linear form of the loop's own as long as it fits its type."""
+        """A counter as a linear form of the loop's symbol, if it fits its type; else as a scalar."""
         shape, element = initial[i].shape, initial[i].element
         rounds = number - start
         form = firsts[i] + (rounds if follows[i] == counter.step else rounds * follows[i])
@@ -186,7 +186,7 @@ def _for(
             return Value(shape, element, linear=form)
         return Value(shape, element, scalar=code.number(form, element))
 
-    def round_(i: Linear, names: list[str]) -> list[str]:
+    def iteration(i: Linear, names: list[str]) -> list[str]:
         with k.region([view.buffer for view in views.values()]):
             for number in follows:
                 k.env[body.arguments[number]] = state(number, i)
@@ -196,9 +196,9 @@ def _for(
                 write_back(k, [Write(values[j], view) for j, view in views.items()])
         return scalars
 
-    names = code.loop(start, stop, counter.step, round_, [k.item(initial[i]).name for i in carried], types)
+    names = code.loop(start, stop, counter.step, iteration, [k.item(initial[i]).name for i in carried], types)
     found = {i: Value(initial[i].shape, initial[i].element, scalar=name) for i, name in zip(carried, names)}
-    # After the loop a counter is the first number of its sequence that is not below the bound.
+    # After the loop, a counter is the first value of its sequence that is not below the bound.
     last = _after(k, start, stop, counter.step)
     for i in follows:
         found[i] = state(i, last)
@@ -206,11 +206,11 @@ def _for(
 
 
 def _follows(k: Lowering, i: int, body: Any, end: Any, initial: list[Value], counter: _Counter) -> int | None:
-    """By how much state grows in each round, if it is the counter or counts with it."""
+    """The step of state that is the counter, or a linear function of it; None for other state."""
     step = _step(end.operands[i], body.arguments[i])
     if step is None or i == counter.number:
         return step
-    # Rounds are counted by the counter: without division only if it goes up by one.
+    # The number of iterations is the counter divided by its step; only a step of 1 needs no division.
     return step if step == counter.step or counter.step == 1 else None
 
 
@@ -219,7 +219,7 @@ def _after(k: Lowering, start: Linear, stop: Linear, step: int) -> Linear:
         rounds = max(0, -((start.constant - stop.constant) // step))
         return Linear(start.constant + rounds * step)
     if step != 1:
-        raise RefusedError("a counter with a step and bounds that are not known")
+        raise RefusedError("a counter with a step other than 1 and unknown bounds")
     first, last = k.code.position(start), k.code.position(stop)
     name = k.code.op(f"arith.maxsi {first}, {last} : index")
     a, b = k.symbols.bounds(start), k.symbols.bounds(stop)
@@ -231,7 +231,7 @@ def _after(k: Lowering, start: Linear, stop: Linear, step: int) -> Linear:
 def _scf_while(
     k: Lowering, cond: Any, body: Any, end: Any, initial: list[Value], scalar: list[int], views: dict[int, View]
 ) -> dict[int, Value]:
-    """A loop that tests its state before each round; returns the scalar state after it."""
+    """A loop with another condition, as `scf.while`; returns the scalar state after it."""
     writer = k.writer
     types = ", ".join(initial[i].element.text for i in scalar)
     outer, before, after = (writer.fresh(prefix) for prefix in "wbc")
@@ -255,7 +255,7 @@ def _scf_while(
 
 
 def write_back(k: Lowering, writes: Sequence[Write]) -> None:
-    """Write new contents into memory that they are computed from."""
+    """Write new contents to memory that they are computed from, in an order without hazards."""
     todo = [w for w in writes if not _is_there(w)]
     while todo:
         group = next((g for g in _groups(todo) if _is_safe(k, g, [w for w in todo if w not in g])), None)
@@ -263,13 +263,13 @@ def write_back(k: Lowering, writes: Sequence[Write]) -> None:
             k.write(group)
             todo = [w for w in todo if w not in group]
             continue
-        # One of them reads what another one overwrites, or what it has overwritten itself.
-        stored = any(k.relieve(w.value, [(t.target, t is w) for t in todo]) for w in todo)
-        assert stored, "a write that has to wait is one that reads what is overwritten"
+        # Each remaining value reads memory that another one, or an earlier element of itself, overwrites.
+        stored = any(k.store_hazards(w.value, [(t.target, t is w) for t in todo]) for w in todo)
+        assert stored, "a write without a safe order reads memory that is overwritten"
 
 
 def _is_there(write: Write) -> bool:
-    """Whether a value is the memory's contents already."""
+    """Whether the memory holds the value already."""
     view = write.value.view
     steps = [(a, b) for a, b, n in zip(view.strides, write.target.strides, write.value.shape) if n > 1] if view else []
     return (
@@ -281,26 +281,26 @@ def _is_there(write: Write) -> bool:
 
 
 def _groups(todo: Sequence[Write]) -> list[list[Write]]:
-    """What may be written in one nest: all of one shape, or one alone."""
+    """Writes that may share a nest: all of one shape, or a single one."""
     shapes = dict.fromkeys(w.value.shape for w in todo)
     together = [[w for w in todo if w.value.shape == shape] for shape in shapes]
     return [group for group in together if len(group) > 1] + [[w] for w in todo]
 
 
 def _is_safe(k: Lowering, group: Sequence[Write], others: Sequence[Write]) -> bool:
-    """Whether nothing that is read later is overwritten, and what is read in the nest is read in time."""
+    """Whether a group overwrites nothing that others read, and its own nest reads before it overwrites."""
     goals = [w.target.buffer for w in group]
     if any(k.reads(w.value, goals) for w in others):
         return False
-    allowed = (Order.APART, Order.SAME) if len(group) > 1 else (Order.APART, Order.SAME, Order.AHEAD)
+    allowed = (Order.DISJOINT, Order.SAME) if len(group) > 1 else (Order.DISJOINT, Order.SAME, Order.AHEAD)
     return all(k.order(w.value, other.target) in allowed for w in group for other in group)
 
 
-# Choices.
+# Conditionals.
 
 
 def _if(k: Lowering, op: Any) -> None:
-    _choose(k, op, [k.item(k.env[op.operands[0]]).name])
+    _conditional(k, op, [k.item(k.env[op.operands[0]]).name])
 
 
 def _case(k: Lowering, op: Any) -> None:
@@ -308,17 +308,17 @@ def _case(k: Lowering, op: Any) -> None:
     count = len(op.regions)
     if index.splat is not None:
         number = int(index.splat)
-        return _choose(k, op, [], number if 0 <= number < count else count - 1)
+        return _conditional(k, op, [], number if 0 <= number < count else count - 1)
     name, element = k.item(index).name, index.element
     tests = [
         k.code.op(f"arith.cmpi eq, {name}, {k.code.constant(number, element)} : {element.text}")
         for number in range(count - 1)
     ]
-    return _choose(k, op, tests)
+    return _conditional(k, op, tests)
 
 
-def _choose(k: Lowering, op: Any, tests: Sequence[str], chosen: int | None = None) -> None:
-    """The first region whose test holds, else the last one."""
+def _conditional(k: Lowering, op: Any, tests: Sequence[str], chosen: int | None = None) -> None:
+    """The results of the first region whose test holds, else of the last one."""
     results = [element_type(result.type) for result in op.results]
     if not tests:
         chosen = 0 if chosen is None else chosen
@@ -371,7 +371,7 @@ def _size(shape: Sequence[int]) -> int:
 
 
 def _results(k: Lowering, op: Any, arrays: Sequence[int]) -> dict[int, View]:
-    """The memory of the arrays that a choice returns: that of an array which a branch updates, or new."""
+    """The memory of the arrays that a conditional returns: that of an array which a branch updates, or new memory."""
     views: dict[int, View] = {}
     claimed: set[Buffer] = set()
     for i in arrays:
@@ -389,12 +389,12 @@ def _results(k: Lowering, op: Any, arrays: Sequence[int]) -> dict[int, View]:
             views[i] = k.temporary(shape, element)
     for i, view in views.items():
         if view.buffer in claimed:
-            k.protect(view, element_type(op.results[i].type)[0])
+            k.store_overwritten(view, element_type(op.results[i].type)[0])
     return views
 
 
 def _origin(value: Any) -> Any:
-    """The array that a chain of updates began with."""
+    """The array at the start of a chain of updates."""
     while (op := producer(value)) is not None and op.operation.name in _UPDATES:
         value = op.operation.operands[0]
     return value

@@ -1,4 +1,4 @@
-"""Numbers of one type as those of another: between memory and registers, and by rounding."""
+"""Conversions between element types, and between their forms in memory and in registers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from passes.kernels.elements import BOOLEAN, FLOAT32, FLOAT64, INT32, Element, R
 
 
 class Emitter(Protocol):
-    """What code is written with: scalars, or vectors of `width` lanes."""
+    """The interface with which conversions write code, on scalars or vectors of `width` lanes."""
 
     width: int
     halves: bool  # whether the processor has conversions from and to float16
@@ -27,7 +27,7 @@ class Emitter(Protocol):
 
 
 def loaded(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
-    """What was read from memory, as it is in registers."""
+    """A loaded value in its form in registers."""
     if element.stored == element.computed:
         return name
     memory, type_ = e.memory(element, is_vector), e.type(element, is_vector)
@@ -43,7 +43,7 @@ def loaded(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
 
 
 def stored(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
-    """What is in registers, as it is written to memory."""
+    """A value in registers in its form in memory."""
     if element.stored == element.computed:
         return name
     memory, type_ = e.memory(element, is_vector), e.type(element, is_vector)
@@ -58,11 +58,11 @@ def stored(e: Emitter, name: str, element: Element, is_vector: bool) -> str:
 
 
 def rounded(e: Emitter, name: str, element: Element, is_vector: bool, short: bool = False) -> str:
-    """What was computed for a narrow type, as a number that this type has: to nearest, ties to even; NaN stays.
+    """A value that was computed in float32 for a narrow type, rounded to it: to nearest, ties to even; NaN stays.
 
     Args:
-      short: whether a NaN has no bits that a bfloat16 does not have. The processor's own, and those that it passes on
-        from operands of this type, do not; so less is to be done.
+      short: whether a NaN has only bits that a bfloat16 has, as the processor's own NaN and those of its operands do;
+        then NaN needs no code of its own.
     """
     if not element.is_narrow:
         return name
@@ -83,7 +83,7 @@ def rounded(e: Emitter, name: str, element: Element, is_vector: bool, short: boo
 
 
 def converted(e: Emitter, name: str, source: Element, target: Element, is_vector: bool) -> str:
-    """A number of one type as one of another, both in registers."""
+    """A number converted to another type, both in registers."""
     if source == target or (source.computed == target.computed and source.kind in "iu" and target.kind in "iu"):
         return name
     if target.kind == "c":
@@ -123,11 +123,11 @@ def _complex(e: Emitter, name: str, source: Element, target: Element, is_vector:
 
 
 def paired(e: Emitter, real: str, imaginary: str, element: Element, is_vector: bool) -> str:
-    """Complex numbers of their parts."""
+    """Complex numbers from their parts."""
     if not is_vector:
         return e.op(f"vector.from_elements {real}, {imaginary} : {element.text}")
     type_ = e.type(element.part, True)
-    order = [place for lane in range(e.width) for place in (lane, e.width + lane)]
+    order = [i for lane in range(e.width) for i in (lane, e.width + lane)]
     return e.op(f"vector.shuffle {real}, {imaginary} {order} : {type_}, {type_}")
 
 
@@ -182,7 +182,7 @@ def _to_half(e: Emitter, name: str, is_vector: bool) -> str:
     length = do("andi", bits, 0x7FFFFFFF)
     odd = do("andi", do("shrui", length, 13), 1)
     rounded_ = do("shrui", do("addi", do("addi", length, odd), 0xFFF - (112 << 23)), 13)
-    # Next to 0.5, float32 is as far apart as the subnormal numbers.
+    # Next to 0.5, consecutive float32 numbers differ by as much as subnormal float16 numbers.
     small = do("addf", do.cast("bitcast", length, "i32", "f32"), 0.5, FLOAT32)
     small = do("subi", do.cast("bitcast", small, "f32", "i32"), 0x3F000000)
     found = do.select(do("cmpi ult,", length, 0x38800000), small, rounded_)
@@ -193,7 +193,7 @@ def _to_half(e: Emitter, name: str, is_vector: bool) -> str:
 
 
 def _to_odd(e: Emitter, name: str, is_vector: bool) -> str:
-    """float64 as float32, of which the last bit is one where anything is cut off: it can be rounded once more.
+    """float64 rounded to float32 by rounding to odd, so that it can be rounded again without a double-rounding error.
 
     NumPy rounds to float16 once, and to bfloat16 by way of float32.
     """
@@ -202,7 +202,7 @@ def _to_odd(e: Emitter, name: str, is_vector: bool) -> str:
     back = e.op(f"arith.extf {near} : {narrow} to {wide}")
     whole = e.op(f"arith.bitcast {near} : {narrow} to {bits}")
     lengths = [e.op(f"math.absf {value} : {wide}") for value in (back, name)]
-    # A number that was rounded away from zero lies between the float before and itself.
+    # If rounding went away from zero, the float before is the truncated number.
     outward = e.op(f"arith.cmpf ogt, {lengths[0]}, {lengths[1]} : {wide}")
     one = e.full(1, INT32, is_vector)
     before = e.op(f"arith.subi {whole}, {one} : {bits}")

@@ -1,4 +1,4 @@
-"""When a loop is a kernel: one core does all of it, without the cost of a call for each operation and round."""
+"""Cost limits of kernels of loops: one core runs such a kernel, without a call for each operation and iteration."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from passes.attributes import dot_dimensions
 from passes.kernels.elements import RefusedError
 from passes.match import is_static
 
-# Nanoseconds for an addition of one byte, in vectors and from the second cache: a stencil of 10^6 floats takes 640 us.
+# Nanoseconds for an addition of one byte, vectorized, from the L2 cache: a stencil of 10^6 floats takes 640 us.
 _NANOSECONDS = 0.04
 # A body that takes longer on one core stays outside, and all cores share its kernels. `python -m tests.benchmarks
 # rounds` measures both: of such bodies, those that were measured take at most 1.1 times as long outside, even where two
 # cores are busy with other programs.
 _LONG = 1_000_000
-# So much work outside of loops may become a part of their kernel.
+# The most work outside of loops, in nanoseconds, that may become a part of their kernel.
 _STRAIGHT = 500_000
-# Multiply-adds, rows and columns of a product from which on packed operands may pay.
+# The least multiply-adds, and the least rows and columns, of a product for which packed operands may pay.
 _PACKED, _PACKED_ROWS = 100**3, 64
 
 
 def check_round(work: int) -> None:
-    """Refuse a loop whose rounds several cores would do faster.
+    """Refuse a loop whose iterations would run faster on several cores.
 
     Args:
-      work: additions times bytes of one round.
+      work: additions times bytes of one iteration.
 
     >>> check_round(10**6)
     """
@@ -35,7 +35,7 @@ def check_round(work: int) -> None:
 
 
 def is_packed(op: Any) -> bool:
-    """Whether the compiler has faster code for a product, of packed operands, where no kernels are formed."""
+    """Whether the compiler has faster code for a product, with packed operands, in programs without kernels."""
     if not all(is_static(value) for value in op.operands):
         return False
     numbers = dot_dimensions(op)
@@ -49,7 +49,7 @@ def is_packed(op: Any) -> bool:
 
 
 def check_straight(work: int) -> None:
-    """Refuse to make one kernel of a function with so many additions times bytes outside of loops."""
+    """Refuse to make one kernel of a function with too much work outside of loops, in additions times bytes."""
     time = work * _NANOSECONDS
     if time > _STRAIGHT:
         raise RefusedError(f"{time / 1e6:.1f} ms of work outside of loops, which threads can share")

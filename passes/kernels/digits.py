@@ -1,4 +1,4 @@
-"""Pairs of keys and positions in memory of a kernel's own, which are sorted digit by digit."""
+"""Radix sort of pairs of keys and positions in a kernel's scratch memory."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 from passes.kernels.writer import Buffer, Index, Writer
 
-# Counting takes a step for each value of a digit: fewer pairs have shorter digits.
+# From this many pairs on, digits have 11 bits. Counting takes a step for each value of a digit.
 _LONG = 2048
 
 
 class Digits:
-    """Sorts so many pairs, whose keys have unsigned integers' order and at most so many bits.
+    """Sorts `count` pairs, whose keys are ordered as unsigned integers of at most `bits` bits.
 
     Attributes:
-      base: where the pairs' memory begins in `keys` and `places`, which have room for twice as many.
+      base: where the pairs' memory begins in `keys` and `positions`, which have room for twice as many.
     """
 
     base: Index
     keys: Buffer
-    places: Buffer
+    positions: Buffer
 
     def __init__(self, count: int, bits: int) -> None:
         self.count = count
@@ -29,7 +29,7 @@ class Digits:
         self.w = Writer()
 
     def allocate_counts(self) -> None:
-        """Have memory for how often each value of a digit occurs, and for where the pairs are."""
+        """Allocate the counts of each digit's values, and the offset of the half of the memory that holds the pairs."""
         self.counts = self.w.scratch((1 << self.digit) * math.ceil(self.most / self.digit), "i32")
         self.half = self.w.scratch(1, "i64")
 
@@ -42,11 +42,11 @@ class Digits:
         self.w.do(f"memref.store {value}, {buffer.name}[{self.w.index(i)}] : {buffer.type}")
 
     def current(self) -> str:
-        """Where the pairs are now: at the start of the memory, or in its second half."""
+        """The offset of the pairs: the start of the memory, or its second half."""
         return self.w.op(f"arith.index_cast {self.load(self.half, 0)} : i64 to index")
 
     def clear_counts(self, bits: int) -> None:
-        """Begin to count the digits of so many bits."""
+        """Clear the counts of all digits of keys of this many bits."""
         w, numbers = self.w, len(range(0, bits, self.digit)) << self.digit
         w.loop(0, numbers, 1, lambda i, _: self.store(w.constant(0, "i32"), self.counts, i))
 
@@ -54,9 +54,9 @@ class Digits:
         """Count the digits of a key."""
         w = self.w
         for start in range(0, bits, self.digit):
-            place = w.add(self._digit(key, start, bits), start // self.digit << self.digit)
-            number = w.op(f"arith.addi {self.load(self.counts, place)}, {w.constant(1, 'i32')} : i32")
-            self.store(number, self.counts, place)
+            index = w.add(self._digit(key, start, bits), start // self.digit << self.digit)
+            number = w.op(f"arith.addi {self.load(self.counts, index)}, {w.constant(1, 'i32')} : i32")
+            self.store(number, self.counts, index)
 
     def _digit(self, key: str, start: int, bits: int) -> str:
         w = self.w
@@ -67,7 +67,7 @@ class Digits:
         return w.op(f"arith.index_castui {key} : {self.key} to index")
 
     def move(self, start: int, bits: int) -> None:
-        """Sort by one digit of so many bits, unless all keys have the same one."""
+        """Sort by the digit at a bit, unless all keys have the same one."""
         w = self.w
         offset = start // self.digit << self.digit
         half = self.current()
@@ -88,11 +88,11 @@ class Digits:
             def body(i: Index, _: Any) -> None:
                 key = self.load(self.keys, w.add(here, i))
                 count = w.add(self._digit(key, start, bits), offset)
-                place = self.load(self.counts, count)
-                self.store(w.op(f"arith.addi {place}, {w.constant(1, 'i32')} : i32"), self.counts, count)
-                target = w.add(there, w.op(f"arith.index_castui {place} : i32 to index"))
+                next_ = self.load(self.counts, count)
+                self.store(w.op(f"arith.addi {next_}, {w.constant(1, 'i32')} : i32"), self.counts, count)
+                target = w.add(there, w.op(f"arith.index_castui {next_} : i32 to index"))
                 self.store(key, self.keys, target)
-                self.store(self.load(self.places, w.add(here, i)), self.places, target)
+                self.store(self.load(self.positions, w.add(here, i)), self.positions, target)
 
             w.loop(0, self.count, 1, body)
             self.store(w.op(f"arith.index_cast {w.index(other)} : index to i64"), self.half, 0)

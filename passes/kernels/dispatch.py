@@ -1,9 +1,9 @@
-"""From the text of a kernel to an executable in the module, and to the op that calls it.
+"""Insert the text of a kernel into a module as an executable, and the op that calls it.
 
-The compiler takes a `stream.executable` whose function is scf, memref, vector
-and arith as it is, if its pipeline is `no_pipeline`; `flow.dispatch` calls it
-from among StableHLO ops. A dispatch ties no result to an operand: operands are
-only read, and results are new memory.
+The compiler leaves a `stream.executable` of scf, memref, vector and arith ops
+unchanged if its pipeline is `no_pipeline`; `flow.dispatch` calls it from
+StableHLO programs. A dispatch ties no result to an operand: it only reads
+operands, and its results are new memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from passes.kernels.writer import Buffer, Writer
 from passes.operations import CONTROL
 from passes.types import spelled
 
-# Regions of these are host code, where kernels can be called; those of others are parts of one operation.
+# Operations whose regions are host code, where kernels can be called; other regions are parts of one operation.
 HOST = ("func.func", *CONTROL)
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
 NO_PIPELINE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
@@ -34,7 +34,7 @@ class Kernel:
     """A function that workgroups run.
 
     Attributes:
-      name: says what it does; the module's table makes it unique.
+      name: what it computes; `Kernels` makes it unique.
       inputs: memory that it reads, in the order of the dispatch's operands.
       outputs: memory that it writes, in the order of the results.
       workgroups: how many there are along each of up to three axes, known when
@@ -90,7 +90,7 @@ class Kernel:
 
 
 class Kernels:
-    """The kernels of a module: each is inserted once, however often it is called; and why they are there."""
+    """The kernels of a module, each inserted once however often it is called, and the plan that explains them."""
 
     def __init__(self, module: Any, weights: Iterable[int] = ()) -> None:
         self.module = module
@@ -102,7 +102,7 @@ class Kernels:
         self._parsed: list[Any] = []
 
     def found(self, name: str) -> list[Any]:
-        """The operations of that name where kernels can be called, in their order."""
+        """The operations of that name in host code, where kernels can be called, in their order."""
         found: list[Any] = []
         result = bindings.ir.WalkResult
         advance, skip = result.ADVANCE, result.SKIP
@@ -122,12 +122,12 @@ class Kernels:
         """Call a kernel at the current insertion point and location.
 
         Args:
-          kernel: what to run; its inputs and outputs may have other shapes than
-            the operands and results, not other sizes.
+          kernel: the kernel; its inputs and outputs have the sizes of the operands
+            and results, but may have other shapes.
           operands: tensors.
           results: tensor types.
-          own_elements: the operands of which an element is read only before, and
-            for nothing but, the same element of the results.
+          own_elements: the operands whose elements are each read only for the same
+            element of the results, and before that is written.
 
         Returns:
           The results, as values of these types.
@@ -149,7 +149,7 @@ class Kernels:
         return [_as_tensor(value, type_) for value, type_ in zip(made.results, results)]
 
     def _symbol_of(self, kernel: Kernel) -> str:
-        # Locations do not make a kernel another one: equal code is emitted once, with the lines of its first user.
+        # Locations are not part of the key: equal code is emitted once, with the locations of its first user.
         key = (kernel.inputs, kernel.outputs, kernel.workgroups, kernel.body)
         if key not in self._symbols:
             name, number = kernel.name, 0
@@ -167,7 +167,7 @@ class Kernels:
         operation = parsed.body.operations[0].operation
         operation.detach_from_parent()
         with self.module.context, ir.Location.unknown():
-            if rare.has_choices(text):
+            if rare.has_rare_selects(text):
                 rare.branch(operation)
             ir.InsertionPoint.at_block_begin(self.module.body).insert(operation)
         # The module that an op was parsed in must outlive it.
@@ -181,7 +181,7 @@ def _symbol(op: Any) -> str:
 
 
 def _stored_type(type_: Any) -> Any:
-    """The type of a tensor at the border of a kernel: booleans as bytes, and integers without a sign."""
+    """The type of a tensor as an operand or result of a dispatch: signless integers; booleans stay."""
     element = Element.parse(spelled(type_.element_type))
     if element.kind != "u":
         # Booleans are bytes in the memory of tensors too.

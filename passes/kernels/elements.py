@@ -1,8 +1,8 @@
-"""Element types: what each is in memory, and what a kernel computes in.
+"""Element types: their forms in memory, and the types in which kernels compute.
 
 Booleans are bytes in memory, and bits in registers. Floats of 16 bits are widened to float32 when they are loaded; the
-number in a register is always one that the narrow type has, so a store loses nothing. Complex numbers are pairs of a
-real and an imaginary part, side by side in memory and in registers: one is a vector of two numbers.
+number in a register is always representable in the narrow type, so a store does not round. Complex numbers are pairs of
+a real and an imaginary part, adjacent in memory and in registers: one is a vector of two numbers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class RefusedError(Exception):
-    """The operation stays outside of kernels; the message says why."""
+    """An operation stays outside kernels; the message says why."""
 
 
 class Element(NamedTuple):
@@ -23,7 +23,7 @@ class Element(NamedTuple):
       bits: the width of an element; 1 for booleans.
       stored: the type of a number in memory, without a sign.
       computed: the type of a number in registers.
-      parts: how many numbers an element is.
+      parts: how many numbers an element has.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Element(NamedTuple):
 
     @staticmethod
     def parse(name: str) -> Element:
-        """The element type of that name; `RefusedError` for one that kernels do not have.
+        """The element type of that name; `RefusedError` for one that kernels do not support.
 
         >>> Element.parse("ui8")
         Element(name='ui8', kind='u', bits=8, stored='i8', computed='i8', parts=1)
@@ -79,7 +79,7 @@ class Element(NamedTuple):
 
     @property
     def part(self) -> Element:
-        """The type of the real part of a complex number; that of any other number is its own."""
+        """The type of the real part of a complex number; any other type itself."""
         return self if self.parts == 1 else ELEMENTS[self.computed]
 
     @property
@@ -97,7 +97,7 @@ ELEMENTS = {
     for element in (
         Element("i1", "b", 1, "i8", "i1"),
         Element("f16", "f", 16, "f16", "f32"),
-        # As integers: the compiler rounds what it computes in bfloat16 only where it stores it.
+        # Stored as integers: the compiler would round bfloat16 results only where it stores them.
         Element("bf16", "f", 16, "i16", "f32"),
         Element("f32", "f", 32, "f32", "f32"),
         Element("f64", "f", 64, "f64", "f64"),

@@ -1,4 +1,4 @@
-"""Functions that StableHLO has no operation for, such as the error function, in operations that it has."""
+"""Expand CHLO functions, such as the error function, into StableHLO operations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from passes.patterns import apply
 
 
 def expand(module: Any) -> None:
-    """Expand the functions, in place; the compiler's own expansions hold operations that have laws in turn."""
+    """Expand CHLO functions in place; the operations of the compiler's expansions are legalized again."""
     if any(op.name.startswith("chlo.") for op in host_operations(module)):
         bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
         apply(module, PATTERNS_CPU)

@@ -1,4 +1,4 @@
-"""What reads memory that is about to be written: dependence tests between linear forms.
+"""Dependence tests between linear forms: which values read memory that is about to be written.
 
 A write to a buffer is a hazard for every value that is still needed and is computed from the buffer's old
 contents. Two accesses are compared as linear forms of loop symbols.
@@ -17,19 +17,19 @@ from passes.kernels.values import View
 
 
 class Order(enum.Enum):
-    """How a read of a value lies to the write of its element."""
+    """How the element that is read relates to the element that is written at the same index."""
 
-    APART = "never the same element"
+    DISJOINT = "never the same element"
     SAME = "the element that is written, and no other"
     AHEAD = "an element that is written later"
     CONFLICT = "an element that may have been written"
 
 
 def compare(read: Linear, space: Space, target: View, symbols: Symbols, others: Collection[int]) -> Order:
-    """How a read in the target's buffer lies to the write at the same index of `space`.
+    """The order of a read in the target's buffer and the write at the same index of `space`.
 
     Args:
-      read: the place that is read, in symbols of `space` and of the loops around.
+      read: the address that is read, in symbols of `space` and of the loops around it.
       others: the symbols of all spaces.
     """
     written = target.address(space.symbols)
@@ -38,11 +38,11 @@ def compare(read: Linear, space: Space, target: View, symbols: Symbols, others: 
     difference = read - written
     if difference.is_constant and difference.constant > 0 and _ascends(space, target):
         return Order.AHEAD
-    return Order.APART if are_apart(read, written, symbols, others) else Order.CONFLICT
+    return Order.DISJOINT if are_disjoint(read, written, symbols, others) else Order.CONFLICT
 
 
 def _ascends(space: Space, target: View) -> bool:
-    """Whether places grow in the order in which a nest visits them."""
+    """Whether addresses increase in the order in which a nest visits them."""
     reach = 0
     for n, stride in reversed(list(zip(space.shape, target.strides))):
         if n == 1:
@@ -53,10 +53,10 @@ def _ascends(space: Space, target: View) -> bool:
     return True
 
 
-def are_apart(a: Linear, b: Linear, symbols: Symbols, inner: Collection[int]) -> bool:
-    """Whether two accesses of one buffer never meet, whatever the indices of each in its own space are.
+def are_disjoint(a: Linear, b: Linear, symbols: Symbols, inner: Collection[int]) -> bool:
+    """Whether two accesses of one buffer never overlap, for any indices in their own spaces.
 
-    The bounds test and the test of the greatest common divisor, of the dependence analysis of loops.
+    The bounds test and the GCD test of loop dependence analysis.
     """
     outer = [Linear(form.constant, tuple(t for t in form.terms if t[0] not in inner)) for form in (a, b)]
     own = [form.only(inner) for form in (a, b)]

@@ -1,7 +1,7 @@
-"""Products in the kernels of loops: contractions, whose operands are first made ready to be read many times.
+"""Products in the kernels of loops: contractions, whose operands are first prepared for repeated reads.
 
-An operand that has to be computed is stored. One whose lanes would lie apart is turned: a copy of it has the free axis
-last. Where a loop leaves the operand as it is, the copy is made before the loop.
+A computed operand is stored. An operand whose lanes would be strided is transposed: a copy of it has the free axis
+last. If the operand is loop-invariant, the copy is made before the loop.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from passes.match import operations_in, shape_of
 
 # A product of more multiply-adds and results than these is faster in tiles of its own (`products`).
 LARGE_PRODUCT, LARGE_RESULT = 1 << 20, 4096
-# Who reads an element of an operand more often than this wants it in memory, and its lanes side by side.
+# An operand whose elements are read more often than this is stored, with contiguous lanes.
 _READERS = 4
-# Lanes of the smallest square that is worth turning.
+# Lanes of the smallest square that is worth transposing.
 _SQUARE = 4
-# What costs more, the load included, is not computed for each reader.
+# An operand that costs more, loads included, is not computed for each reader.
 _CHEAP = 2
 
 
 class _Axes:
-    """What the axes of an operand are: of the batch, contracted, and free."""
+    """The batch, contracted and free axes of an operand."""
 
     def __init__(self, shape: Sequence[int], batch: Sequence[int], contracted: Sequence[int]) -> None:
         self.batch, self.contracted = list(batch), list(contracted)
@@ -57,19 +57,19 @@ def _dot_general(k: Lowering, op: Any) -> None:
     shape, element = element_type(op.results[0].type)
     left, right = _axes(op)
     x, y = (k.env[v] for v in op.operands)
-    k.settle(x)
-    k.settle(y)
+    k.store_joined(x)
+    k.store_joined(y)
     depth = [x.shape[axis] for axis in left.contracted]
     if math.prod(depth) * math.prod(shape) > LARGE_PRODUCT and math.prod(shape) > LARGE_RESULT:
         raise RefusedError("a large product in the loop")
-    _keep(k, x, math.prod(y.shape[axis] for axis in right.free))
-    y = _ready(k, y, right, math.prod(x.shape[axis] for axis in left.free))
+    _store_computed(k, x, math.prod(y.shape[axis] for axis in right.free))
+    y = _with_contiguous_lanes(k, y, right, math.prod(x.shape[axis] for axis in left.free))
     batch, middle = len(left.batch), len(left.batch) + len(left.free)
 
     def terms(builder: Builder, outer: Index, inner: Index) -> list[Item]:
         found = []
-        for value, axes, rest in ((x, left, outer[batch:middle]), (y, right, outer[middle:])):
-            index = axes.index(outer[:batch], rest, inner)
+        for value, axes, free_index in ((x, left, outer[batch:middle]), (y, right, outer[middle:])):
+            index = axes.index(outer[:batch], free_index, inner)
             item = builder.get(value, index)
             builder.remember(value, index, item)
             found.append(_converted(builder, op, value, item, element))
@@ -99,29 +99,29 @@ def _converted(builder: Builder, op: Any, value: Value, item: Item, element: Ele
 
 
 def prepare(k: Lowering, op: Any, state: Sequence[Any]) -> None:
-    """Before a loop: make what its products read again in each round ready.
+    """Before a loop, prepare the loop-invariant operands of its products.
 
     Args:
-      state: the arguments of its blocks that it changes.
+      state: the arguments of its blocks that the loop changes.
     """
     for inner in operations_in(op, "stablehlo.dot_general"):
         left, right = inner.operands
         value = k.env.get(right)
         if value is not None and right not in state and value.size > 1:
             left_axes, right_axes = _axes(inner)
-            k.settle(value)
-            _ready(k, value, right_axes, math.prod(left.type.shape[axis] for axis in left_axes.free))
+            k.store_joined(value)
+            _with_contiguous_lanes(k, value, right_axes, math.prod(left.type.shape[axis] for axis in left_axes.free))
 
 
-def _keep(k: Lowering, value: Value, readers: int) -> None:
+def _store_computed(k: Lowering, value: Value, readers: int) -> None:
     """Store an operand that would be computed for each of its readers."""
     if value.function is not None and not value.is_scalar and readers > _READERS and k.record(value).cost > _CHEAP:
         k.store(value)
 
 
-def _ready(k: Lowering, value: Value, axes: _Axes, readers: int) -> Value:
-    """A right operand whose lanes are side by side, as far as that pays."""
-    _keep(k, value, readers)
+def _with_contiguous_lanes(k: Lowering, value: Value, axes: _Axes, readers: int) -> Value:
+    """A right operand with contiguous lanes, if that pays; else the operand itself."""
+    _store_computed(k, value, readers)
     view, shape = value.view, value.shape
     lane = max((axis for axis in axes.free if shape[axis] > 1), default=None)
     if view is None or lane is None or readers <= _READERS or view.strides[lane] in (0, 1, -1, *STEPS):
@@ -132,11 +132,11 @@ def _ready(k: Lowering, value: Value, axes: _Axes, readers: int) -> Value:
     width = lanes_of([value.element], k.processor.vector_bytes, min(shape[lane], shape[down]))
     if width < _SQUARE:
         return value
-    return k.copied((value, lane, down), lambda: _turned(k, value, view, lane, down, width))
+    return k.copied((value, lane, down), lambda: _transposed(k, value, view, lane, down, width))
 
 
-def _turned(k: Lowering, value: Value, view: View, lane: int, down: int, width: int) -> Value:
-    """A copy in which one axis of a value is the last in memory, in place of another one: squares are turned."""
+def _transposed(k: Lowering, value: Value, view: View, lane: int, down: int, width: int) -> Value:
+    """A copy of a value with `lane` instead of `down` as the last axis in memory, transposed square by square."""
     code, shape = k.code, value.shape
     order = [axis for axis in range(len(shape)) if axis not in (lane, down)] + [down, lane]
     memory = k.temporary([shape[axis] for axis in order], value.element)
@@ -148,14 +148,14 @@ def _turned(k: Lowering, value: Value, view: View, lane: int, down: int, width: 
             return tuple({lane: i, down: j}.get(axis, place) for axis, place in enumerate(at))
 
         def square(i: Linear, j: Linear) -> None:
-            # The last squares end with the array: elements are copied twice.
+            # The last squares end with the array, so some elements are copied twice.
             i, j = code.at_most(i, shape[lane] - width).lanes(), code.at_most(j, shape[down] - width)
             with code.lanes(width):
-                code.turn(view.buffer, view.address(index(i, j)))
+                code.load_transposed(view.buffer, view.address(index(i, j)))
                 for number in range(width):
                     place = index(i, j + number)
                     code.store(target, place, code.load(view, place))
-                code.turned.clear()
+                code.transposed_loads.clear()
 
         def along(i: Linear, _: list[str]) -> None:
             code.loop(ZERO, Linear(shape[down]), width, lambda j, _: square(i, j))

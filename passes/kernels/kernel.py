@@ -1,4 +1,4 @@
-"""One kernel that is being written: its values, their memory, and what is still needed of them."""
+"""One kernel that is being written: its values, their memory, and which of them are still needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from passes.kernels import cost, scalars
 from passes.kernels.builder import Symbols
 from passes.kernels.code import Code
 from passes.kernels.elements import Element, RefusedError
-from passes.kernels.hazards import Order, are_apart, compare
+from passes.kernels.hazards import Order, are_disjoint, compare
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Space, Write, fill
 from passes.kernels.processor import Processor
@@ -24,16 +24,16 @@ from passes.types import spelled
 
 Rule = Callable[["Lowering", Any], None]
 
-# Additions, loads among them, that may be done again by each reader.
+# Values of at most this cost, in additions and loads, are computed again for each reader.
 _CHEAP = 6
-# Arrays of at most so many elements are never stored for their cost.
+# Arrays of at most this many elements are never stored for their cost.
 _SMALL = 8
-# Of a value that would be overwritten while it is read, parts of so much fewer elements are stored in its place.
+# Instead of a value that would be overwritten while it is read, parts that are this many times smaller are stored.
 _MUCH_SMALLER = 4
 
 
 def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
-    """Shape and element type of a tensor; `RefusedError` for what kernels do not have."""
+    """Shape and element type of a tensor; `RefusedError` for types that kernels do not support."""
     ir = bindings.ir
     if not isinstance(type_, ir.RankedTensorType) or not type_.has_static_shape:
         raise RefusedError(f"values of type {type_}")
@@ -44,7 +44,7 @@ def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
 
 
 class _Block:
-    """A block whose operations are being written: where each value is used last, and how far we are."""
+    """A block whose operations are being written: the last use of each value, and the current position."""
 
     def __init__(self, block: Any) -> None:
         self.at = 0
@@ -69,10 +69,10 @@ class Lowering:
     """Writes operations of StableHLO into one kernel.
 
     Attributes:
-      env: what stands for each value of the program.
+      env: the kernel's value for each value of the program.
       scratch: memory that the kernel has for itself.
-      work: by depth of loops, the additions times bytes of one round.
-      parts_in_memory: whether what is put together of parts gets memory unless one nest alone reads it.
+      work: by depth of loops, the additions times bytes of one iteration.
+      parts_in_memory: whether a joined array gets memory unless a single nest reads it.
     """
 
     parts_in_memory = True
@@ -110,7 +110,7 @@ class Lowering:
             self.env[value] = self.loaded(self.env[value])
 
     def loaded(self, value: Value) -> Value:
-        """A scalar of a value of one element."""
+        """A value of one element as a scalar, which is loaded."""
         item = self.code.get(value, (ZERO,) * len(value.shape))
         return Value(value.shape, value.element, scalar=item.name, location=value.location)
 
@@ -119,20 +119,20 @@ class Lowering:
         return Value(shape, buffer.element, view=View(buffer, row_major(shape)))
 
     def temporary(self, shape: Sequence[int], element: Element) -> View:
-        """Memory for an array; it can be written to until the current region ends."""
+        """Memory for an array, writable until the current region ends."""
         buffer = Buffer(f"%t{len(self.scratch)}", math.prod(shape), element)
         self.scratch.append(buffer)
         self._writable[-1].add(buffer)
         return View(buffer, row_major(shape))
 
     def is_writable(self, value: Value) -> bool:
-        """Whether updates may be done in the memory of a value."""
+        """Whether updates may write to the memory of a value."""
         view = value.view
         return view is not None and view.buffer in self._writable[-1] and 0 not in _steps(view, value.shape)
 
     @contextlib.contextmanager
     def region(self, claimed: Sequence[Buffer]) -> Iterator[None]:
-        """A region that may run often, or not at all: of the memory from outside it writes to `claimed` alone."""
+        """A region that may run repeatedly or not at all, and of outer memory writes to `claimed` only."""
         self._writable.append(set(claimed))
         self._stored.append([])
         self._copies.append({})
@@ -141,7 +141,7 @@ class Lowering:
         self._writable.pop()
         self._copies.pop()
         for value, function, view in reversed(self._stored.pop()):
-            # What was stored in the region may not have been.
+            # The region may not have run, so nothing outside may read what it stored.
             value.function, value.view = function, view
             self._records.clear()
 
@@ -156,21 +156,21 @@ class Lowering:
         return self._spaces[key]
 
     def record(self, value: Value) -> Recorder:
-        """What an element of a value reads and costs."""
+        """What an element of a value reads, and its cost."""
         if value not in self._records:
             recorder = self._records[value] = Recorder(self.symbols)
             recorder.get(value, self.space(value.shape).symbols)
         return self._records[value]
 
     def together(self, writes: Sequence[Write]) -> Recorder:
-        """What elements of several values of one shape read and cost, computed together."""
+        """What elements of several values of one shape read and cost, if computed together."""
         recorder = Recorder(self.symbols)
         for write in writes:
             recorder.get(write.value, self.space(write.value.shape).symbols)
         return recorder
 
     def define(self, op: Any, value: Value) -> None:
-        """Give an operation its result: scalars are computed at once, and so is what would be computed often."""
+        """Define the result of an operation; scalars, and costly values with several readers, are computed now."""
         result = op.results[0]
         value.location = str(op.location)
         self.env[result] = value
@@ -201,26 +201,26 @@ class Lowering:
         self._records.clear()
 
     def copied(self, key: Any, make: Callable[[], Value]) -> Value:
-        """A copy of a value in another order, which is made once for the region and those in it."""
+        """A copy of a value in another order, made once for a region and the regions in it."""
         known = next((copies[key] for copies in self._copies if key in copies), None)
         if known is None:
             known = self._copies[-1][key] = make()
         return known
 
-    def settle(self, value: Value) -> None:
-        """Store a value that is put together of parts, where it is not read in a nest that can be cut."""
-        if not value.is_scalar and value.size > 1 and self.record(value).choices:
+    def store_joined(self, value: Value) -> None:
+        """Store a value that is joined from parts, for a reader whose nest cannot be cut where they meet."""
+        if not value.is_scalar and value.size > 1 and self.record(value).undecided_parts:
             self.store(value)
 
     def write(self, writes: Sequence[Write]) -> None:
-        """Compute values of one shape into memory; what they read there must not be a hazard."""
+        """Compute values of one shape into memory; their reads must not be hazards."""
         recorder = self.together(writes)
         size = sum(w.value.element.size for w in writes)
         self.note_work(writes[0].value.size * recorder.cost * size // len(writes))
         fill(self.code, writes, self.space(writes[0].value.shape), recorder, self.processor.vector_bytes)
 
     def note_work(self, amount: int) -> None:
-        """Count additions times bytes, at the current depth of loops; `RefusedError` if that is too much."""
+        """Count work, in additions times bytes, at the current loop depth; `RefusedError` if it is too much."""
         self.work[self.depth] = self.work.get(self.depth, 0) + amount
         if self.depth:
             cost.check_round(self.work[self.depth])
@@ -233,24 +233,24 @@ class Lowering:
 
     def order(self, value: Value, target: View) -> Order:
         """The worst order of a value's reads to the writes of its elements to `target`."""
-        found = {Order.APART}
+        found = {Order.DISJOINT}
         space = self.space(value.shape)
         for read in self.record(value).reads if not value.is_scalar else ():
             if read.buffer is target.buffer:
-                found.add(compare(read.place, space, target, self.symbols, self._inner))
+                found.add(compare(read.address, space, target, self.symbols, self._inner))
         return next(order for order in reversed(Order) if order in found)
 
-    def relieve(self, value: Value, targets: Sequence[tuple[View, bool]]) -> bool:
-        """Store what a value needs of memory that is written while it is computed, or before.
+    def store_hazards(self, value: Value, targets: Sequence[tuple[View, bool]]) -> bool:
+        """Store a value, or its parts, if they read memory that is written before or while the value is computed.
 
-        The parts of it are stored that are much smaller, such as the row and the column of an outer product that
-        is added to a matrix; if these are not all, the value is.
+        Parts that are much smaller, such as the row and the column of an outer product that is added to a matrix,
+        are stored instead of the value if they cover all such reads.
 
         Args:
-          targets: what is written; and whether that is with the value itself, element by element.
+          targets: the memory that is written, and whether the value itself is written to it, element by element.
 
         Returns:
-          Whether there was something to store.
+          Whether anything was stored.
         """
         if value.is_scalar:
             return False
@@ -260,8 +260,8 @@ class Lowering:
             for target, is_own in targets:
                 if read.buffer is not target.buffer:
                     continue
-                order = compare(read.place, space, target, self.symbols, self._inner)
-                if is_own and order in (Order.APART, Order.SAME):
+                order = compare(read.address, space, target, self.symbols, self._inner)
+                if is_own and order in (Order.DISJOINT, Order.SAME):
                     continue
                 part = next((v for v in read.path if v.size * _MUCH_SMALLER <= value.size), None)
                 if part is None or part.is_scalar:
@@ -272,18 +272,18 @@ class Lowering:
             self.store(part)
         return bool(parts)
 
-    def protect(self, target: View, shape: Sequence[int], also: Collection[Any] = ()) -> None:
-        """Before an array of that shape is written: store what is needed after it and reads what is overwritten.
+    def store_overwritten(self, target: View, shape: Sequence[int], also: Collection[Any] = ()) -> None:
+        """Before an array of that shape is written, store the needed values that read the overwritten memory.
 
         Args:
-          also: values of the program that are needed whatever their uses are.
+          also: values of the program that count as needed.
         """
         written = target.address(self.space(shape).symbols)
         for name, value in list(self.env.items()):
             if value.is_scalar or not (name in also or self.is_needed(name)):
                 continue
             for read in self.record(value).reads:
-                if read.buffer is target.buffer and not are_apart(read.place, written, self.symbols, self._inner):
+                if read.buffer is target.buffer and not are_disjoint(read.address, written, self.symbols, self._inner):
                     self.store(value)
                     break
 
@@ -305,7 +305,7 @@ class Lowering:
 
     @contextlib.contextmanager
     def block(self, block: Any) -> Iterator[list[Value]]:
-        """Write the operations of a block; gives the values that its terminator has."""
+        """Write the operations of a block; yields the operands of its terminator."""
         self._blocks.append(state := _Block(block))
         *operations, end = (op.operation for op in block.operations)
         for state.at, op in enumerate(operations):
@@ -320,7 +320,7 @@ class Lowering:
         return self.code.get(value, (ZERO,) * len(value.shape))
 
     def start(self, value: Value, high: int) -> Linear:
-        """The start index of a slice, moved into `0..high`."""
+        """The start index of a slice, clamped to `0..high`."""
         if high <= 0:
             return ZERO
         found = value.linear if value.splat is None else Linear(int(value.splat))
@@ -333,12 +333,12 @@ class Lowering:
         return self.code.index_of(self.item(value), value.element, 0, high)
 
     def elementwise(self, op: Any, value: Value, values: Sequence[Value]) -> None:
-        """Define the result of an elementwise operation; small integers are followed as linear forms."""
+        """Define the result of an elementwise operation; integer scalars become linear forms where possible."""
         known = scalars.follow(op, values, value, self.symbols)
         self.define(op, known or value)
 
     def function(self, shape: Sequence[int], element: Element, function: Callable[[Any, Index], Item]) -> Value:
-        """A lazy array."""
+        """An array as a function of its indices."""
         return Value(shape, element, function=function)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-# A symbol is a number given out in the order of creation, so that terms of outer loops come first.
+# Symbols are numbered in the order of creation, so that terms of outer loops come first.
 Ranges = Mapping[int, tuple[int, int]]
 
 
@@ -72,7 +72,7 @@ class Linear:
         return f"Linear({' + '.join(parts)})"
 
     def lanes(self, stride: int = 1) -> Linear:
-        """The same form, counted on by `stride` from lane to lane."""
+        """The same form, which increases by `stride` from lane to lane."""
         return Linear(self.constant, self.terms, stride)
 
     def at_lane(self, lane: int) -> Linear:
@@ -89,7 +89,7 @@ class Linear:
         return Linear(0, tuple(item for item in self.terms if item[0] in wanted))
 
     def bounds(self, ranges: Ranges, width: int = 1) -> tuple[int, int] | None:
-        """The least and greatest value over all lanes, or None where a symbol has no known range."""
+        """The least and greatest value over all lanes, or None if a symbol has no known range."""
         low = high = self.constant
         for symbol, coefficient in self.terms:
             found = ranges.get(symbol)
@@ -105,7 +105,7 @@ ZERO = Linear()
 
 
 def address(index: Iterable[Linear], strides: Iterable[int], offset: Linear = ZERO) -> Linear:
-    """The place in memory of an element, counted in elements.
+    """The address of an element, counted in elements.
 
     >>> address([Linear(2), Linear.of(0)], (10, 1))
     Linear(20 + s0)

@@ -1,4 +1,4 @@
-"""Loops as kernels: all of a function that has loops or choices, or the outermost loops that can be."""
+"""Loops as kernels: whole functions with loops or conditionals, or the outermost loops that are supported."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from passes.match import captured_values, functions, splat_of
 from passes.operations import CONTROL
 from passes.types import tensor_type
 
-# Scratch on the stack of the thread that runs the kernel; more of it becomes results that nobody reads.
+# The most scratch memory on the stack of the thread that runs the kernel; above it, buffers of more than _LARGE bytes
+# become results that nobody reads.
 _STACK, _LARGE = 128 << 10, 4096
-# The limit of a dispatch for operands, results and scratch among results.
+# The most operands and results of a dispatch, including scratch among the results.
 _BINDINGS = 32
 
 
@@ -43,7 +44,7 @@ def _elementwise(k: Lowering, op: Any) -> None:
 
 
 class _Rules(dict[str, Rule]):
-    """Every rule by the name of its operation; what has none may be elementwise."""
+    """Rules by the names of operations; other StableHLO operations may be elementwise."""
 
     def get(self, name: str, default: Any = None) -> Any:
         """The rule of an operation."""
@@ -55,7 +56,7 @@ RULES = _Rules({**views.RULES, **updates.RULES, **contractions.RULES, **inner_pr
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace loops, and functions that have loops or choices, by kernels, in place; returns how many."""
+    """Replace loops, and functions with loops or conditionals, by kernels, in place; returns the number of kernels."""
     count = 0
     for function in functions(kernels.module).values():
         for block in function.regions[0].blocks:
@@ -69,7 +70,7 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
 
 
 def _outermost(kernels: Kernels, processor: Processor, block: Any) -> int:
-    """Replace the loops of a block; inside of those that stay, and of choices, the ones there."""
+    """Replace the loops of a block; in conditionals, and in loops that are not supported, the loops inside."""
     count = 0
     for op in [o.operation for o in block.operations]:
         if op.name == "stablehlo.while" and _loop(kernels, processor, op):
@@ -80,7 +81,7 @@ def _outermost(kernels: Kernels, processor: Processor, block: Any) -> int:
 
 
 def _whole(kernels: Kernels, processor: Processor, function: Any, block: Any) -> bool:
-    """Make one kernel of all of a function."""
+    """Make one kernel of a function; returns whether that was possible."""
     k = Lowering(RULES, processor)
     *operations, end = (op.operation for op in block.operations)
     name = f"loops_{function.attributes['sym_name'].value}"
@@ -102,7 +103,7 @@ def _whole(kernels: Kernels, processor: Processor, function: Any, block: Any) ->
 
 
 def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
-    """Make a kernel of a loop."""
+    """Make a kernel of a loop; returns whether that was possible."""
     k = Lowering(RULES, processor)
     used = [result for result in op.results if any(True for _ in result.uses)]
     try:
@@ -124,7 +125,7 @@ def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
 
 
 def _outputs(k: Lowering, values: Sequence[Value]) -> list[Buffer]:
-    """Memory that holds nothing but each of some values, in the order of its elements."""
+    """A buffer for each value, which holds its elements in row-major order and nothing else."""
     found: list[Buffer] = []
     for value in values:
         view = value.view

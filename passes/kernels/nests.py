@@ -1,4 +1,4 @@
-"""Loop nests over an iteration space: which axes are loops, which one runs in vectors, and what is left over."""
+"""Loop nests over an iteration space: which axes are loops, which one is vectorized, and the remainders."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.record import Recorder
 from passes.kernels.values import Index, NotVectorsError, Value, View
 
-# Bodies of more operations are written once for vectors and once for single elements, not for each width between.
+# Larger bodies are written for vectors and for single elements only, not for each width in between.
 _LARGE_BODY = 48
 _MAX_LANES = 16
 
 
 class Space(NamedTuple):
-    """An iteration space: a symbol for each axis, which stands for all indices along it."""
+    """An iteration space, with a symbol for each axis, which ranges over its indices."""
 
     shape: tuple[int, ...]
     symbols: Index
@@ -41,7 +41,7 @@ class Write(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """How a nest is written: the axes that are loops with their sizes, the one in vectors, and where axes are cut."""
+    """How a nest is written: the sizes of its loops, the vectorized axis and its width, and where axes are cut."""
 
     sizes: tuple[int, ...]
     axis: int | None
@@ -50,7 +50,7 @@ class Plan(NamedTuple):
 
 
 def lanes_of(elements: Sequence[Element], vector_bytes: int, size: int) -> int:
-    """How many elements a vector has along an axis of that size."""
+    """The number of lanes of a vector along an axis of that size."""
     width = min(vector_bytes // max(element.size for element in elements), _MAX_LANES)
     while width > size:
         width //= 2
@@ -72,13 +72,13 @@ def vector_record(values: Sequence[Value], space: Space, axis: int, width: int, 
 
 
 def collapsed(writes: Sequence[Write], space: Space, recorder: Recorder) -> tuple[int, ...]:
-    """The sizes of the loops after axes that are one row in all memory have become one.
+    """The sizes of the loops after collapsing axes that are contiguous in all memory.
 
-    An axis joins the next one if every place moves along it by whole rows of the next. Its size is then 1, and that
-    of the next one is the product.
+    An axis is collapsed into the next one if every address moves along it by whole rows of the next one. Its size is
+    then 1, and the size of the next one is the product.
     """
     sizes = list(space.shape)
-    places = recorder.forms + [w.target.address(space.symbols) for w in writes]
+    addresses = recorder.forms + [w.target.address(space.symbols) for w in writes]
     for axis in range(len(sizes) - 1):
         following = next((a for a in range(axis + 1, len(sizes)) if sizes[a] > 1), None)
         if sizes[axis] == 1 or following is None:
@@ -86,7 +86,7 @@ def collapsed(writes: Sequence[Write], space: Space, recorder: Recorder) -> tupl
         here, there = space.symbol(axis), space.symbol(following)
         if {here, there} & recorder.fixed:
             continue
-        if all(place.coefficient(here) == place.coefficient(there) * sizes[following] for place in places):
+        if all(form.coefficient(here) == form.coefficient(there) * sizes[following] for form in addresses):
             # Later axes see the larger size; the symbols keep their coefficients.
             sizes[following] *= sizes[axis]
             sizes[axis] = 1
@@ -107,13 +107,13 @@ def plan(writes: Sequence[Write], space: Space, recorder: Recorder, symbols: Sym
     width = lanes_of([w.value.element for w in writes], vector_bytes, sizes[axis])
     flat = Space(sizes, tuple(i if n > 1 else ZERO for i, n in zip(space.symbols, sizes)))
     found = vector_record([w.value for w in writes], flat, axis, width, symbols) if width > 1 else None
-    if found is None or any(w.target.strides[axis] != 1 and w.target.strides[axis] < 1 for w in writes):
+    if found is None or any(w.target.strides[axis] < 1 for w in writes):
         return Plan(sizes, None, 1, cuts)
     return Plan(sizes, axis, width, cuts)
 
 
 def pieces(size: int, width: int, cost: int, at: int = 0) -> list[tuple[int, int, int]]:
-    """An axis, or its part from `at`, as ranges of vectors, and of narrower ones for the rest: (start, stop, lanes).
+    """Ranges that cover an axis from `at` on, in vectors, and narrower ones for the remainder: (start, stop, lanes).
 
     >>> pieces(27, 8, 10)
     [(0, 24, 8), (24, 26, 2), (26, 27, 1)]
@@ -139,7 +139,7 @@ def nest(
     body: Callable[[Index], None],
     cuts: Mapping[int, Sequence[int]] | None = None,
 ) -> None:
-    """Loops over all indices, in vectors along an axis; `body` gets the index with the lanes in it."""
+    """Loops over all indices, in vectors along an axis; `body` gets the index, with its lanes."""
     order = [a for a in range(len(sizes)) if a != axis and sizes[a] > 1] + ([] if axis is None else [axis])
 
     def level(depth: int, index: dict[int, Linear]) -> None:
@@ -165,7 +165,7 @@ def nest(
 
 
 def fill(code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, vector_bytes: int) -> None:
-    """Compute values into memory, all of them at each index of their common space before any is written."""
+    """Compute values of one space into memory; at each index, all are computed before any is written."""
     chosen = plan(writes, space, recorder, code.symbols, vector_bytes)
     mark = code.writer.mark()
 

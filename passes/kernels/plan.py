@@ -1,4 +1,4 @@
-"""What became kernels and what did not, and why: comments at the head of the module's text."""
+"""The record of which operations became kernels, and why others did not: comments at the head of a module's text."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Plan:
         self.lines: list[str] = []
 
     def accept(self, name: str, location: Any, lines: int, scratch: int) -> None:
-        """Note a kernel: how long its text is, and how much memory it has for itself."""
+        """Note a kernel: the lines of its text, and its bytes of scratch memory."""
         self.lines.append(f"{name}{_at(location)}: a kernel of {lines} lines, {scratch} bytes of scratch")
 
     def refuse(self, name: str, location: Any, reason: str) -> None:
-        """Note what stays outside of kernels."""
+        """Note an operation that stays outside kernels, and the reason."""
         self.lines.append(f"{name}{_at(location)}: stays, because of {reason}")
 
     def attach(self, module: Any) -> None:
@@ -32,7 +32,7 @@ class Plan:
 
 
 def comments(module: Any) -> str:
-    """The decisions that were kept with a module, as comments of MLIR; they are taken from it."""
+    """The decisions attached to a module, as MLIR comments; removes them from the module."""
     attributes = module.operation.attributes
     if ATTRIBUTE not in attributes:
         return ""

@@ -1,4 +1,4 @@
-"""What kernels depend on in a processor: registers, vectors, caches, and how much code pays."""
+"""The processor model that kernels depend on: registers, vectors, instructions and caches."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import dataclasses
 
 from passes.kernels.elements import ELEMENTS
 
-# What the parts of AMX multiply.
+# The element types that extensions of AMX multiply.
 _MATRICES = {"amx_bf16": ("bf16",), "amx_int8": ("i8", "ui8")}
 
 
 @dataclasses.dataclass(frozen=True)
 class Processor:
-    """A model of one core, and of how many there are.
+    """A model of one core, and the number of cores.
 
     Nothing is measured on the machine that compiles: equal targets give equal
     code, and equal code adds up sums in the same order.
@@ -25,10 +25,10 @@ class Processor:
       masked: whether a vector can be loaded and stored in part at no cost.
       loads: vectors that can be loaded in a cycle.
       matrices: element types that a matrix unit multiplies (see `products/amx.py`).
-      pairs: element types of which an instruction multiplies pairs along a sum (see `products/grouped.py`).
-      sums_pairs: whether it adds those of integers to the sum as well.
+      pairs: element types for which an instruction multiplies pairs along a sum (see `products/grouped.py`).
+      sums_pairs: whether that instruction also adds the products of integers to the sum.
       l1, l2: bytes of a core's own caches.
-      cores: how many cores work is split for; more of them take smaller shares.
+      cores: the number of cores for which work is split; fixed, so that sums do not depend on the machine.
     """
 
     vector_bytes: int = 16
@@ -45,7 +45,7 @@ class Processor:
     cores: int = 8
 
     def lanes(self, element: str) -> int:
-        """How many elements of a type are in a vector.
+        """The number of elements of a type in a vector.
 
         >>> Processor(vector_bytes=32).lanes("f64")
         4
@@ -68,7 +68,7 @@ class Processor:
             if "amx_tile" not in features:
                 matrices = set()
             pairs = {"i8", "ui8", "i16"}
-            # Where there is a matrix unit, multiplying pairs takes as long as widening them.
+            # With a matrix unit, multiplying pairs takes as long as widening them.
             if "avx512_bf16" in features and "bf16" not in matrices:
                 pairs |= {"bf16"}
             return cls(

@@ -1,9 +1,9 @@
-"""What is chosen in rare cases only is computed in these cases only.
+"""Branches around the operations that only the rare operand of a select needs.
 
-The passes choose between two ways of reducing an angle, and the second one, for
+The passes compute two reductions of an angle and select one; the second one, for
 large numbers, costs several times as much as the first (`passes.legalize.angles`).
-In a kernel, all that only the second way needs goes into a branch, which a vector
-takes if one of its elements is large.
+In a kernel, the operations that only the second one needs go into a branch, which
+runs if one element of a vector is large.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from passes.legalize.angles import RARE_FROM
 _NAMES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
 _BOUNDS = {(_NAMES[dtype], bound) for dtype, bound in RARE_FROM.items()}
 _SPELLED = tuple(f"{spelled_float(bound, name)} : {name}" for name, bound in _BOUNDS)
-# What may be computed elsewhere, or not at all: nothing of it touches memory.
+# Operations that may be moved or dropped, since they do not access memory.
 _PURE = ("arith.", "math.", "vector.broadcast", "vector.from_elements", "vector.extract", "vector.shuffle")
 _ON_TRUE, _ON_FALSE = 1, 2
 
 
-def has_choices(text: str) -> bool:
-    """Whether the text of a kernel has a number that angles are compared with.
+def has_rare_selects(text: str) -> bool:
+    """Whether the text of a kernel contains a bound of `RARE_FROM`, with which angles are compared.
 
-    >>> has_choices("%c0 = arith.constant 3.35544300000000000e+07 : f32"), has_choices("")
+    >>> has_rare_selects("%c0 = arith.constant 3.35544300000000000e+07 : f32"), has_rare_selects("")
     (True, False)
     """
     return any(spelled in text for spelled in _SPELLED)
 
 
 def branch(kernel: Any) -> int:
-    """Compute what a choice by `passes.legalize.angles.RARE_FROM` may choose only where it is chosen.
+    """Move operations that only the rare operand of a select by `passes.legalize.angles.RARE_FROM` needs to a branch.
 
     Args:
-      kernel: an operation that holds the kernel's function.
+      kernel: an operation that contains the kernel's function.
 
     Returns:
-      How many choices became branches.
+      The number of comparisons whose selects became a branch.
     """
     bounds = [c for c in _walk(kernel) if c.name == "arith.constant" and _is_bound(c)]
     comparisons = [user for constant in bounds for user in _users(constant) if user.name == "arith.cmpf"]
@@ -74,26 +74,26 @@ def _branch_on(comparison: Any) -> bool:
     chosen = [use.owner.operation for use in comparison.results[0].uses if use.operand_number == 0]
     chosen = [op for op in chosen if op.name == "arith.select" and op.block == block]
     operations = [op.operation for op in block.operations]
-    places = {op: i for i, op in enumerate(operations)}
-    choices = sorted(dict.fromkeys(chosen), key=places.__getitem__)
-    if not choices:
+    positions = {op: i for i, op in enumerate(operations)}
+    selects = sorted(dict.fromkeys(chosen), key=positions.__getitem__)
+    if not selects:
         return False
-    rare = _only_for(operations[: places[choices[-1]]], choices)
+    rare = _only_for(operations[: positions[selects[-1]]], selects)
     if not rare:
         return False
-    inside = sorted({*rare, *choices}, key=places.__getitem__)
-    readers = [u for op in choices for u in _users(op) if u not in inside]
+    inside = sorted({*rare, *selects}, key=positions.__getitem__)
+    readers = [u for op in selects for u in _users(op) if u not in inside]
     if not readers:
         return False
     # A reader in a loop or a branch counts as the operation of this block that holds it.
-    first = min(places[_holder(u, block)] for u in readers)
+    first = min(positions[_holder(u, block)] for u in readers)
     wanted = [comparison, *(v.owner.operation for op in inside for v in op.operands if not _is_argument(v))]
-    moved = _needed_before(first, wanted, places, set(inside))
+    moved = _needed_before(first, wanted, positions, set(inside))
     if moved is None:
         return False
     for op in moved:
         op.move_before(operations[first])
-    _write(comparison, choices, inside, operations[first])
+    _write(comparison, selects, inside, operations[first])
     return True
 
 
@@ -111,25 +111,25 @@ def _is_pure(op: Any) -> bool:
     return op.name.startswith(_PURE) and len(op.results) == 1 and not len(op.regions)
 
 
-def _only_for(operations: list[Any], choices: list[Any]) -> list[Any]:
-    """The operations that nothing needs but what is chosen where the condition does not hold, in their order."""
+def _only_for(operations: list[Any], selects: list[Any]) -> list[Any]:
+    """The operations that only the second operands of the selects need, in their order."""
     found: dict[Any, None] = {}
     for op in reversed(operations):
-        if not _is_pure(op) or op in choices:
+        if not _is_pure(op) or op in selects:
             continue
         uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
-        if uses and all(user in found or (user in choices and i == _ON_FALSE) for user, i in uses):
+        if uses and all(user in found or (user in selects and i == _ON_FALSE) for user, i in uses):
             found[op] = None
     return list(reversed(found))
 
 
-def _needed_before(first: int, wanted: list[Any], places: dict[Any, int], inside: set[Any]) -> list[Any] | None:
-    """What has to be moved before a place, in its order; None if that cannot be."""
+def _needed_before(first: int, wanted: list[Any], positions: dict[Any, int], inside: set[Any]) -> list[Any] | None:
+    """The operations to move before a position, in their order; None if one of them cannot move."""
     moved: dict[Any, None] = {}
     while wanted:
         op = wanted.pop()
-        # What is in none of the places is in a block around this one.
-        if op in moved or op in inside or places.get(op, -1) < first:
+        # An operation without a position is in a block around this one.
+        if op in moved or op in inside or positions.get(op, -1) < first:
             continue
         if not _is_pure(op):
             return None
@@ -137,10 +137,10 @@ def _needed_before(first: int, wanted: list[Any], places: dict[Any, int], inside
         wanted += [v.owner.operation for v in op.operands if not _is_argument(v)]
     if any(v.owner.operation in inside for op in moved for v in op.operands if not _is_argument(v)):
         return None
-    return sorted(moved, key=places.__getitem__)
+    return sorted(moved, key=positions.__getitem__)
 
 
-def _write(comparison: Any, choices: list[Any], inside: list[Any], before: Any) -> None:
+def _write(comparison: Any, selects: list[Any], inside: list[Any], before: Any) -> None:
     ir = bindings.ir
     usual = comparison.results[0]
     with ir.InsertionPoint(before), comparison.location:
@@ -148,13 +148,13 @@ def _write(comparison: Any, choices: list[Any], inside: list[Any], before: Any) 
             kind = {"kind": ir.Attribute.parse("#vector.kind<and>")}
             kept = ir.Operation.create("vector.reduction", [usual.type.element_type], [usual], attributes=kind)
             usual = kept.results[0]
-        made = ir.Operation.create("scf.if", [op.results[0].type for op in choices], [usual], regions=2)
+        made = ir.Operation.create("scf.if", [op.results[0].type for op in selects], [usual], regions=2)
         common, other = (region.blocks.append() for region in made.regions)
         with ir.InsertionPoint(common):
-            ir.Operation.create("scf.yield", [], [op.operands[_ON_TRUE] for op in choices])
+            ir.Operation.create("scf.yield", [], [op.operands[_ON_TRUE] for op in selects])
         with ir.InsertionPoint(other):
-            end = ir.Operation.create("scf.yield", [], [op.results[0] for op in choices])
-    for op, result in zip(choices, made.results):
+            end = ir.Operation.create("scf.yield", [], [op.results[0] for op in selects])
+    for op, result in zip(selects, made.results):
         for use in list(op.results[0].uses):
             user = use.owner.operation
             if user != end and user not in inside:

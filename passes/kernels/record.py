@@ -10,9 +10,9 @@ from passes.kernels.elements import Element
 from passes.kernels.linear import Linear
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View
 
-# What stands for values that are not computed.
+# The name of values that are not computed.
 NOWHERE = "%_"
-# Operations that take as long as about so many additions.
+# The cost of operations, in additions.
 _COSTLY = {
     **dict.fromkeys(("arith.divf", "arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "math.sqrt"), 8),
     **dict.fromkeys(("math.exp", "math.log", "math.log1p", "math.expm1", "math.tanh", "math.rsqrt"), 20),
@@ -21,25 +21,25 @@ _COSTLY = {
 
 
 class Read(NamedTuple):
-    """A place in a buffer that is read, and the values that are computed from it, the innermost last."""
+    """An address in a buffer that is read, and the values that are computed from it, the innermost last."""
 
     buffer: Buffer
-    place: Linear
+    address: Linear
     path: tuple[Value, ...]
 
 
 class Recorder(Builder):
-    """Evaluates a value without writing: what is read, and how much is computed.
+    """Evaluates a value without writing code, to find what it reads and costs.
 
     Attributes:
-      reads: the buffers, and the places in them.
+      reads: the addresses that are read, by buffer.
       cost: about how many additions it takes; a load counts as one.
-      gathers: how many of the loads are put together lane by lane.
-      forms: what the places are, and what was divided on the way to them: axes may only become one where all of
-        these keep their values.
+      gathers: how many of the loads are gathered lane by lane.
+      forms: the addresses, and the forms that were divided to find them: axes may be collapsed only if all of these
+        keep their values.
       fixed: the symbols whose values are used as numbers, or divided.
-      choices: how many elements come from parts that the index does not decide between.
-      cuts: where the range of a symbol must be cut, so that each piece reads one part of what was put together.
+      undecided_parts: how many elements come from a part that the range of the index does not determine.
+      cuts: where the range of a symbol must be cut, so that each piece reads one part of a joined array.
     """
 
     def __init__(self, symbols: Symbols, width: int = 1) -> None:
@@ -52,19 +52,19 @@ class Recorder(Builder):
         self.gathers = 0
         self.fixed: set[int] = set()
         self.cuts: dict[int, set[int]] = {}
-        self.choices = 0
+        self.undecided_parts = 0
 
     def op(self, text: str) -> str:
-        """Counts what an operation costs."""
+        """Count the cost of an operation."""
         self.cost += _COSTLY.get(text.partition(" ")[0], 1)
         return NOWHERE
 
     def constant(self, number: Any, element: Element) -> str:
-        """Costs nothing."""
+        """Return a name: constants cost nothing."""
         return NOWHERE
 
     def get(self, value: Value, index: Index) -> Item:
-        """Notes what is evaluated on the way to what is read."""
+        """Record which values are evaluated on the path to a read."""
         self._path.append(value)
         try:
             return super().get(value, index)
@@ -72,7 +72,7 @@ class Recorder(Builder):
             self._path.pop()
 
     def repeated(self, key: Any, known: dict[Any, Any], make: Callable[[], list[Item]]) -> list[Item]:
-        """Counts once what costs the same each time."""
+        """Evaluate once, and count the cost each time."""
         if key not in known:
             before, items = self.cost, make()
             known[key] = self.cost - before, items
@@ -82,42 +82,42 @@ class Recorder(Builder):
         return items
 
     def load(self, view: View, index: Index) -> Item:
-        """Notes the place."""
-        place = view.address(index)
-        self.reads.append(Read(view.buffer, place, tuple(self._path)))
-        self.forms.append(place)
+        """Record the address."""
+        address = view.address(index)
+        self.reads.append(Read(view.buffer, address, tuple(self._path)))
+        self.forms.append(address)
         self.cost += 1
-        if place.stride in STEPS and place.stride <= self.width:
-            self.cost += 2 * place.stride
-        elif place.stride not in (0, 1, -1):
+        if address.stride in STEPS and address.stride <= self.width:
+            self.cost += 2 * address.stride
+        elif address.stride not in (0, 1, -1):
             self.gathers += 1
             self.cost += self.width
-        return Item(NOWHERE, bool(place.stride))
+        return Item(NOWHERE, bool(address.stride))
 
     def position(self, form: Linear) -> str:
-        """Notes the symbols: their values matter, not only the places that they lead to."""
+        """Record the symbols: their values matter, not only the addresses computed from them."""
         self.fixed.update(symbol for symbol, _ in form.terms)
         return NOWHERE
 
     def divided(self, form: Linear, size: int) -> tuple[Linear, Linear]:
-        """Notes the form: which symbols the quotient has, and which the remainder, follows from their ranges."""
+        """Record the form: its symbols' ranges determine which of them the quotient has, and which the remainder."""
         self.forms.append(form)
         return super().divided(form, size)
 
     def part(self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element) -> Item:
-        """Notes the symbols, the range of which may have decided."""
+        """Record the symbols, whose ranges may determine the part."""
         self.fixed.update(symbol for symbol, _ in form.terms)
         return super().part(form, bounds, parts, element)
 
     def undecided(
         self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
     ) -> Item:
-        """Notes where to cut, and what all parts read."""
+        """Record where to cut, and what all parts read."""
         if len(form.terms) == 1 and form.terms[0][1] == 1:
             self.cuts.setdefault(form.terms[0][0], set()).update(bound - form.constant for bound in bounds)
         elif self.width > 1:
             raise NotVectorsError
-        self.choices += 1
+        self.undecided_parts += 1
         self.fixed.update(symbol for symbol, _ in form.terms)
         items, most, before = [], 0, self.cost
         for part in parts:
@@ -128,7 +128,7 @@ class Recorder(Builder):
         return Item(NOWHERE, any(item.is_vector for item in items))
 
     def lane_by_lane(self, value: Value, index: Index) -> Item:
-        """Counts one lane for all."""
+        """Count one lane for all."""
         before = self.cost
         self.get(value, tuple(Linear(i.constant, i.terms) for i in index))
         self.cost += (self.cost - before) * (self.width - 1)
@@ -136,7 +136,7 @@ class Recorder(Builder):
         return Item(NOWHERE, True)
 
     def note_gather(self, index: Index) -> None:
-        """Counts it, and notes the symbols."""
+        """Count a gather, and record the symbols."""
         self.gathers += 1
         for i in index:
             if i.stride:

@@ -14,7 +14,7 @@ from passes.match import splat_of
 
 
 class _Step(NamedTuple):
-    """An operation of a region, read once: its operands are numbers of values in the region, or values outside."""
+    """An operation of a region, parsed once; its operands are indices of the region's values, or captured values."""
 
     op: Any
     operands: list[Any]
@@ -24,11 +24,11 @@ class _Step(NamedTuple):
 
 
 class _Region:
-    """The operations of a region, read when they are written.
+    """The operations of a region, parsed when first needed.
 
     Attributes:
-      block: the region's only one.
-      kind: a number that equal regions share; None for one that uses more than constants from outside.
+      block: the region's only block.
+      kind: a number that equal regions share; None for one that captures more than constants.
     """
 
     def __init__(self, block: Any, kind: int | None) -> None:
@@ -63,14 +63,14 @@ def region(
     """The results of a region of elementwise operations on scalars, for an element or a vector of them.
 
     Args:
-      wide: whether narrow floats are left as they are computed, without rounding.
+      wide: whether results of narrow floats stay in the wider type, without rounding.
     """
     if block not in k.regions:
         k.regions[block] = _Region(block, k.bodies.of(block.owner.operation).kind)
     found = k.regions[block]
     if found.kind is None:
         return _written(k, builder, found, items, elements, wide)
-    # What it costs follows from what it is, and which operands are vectors.
+    # The cost depends on the region, and on which operands are vectors.
     key = found.kind, wide, *(item.is_vector for item in items)
     return builder.repeated(key, k.regions, lambda: _written(k, builder, found, items, elements, wide))
 

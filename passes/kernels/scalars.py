@@ -1,4 +1,4 @@
-"""Scalar integers followed through arithmetic: linear forms with ranges, and comparisons that they decide."""
+"""Range analysis of scalar integers: linear forms with ranges, and the comparisons that these decide."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def limits(element: Element) -> tuple[int, int]:
 
 
 def follow(op: Any, operands: Sequence[Value], result: Value, symbols: Symbols) -> Value | None:
-    """The result of an elementwise op on scalars where it is known to be a number or a linear form, else None.
+    """The result of an elementwise op on scalars, if it is a constant or a linear form; else None.
 
-    A form stands for a value only while no operation on the way can have wrapped around.
+    A form represents a value only if no operation that led to it can have wrapped around.
     """
     if result.size != 1 or result.element.kind in "fc":
         return None
@@ -75,10 +75,10 @@ def _logic(name: str, operands: Sequence[Value], result: Value) -> Value | None:
     known = [value.splat for value in operands]
     if any(splat is not None and bool(splat) == absorbing for splat in known):
         return Value(result.shape, result.element, splat=absorbing)
-    rest = [value for value in operands if value.splat is None]
-    if not rest:
+    unknown = [value for value in operands if value.splat is None]
+    if not unknown:
         return Value(result.shape, result.element, splat=not absorbing)
-    return _like(rest[0], result) if len(rest) == 1 else None
+    return _like(unknown[0], result) if len(unknown) == 1 else None
 
 
 def _compare(direction: str, bounds: list[tuple[int, int] | None], forms: list[Linear]) -> bool | None:

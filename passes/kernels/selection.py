@@ -1,8 +1,8 @@
-"""The first elements of sorted columns, without a sort of all: what `top_k` of long rows is.
+"""The first elements of sorted columns without a full sort, for `top_k` of long rows.
 
-A column is gone through in vectors, of which only those are looked at that hold a key before the last one kept. Up to
-16 elements are kept in their order: each new one is inserted. More are collected, and sorted by their digits when there
-is no more room for them.
+The kernel reads a column in vectors, and skips those without a key that comes before the last one kept. Up to 16
+elements are kept in order: each new one is inserted. More are collected in a buffer, which is radix-sorted when it is
+full.
 
 Measured on two cores, normal numbers in float32, time of a sort of all, and of JAX, over that of the program: 10^6
 numbers and k of 8 14 and 1.8, k of 100 13 and 1.8; 50,000 and 40 6.2 and 0.9; 8 rows of 32,000 and 50 5.5 and 0.8;
@@ -22,7 +22,7 @@ from passes.kernels.sort import GROUPS, unpadded
 from passes.kernels.writer import Buffer, Index
 from passes.match import producer
 
-# Elements that are inserted one by one; and how many are collected, by how many are kept.
+# The most elements that are kept by insertion; and the sizes of the buffer, by the most elements that are kept.
 _INSERTED = 16
 _COLLECTED = ((512, 1024), (2048, 4096))
 # Vectors that are compared at a time.
@@ -30,7 +30,7 @@ _VECTORS = 4
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace loops that sort, and of which the first elements alone are wanted, by kernels."""
+    """Replace sort loops of which only the first elements are needed by kernels; returns their number."""
     loops = [op for op in kernels.found("stablehlo.while") if "first" in op.attributes]
     count = sum(_replace(kernels, processor, loop) for loop in loops)
     return {"selections": count} if count else {}
@@ -55,7 +55,7 @@ def _replace(kernels: Kernels, processor: Processor, loop: Any) -> bool:
 
 
 def _cut(positions: Any, k: int) -> Any:
-    """The slice of the sorted positions that is all that is wanted of them; None if there is more."""
+    """The slice of the sorted positions that is their only use; None if there is another."""
     users = [use.owner.operation for use in positions.uses]
     if len(users) != 1 or users[0].name != "stablehlo.slice" or any(attrs.ints(users[0], "start_indices")):
         return None
@@ -63,7 +63,7 @@ def _cut(positions: Any, k: int) -> Any:
 
 
 def by_rows(word: Any, count: int) -> Any:
-    """The keys of which some columns are the rows; None if they do not lie so."""
+    """The array whose rows are the columns of the keys; None if they are not stored by rows."""
     columns, turned = math.prod(word.type.shape) // count, False
     while (maker := producer(word)) is not None:
         if maker.operation.name == "stablehlo.transpose":
@@ -80,14 +80,14 @@ def by_rows(word: Any, count: int) -> Any:
 
 
 def capacity(k: int, count: int) -> int | None:
-    """How many elements are collected before they are sorted; None where a sort of all is as good."""
+    """The number of elements that the buffer holds; None if a full sort is as fast."""
     if k <= _INSERTED:
         return k
     return next((min(size, count) for most, size in _COLLECTED if k <= most), None)
 
 
 class Selection(Digits):
-    """The kernel: the first `k` of `count` keys of some bits, which lie in rows, for each of `columns`."""
+    """The kernel that selects the first `k` of `count` keys, which are stored in rows, for each of `columns`."""
 
     def __init__(self, k: int, count: int, columns: int, bits: int, processor: Processor) -> None:
         size = capacity(k, count)
@@ -99,7 +99,7 @@ class Selection(Digits):
             self.width //= 2
 
     def kernel(self, location: Any) -> Kernel:
-        """The text of it."""
+        """The kernel."""
         w = self.w
         word = Buffer("%word", self.total * self.columns, self.key)
         out = Buffer("%positions", self.k * self.columns, "i32")
@@ -107,7 +107,7 @@ class Selection(Digits):
         with w.at(location):
             group = w.workgroup(0, groups)
             self.base, pairs = 0, self.count if self.k <= _INSERTED else 2 * self.count
-            self.keys, self.places = w.scratch(pairs, self.key), w.scratch(pairs, "i32")
+            self.keys, self.positions = w.scratch(pairs, self.key), w.scratch(pairs, "i32")
             if self.k > _INSERTED:
                 self.filled = w.scratch(1, "i64")
                 self.allocate_counts()
@@ -124,19 +124,22 @@ class Selection(Digits):
         w.loop(0, first, 1, begin)
         if self.k > _INSERTED:
             self.store(w.constant(first, "i64"), self.filled, 0)
-            self._settle()
+            self._compact()
         step = self.width * _VECTORS
         whole = first + (self.total - first) // step * step if self.width > 1 else first
         w.loop(first, whole, step, lambda i, _: self._vectors(word, start, i))
         w.loop(whole, self.total, 1, lambda i, _: self._element(word, start, i))
         if self.k > _INSERTED and first < self.total:
-            self._settle()
+            self._compact()
         w.loop(
-            0, self.k, 1, lambda i, _: self.store(self.load(self.places, i), out, w.add(w.mul(i, self.columns), column))
+            0,
+            self.k,
+            1,
+            lambda i, _: self.store(self.load(self.positions, i), out, w.add(w.mul(i, self.columns), column)),
         )
 
     def _vectors(self, word: Buffer, start: Index, i: Index) -> None:
-        """Look at elements one by one if a vector of least ones has any that is taken."""
+        """Visit the elements of several vectors one by one if their minimum has a key that is selected."""
         w, type_ = self.w, f"vector<{self.width}x{self.key}>"
         places = [w.index(w.add(w.add(start, i), j * self.width)) for j in range(_VECTORS)]
         least, *rest = [w.op(f"vector.load {word.name}[{place}] : {word.type}, {type_}") for place in places]
@@ -165,7 +168,7 @@ class Selection(Digits):
             number = w.op(f"arith.addi {number}, {w.constant(1, 'i64')} : i64")
             self.store(number, self.filled, 0)
             full = w.op(f"arith.cmpi eq, {number}, {w.constant(self.count, 'i64')} : i64")
-            w.choose(full, self._settle)
+            w.choose(full, self._compact)
 
         w.choose(before, take)
 
@@ -179,22 +182,22 @@ class Selection(Digits):
         return self.w.op(f"arith.xori {key}, {self.w.constant(-(1 << (self.most - 1)), self.key)} : {self.key}")
 
     def _take(self, key: str, i: Index, number: Index) -> None:
-        """Have an element among so many that are kept."""
+        """Insert an element into the `number` that are kept, or append it to the buffer."""
         w = self.w
         place = w.op(f"arith.index_cast {w.index(i)} : index to i32")
         if self.k > _INSERTED:
             self.store(self._flipped(key), self.keys, number)
-            self.store(place, self.places, number)
+            self.store(place, self.positions, number)
             return
 
         def step(j: Index, state: list[str]) -> list[str]:
             moving, from_, moved = state
-            old, there = self.load(self.keys, j), self.load(self.places, j)
-            # What follows the first key after it moves on, so that equal keys keep their order.
+            old, there = self.load(self.keys, j), self.load(self.positions, j)
+            # The elements after it move by one, so that equal keys keep their order.
             after = w.op(f"arith.cmpi slt, {moving}, {old} : {self.key}")
             moved = w.op(f"arith.ori {moved}, {after} : i1")
             self.store(w.op(f"arith.select {moved}, {moving}, {old} : {self.key}"), self.keys, j)
-            self.store(w.op(f"arith.select {moved}, {from_}, {there} : i32"), self.places, j)
+            self.store(w.op(f"arith.select {moved}, {from_}, {there} : i32"), self.positions, j)
             return [
                 w.op(f"arith.select {moved}, {old}, {moving} : {self.key}"),
                 w.op(f"arith.select {moved}, {there}, {from_} : i32"),
@@ -204,12 +207,12 @@ class Selection(Digits):
         state = w.loop(0, number, 1, step, [key, place, w.constant("false", "i1")], [self.key, "i32", "i1"])
         if number != self.k:
             self.store(state[0], self.keys, number)
-            self.store(state[1], self.places, number)
+            self.store(state[1], self.positions, number)
 
-    def _settle(self) -> None:
-        """Keep the first of the elements that were collected."""
+    def _compact(self) -> None:
+        """Sort the buffer, and keep its first `k` elements."""
         w, bits = self.w, self.most
-        # What is not filled comes last.
+        # Free entries get the largest key, so that they come last.
         filled = w.op(f"arith.index_cast {self.load(self.filled, 0)} : i64 to index")
         w.loop(filled, self.count, 1, lambda i, _: self.store(w.constant(-1, self.key), self.keys, i))
         self.store(w.constant(0, "i64"), self.half, 0)
@@ -220,7 +223,7 @@ class Selection(Digits):
         half = self.current()
 
         def back(i: Index, _: Any) -> None:
-            for buffer in (self.keys, self.places):
+            for buffer in (self.keys, self.positions):
                 self.store(self.load(buffer, w.add(half, i)), buffer, i)
 
         w.loop(0, self.k, 1, back)

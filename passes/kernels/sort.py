@@ -1,11 +1,11 @@
 """Sorts of long axes: a radix sort for each column, instead of a network that is a loop over whole arrays.
 
-`stagec` lowers a sort of more than a few elements to integers in the order of
-sorting, and a loop that finds where each sorted element comes from. The
-attribute `sorts` of that loop says how many rows there are; the rows after them
-only fill the network up. The kernel takes digits from the lowest to the highest,
-counts them, and moves (key, position) pairs to where their digit's run begins,
-so that equal keys keep their order. A digit that all keys share is passed over.
+`passes.legalize` turns a sort of a long axis into integer keys and a loop that
+finds where each sorted element comes from. The attribute `sorts` of that loop
+gives the number of rows; later rows are padding of the network. The kernel sorts
+by one digit after the other, from the lowest to the highest: it counts the
+digits, and moves (key, position) pairs to the run of their digit, so that equal
+keys keep their order. A digit that all keys share is skipped.
 
 Measured on one core, random numbers, time over that of XLA's sort: 10^5 float32 0.02,
 int32 0.09, float64 0.04; rows of 64 0.10, of 1000 0.05; 1000 numbers 0.12, 100 0.56.
@@ -24,14 +24,14 @@ from passes.kernels.writer import Buffer, Index
 from passes.match import producer
 from passes.types import numpy_dtype, tensor_type
 
-# Columns go to this many workgroups at most, one after the other.
+# The most workgroups that columns are distributed to.
 GROUPS = 64
-# Bytes of keys and positions that a workgroup holds on its stack.
+# The most bytes of keys and positions on a workgroup's stack.
 _STACK = 128 << 10
 
 
 def form_sorts(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace loops that sort by kernels."""
+    """Replace sort loops by kernels; returns their number."""
     loops = [op for op in kernels.found("stablehlo.while") if "sorts" in op.attributes]
     for loop in loops:
         with bindings.ir.InsertionPoint(loop), loop.location:
@@ -40,7 +40,7 @@ def form_sorts(kernels: Kernels, processor: Processor) -> dict[str, int]:
 
 
 def _replace(kernels: Kernels, loop: Any) -> None:
-    # What the loop carries: the keys, the most significant first, the positions, and two counters.
+    # The loop carries the keys, the most significant first, the positions, and two counters.
     *keys, position, _, _ = loop.operands
     count = bindings.ir.IntegerAttr(loop.attributes["sorts"]).value
     shape = list(position.type.shape)
@@ -54,14 +54,14 @@ def _replace(kernels: Kernels, loop: Any) -> None:
 
 
 def unpadded(key: Any, count: int) -> Any:
-    """The keys without the rows that fill the network up."""
+    """The keys without the padding rows of the network."""
     pad = producer(key, "stablehlo.pad")
     source = pad.operation.operands[0] if pad is not None else key
     return source if source.type.shape[0] >= count else key
 
 
 class _Sort(Digits):
-    """The kernel of one sort: `count` of `size` rows, in `columns` columns, by words of so many bits."""
+    """The kernel of one sort: `count` of `size` rows, in `columns` columns, by words of `bits` bits each."""
 
     def __init__(self, count: int, size: int, columns: int, bits: list[int]) -> None:
         super().__init__(count, max(bits))
@@ -69,7 +69,7 @@ class _Sort(Digits):
         self.groups = min(columns, GROUPS)
 
     def kernel(self, shapes: list[Any], location: Any) -> tuple[Kernel, list[Any]]:
-        """The kernel, and the types of the scratch memory that it gets as results."""
+        """The kernel, and the types of the additional results that serve as its scratch memory."""
         w = self.w
         words = [
             Buffer(f"%word{i}", math.prod(shape), f"i{bits}") for i, (shape, bits) in enumerate(zip(shapes, self.bits))
@@ -81,12 +81,12 @@ class _Sort(Digits):
             group = w.workgroup(0, self.groups)
             if pairs * (max(self.bits) // 8 + 4) <= _STACK:
                 self.base: Index = 0
-                self.keys, self.places = w.scratch(pairs, self.key), w.scratch(pairs, "i32")
+                self.keys, self.positions = w.scratch(pairs, self.key), w.scratch(pairs, "i32")
             else:
                 self.base = w.mul(group, pairs)
                 self.keys = Buffer("%keys", self.groups * pairs, self.key)
-                self.places = Buffer("%places", self.groups * pairs, "i32")
-                outputs += [self.keys, self.places]
+                self.positions = Buffer("%places", self.groups * pairs, "i32")
+                outputs += [self.keys, self.positions]
             self.allocate_counts()
             w.loop(group, self.columns, self.groups, lambda column, _: self._column(words, out, column))
         scratch = [tensor_type([b.size], bindings.ir.Type.parse(b.element)) for b in outputs[1:]]
@@ -104,7 +104,9 @@ class _Sort(Digits):
             0,
             self.count,
             1,
-            lambda i, _: self.store(self.load(self.places, w.add(here, i)), out, w.add(w.mul(i, self.columns), column)),
+            lambda i, _: self.store(
+                self.load(self.positions, w.add(here, i)), out, w.add(w.mul(i, self.columns), column)
+            ),
         )
 
         def fill(i: Index, _: Any) -> None:
@@ -114,7 +116,7 @@ class _Sort(Digits):
         w.loop(self.count, self.size, 1, fill)
 
     def _count(self, word: Buffer, bits: int, column: Index, first: bool) -> None:
-        """Bring a word's keys to where their positions are, and count the values of all digits."""
+        """Load a word's keys in the order of the current positions, and count the values of all digits."""
         w = self.w
         self.clear_counts(bits)
         here = w.add(self.base, self.current())
@@ -123,11 +125,11 @@ class _Sort(Digits):
             place = w.add(here, i)
             if first:
                 row = i
-                self.store(w.op(f"arith.index_cast {w.index(i)} : index to i32"), self.places, place)
+                self.store(w.op(f"arith.index_cast {w.index(i)} : index to i32"), self.positions, place)
             else:
-                row = w.op(f"arith.index_cast {self.load(self.places, place)} : i32 to index")
+                row = w.op(f"arith.index_cast {self.load(self.positions, place)} : i32 to index")
             key = self.load(word, w.add(w.mul(row, self.columns), column))
-            # Signed integers in the order of unsigned ones.
+            # Signed integers, mapped to the order of unsigned ones.
             key = w.op(f"arith.xori {key}, {w.constant(-(1 << (bits - 1)), f'i{bits}')} : i{bits}")
             if f"i{bits}" != self.key:
                 key = w.op(f"arith.extui {key} : i{bits} to {self.key}")

@@ -1,4 +1,4 @@
-"""Transposes in registers: as many vectors as there are lanes, whose rows become columns."""
+"""Transposes of square blocks in vector registers."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from passes.kernels.writer import Writer
 
 
 def transposed(w: Writer, rows: Sequence[str], type_: str, parts: int = 1) -> list[str]:
-    """Vectors with rows for columns: exchanges of ever larger blocks.
+    """The transpose of a square of vectors, by exchanging blocks of doubling size.
 
     Args:
       rows: as many vectors as each has lanes, a power of two.
       type_: of each vector.
-      parts: how many numbers an element is.
+      parts: how many numbers an element has.
 
     >>> w = Writer()
     >>> transposed(w, ["%a", "%b"], "vector<2xf32>")

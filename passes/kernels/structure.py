@@ -1,4 +1,4 @@
-"""What an operation is, apart from its place in the program: equal structures are the same code on other values."""
+"""The structure of operations, independent of their values: operations of equal structure have the same code."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from passes.match import captured_values, constant_of, dtype_of, splat_of
 
 
 def of(op: Any, numbers: dict[Any, int], bodies: Bodies | None = None) -> Any:
-    """An operation with its regions, without locations; values are numbers, in the order in which they come first.
+    """The structure of an operation and its regions, without locations; values are numbered by first occurrence.
 
     Args:
-      numbers: of values that are known; those that come are added, among them the ones that are used from outside.
-      bodies: where to look for regions that have been read.
+      numbers: the numbers of known values, to which new ones are added, captured values included.
+      bodies: a cache of regions.
     """
     operands = tuple([numbers.setdefault(value, len(numbers)) for value in op.operands])
     results = list(op.results)
     if op.name == "stablehlo.constant" and dtype_of(results[0]).kind == "c":
-        # The bindings end the process where they read its attribute.
+        # The bindings crash when they read this attribute.
         number = splat_of(results[0])
         known: Any = np.asarray(constant_of(results[0]) if number is None else number).tobytes()
     else:
@@ -36,7 +36,7 @@ def of(op: Any, numbers: dict[Any, int], bodies: Bodies | None = None) -> Any:
 
 
 def of_block(block: Any, numbers: dict[Any, int]) -> Any:
-    """The same of a block: its arguments and its operations."""
+    """The structure of a block: its arguments' types and its operations."""
     arguments = list(block.arguments)
     for value in arguments:
         numbers[value] = len(numbers)
@@ -48,8 +48,8 @@ class Body(NamedTuple):
     """The regions of an operation.
 
     Attributes:
-      captured: what they use of the outside.
-      kind: a number that equal ones share, where there is one region that uses nothing but constants of the outside.
+      captured: the values that they capture.
+      kind: a number that equal regions share, if there is one region that captures constants only; else None.
     """
 
     captured: tuple[Any, ...]
@@ -57,10 +57,10 @@ class Body(NamedTuple):
 
 
 class Bodies:
-    """The regions of operations, of which those of equal operations are read once: functions have long ones.
+    """A cache of the regions of operations; regions of equal operations are analyzed once, since they may be long.
 
     Args:
-      kinds: the numbers that were given so far, which remain valid in another object.
+      kinds: the numbers assigned so far, which several caches may share.
     """
 
     def __init__(self, kinds: dict[Any, int]) -> None:
@@ -69,7 +69,7 @@ class Bodies:
         self._different: dict[Any, list[tuple[Any, Body]]] = {}
 
     def of(self, op: Any) -> Body:
-        """That of an operation with regions."""
+        """The regions of an operation."""
         body = self._read.get(op)
         if body is None:
             body = self._read[op] = self._of_equal(op)
@@ -95,8 +95,8 @@ class Bodies:
 
 
 def _are_equal(op: Any, other: Any) -> bool:
-    """Whether two operations with operands of the same types differ in these and in their lines alone."""
-    # The compiler's comparison has no way to leave out operands, so a copy gets those of the other operation.
+    """Whether two operations with operands of the same types differ only in their operands and locations."""
+    # MLIR's comparison cannot ignore operands, so a clone gets those of the other operation.
     copy = op.clone(ip=False)
     for number, value in enumerate(other.operands):
         copy.operands[number] = value
@@ -104,6 +104,6 @@ def _are_equal(op: Any, other: Any) -> bool:
 
 
 def _constant(value: Any) -> Any:
-    """What a constant is, which folding may have put outside of the region that it is for."""
+    """The type and number of a splat constant, which folding may have moved out of a region; None for other values."""
     number = splat_of(value)
     return None if number is None else (value.type, number.tobytes())

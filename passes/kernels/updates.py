@@ -1,4 +1,4 @@
-"""Updates in place: dynamic_update_slice and scatter."""
+"""In-place updates: dynamic_update_slice and scatter."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from passes.match import is_assignment
 
 
 def target(k: Lowering, value: Value) -> View:
-    """The memory to update for a value: its own if that may be written to, else a copy."""
+    """The memory in which to update a value: its own if that is writable, else a copy."""
     if k.is_writable(value):
         assert value.view is not None, "what is writable is in memory"
         return value.view
@@ -38,18 +38,18 @@ def target(k: Lowering, value: Value) -> View:
 
 
 def _order(k: Lowering, value: Value) -> list[int]:
-    """The axes of a value in the order that a copy has in memory: last, the one along which most of it is contiguous.
+    """The order of axes for a copy of a value: the axis along which most reads are contiguous comes last.
 
-    An update of a column is one of a row between two transposes, for instance.
+    For instance, an update of a column becomes an update of a row of a transposed copy.
     """
     axes = list(range(len(value.shape)))
     if value.is_scalar or len(axes) < 2:
         return axes
     symbols = k.space(value.shape).symbols
-    places = [read.place for read in k.record(value).reads]
+    addresses = [read.address for read in k.record(value).reads]
 
     def contiguous(axis: int) -> int:
-        return sum(abs(p.coefficient(s)) == 1 for p in places for s, _ in symbols[axis].terms)
+        return sum(abs(a.coefficient(s)) == 1 for a in addresses for s, _ in symbols[axis].terms)
 
     last = max(reversed(axes), key=contiguous)
     return [axis for axis in axes if axis != last] + [last]
@@ -65,31 +65,31 @@ def _dynamic_update_slice(k: Lowering, op: Any) -> None:
     whole = target(k, value)
     part = whole.shifted(starts)
     if k.order(update, part) is Order.CONFLICT:
-        k.relieve(update, [(part, True)])
-    k.protect(part, update.shape)
+        k.store_hazards(update, [(part, True)])
+    k.store_overwritten(part, update.shape)
     k.write([Write(update, part)])
     k.define(op, Value(value.shape, value.element, view=whole))
 
 
 def _scatter(k: Lowering, op: Any) -> None:
-    """Windows of the operand, one for each row of indices; windows that are not inside are dropped."""
+    """Windows of the operand, one for each row of indices; windows out of bounds are dropped."""
     check_scatter(op)
-    value, places, update = (k.env[v] for v in op.operands)
+    value, indices, update = (k.env[v] for v in op.operands)
     whole = target(k, value)
-    k.settle(places)
-    k.settle(update)
-    # Rows may come in any order and repeatedly: nothing may be read there while they are written.
-    for read in (places, update):
+    k.store_joined(indices)
+    k.store_joined(update)
+    # Rows may be written in any order and repeatedly, so nothing may read that memory meanwhile.
+    for read in (indices, update):
         if k.reads(read, [whole.buffer]):
             k.store(read)
-    k.protect(whole, value.shape)
+    k.store_overwritten(whole, value.shape)
     scatter(k, op, value.shape, whole)
     k.note_work(2 * update.size * (k.record(update).cost if not update.is_scalar else 1) * value.element.size)
     k.define(op, Value(value.shape, value.element, view=whole))
 
 
 def check_scatter(op: Any) -> None:
-    """Refuse what `scatter` does not write."""
+    """Refuse scatters that `scatter` does not support."""
     if len(op.results) != 1:
         raise RefusedError("scatter of several arrays")
     if attrs.dimension_numbers(op, "scatter_dimension_numbers").get("input_batching_dims"):
@@ -100,12 +100,12 @@ def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[
     """Write the windows of a scatter into memory, one after the other.
 
     Args:
-      shape: of what is updated.
-      whole: the memory.
-      own: of rows along the first axis, where windows have one: those that are written.
+      shape: the shape of the updated array.
+      whole: its memory.
+      own: the range of rows to write, if windows have one row each along the first axis; by default all.
     """
     numbers = attrs.dimension_numbers(op, "scatter_dimension_numbers")
-    places, update = (k.env[v] for v in list(op.operands)[1:])
+    indices, update = (k.env[v] for v in list(op.operands)[1:])
     window_axes = numbers.get("update_window_dims", ())
     batch = [d for d in range(len(update.shape)) if d not in window_axes]
     kept = [d for d in range(len(shape)) if d not in numbers.get("inserted_window_dims", ())]
@@ -123,11 +123,11 @@ def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[
         for number, d in enumerate(map_):
             where = list(at)
             where.insert(depth_axis, Linear(number))
-            place = tuple(where[: len(places.shape)])
+            place = tuple(where[: len(indices.shape)])
             if own is not None and d == 0:
-                start, test = _own_start(k, places, place, own)
+                start, test = _own_start(k, indices, place, own)
             else:
-                start, test = _start(k, places, place, shape[d] - _size(window, kept, d))
+                start, test = _start(k, indices, place, shape[d] - _size(window, kept, d))
             if start is None:
                 return
             starts[d] = start
@@ -169,25 +169,25 @@ def _size(window: Sequence[int], kept: Sequence[int], axis: int) -> int:
     return window[kept.index(axis)] if axis in kept else 1
 
 
-def _start(k: Lowering, places: Value, where: Index, high: int) -> tuple[Linear | None, str]:
-    """Where a window begins along an axis, and a test of whether that is in range; None if it never is."""
-    known = places.linear if places.splat is None else Linear(int(places.splat))
+def _start(k: Lowering, indices: Value, where: Index, high: int) -> tuple[Linear | None, str]:
+    """The start of a window along an axis, and a test of whether it is in range; None if it never is."""
+    known = indices.linear if indices.splat is None else Linear(int(indices.splat))
     if known is not None:
         bounds = k.symbols.bounds(known)
         if bounds is not None and bounds[0] >= 0 and bounds[1] <= high:
             return known, ""
         if known.is_constant:
             return None, ""
-    item: Item = k.code.get(places, where)
-    start = k.code.index_of(item, places.element)
+    item: Item = k.code.get(indices, where)
+    start = k.code.index_of(item, indices.element)
     test = k.code.op(f"arith.cmpi ule, {k.code.position(start)}, {k.code.position(Linear(high))} : index")
     return start, test
 
 
-def _own_start(k: Lowering, places: Value, where: Index, own: tuple[Linear, Linear]) -> tuple[Linear | None, str]:
-    """A row, and a test of whether it is in a range."""
+def _own_start(k: Lowering, indices: Value, where: Index, own: tuple[Linear, Linear]) -> tuple[Linear | None, str]:
+    """The row of a window, and a test of whether it is in the range `own`."""
     code = k.code
-    start = code.index_of(code.get(places, where), places.element)
+    start = code.index_of(code.get(indices, where), indices.element)
     low, high = (code.position(form) for form in own)
     from_low = code.op(f"arith.subi {code.position(start)}, {low} : index")
     size = code.op(f"arith.subi {high}, {low} : index")

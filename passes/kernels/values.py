@@ -14,17 +14,17 @@ Index = tuple[Linear, ...]
 
 
 class NotVectorsError(Exception):
-    """This computation has no form in vectors along the chosen axis."""
+    """A computation cannot be vectorized along the chosen axis."""
 
 
 @dataclasses.dataclass(eq=False)
 class Buffer:
-    """Memory of a kernel, seen as one row of elements.
+    """Memory of a kernel, as a flat array of elements.
 
     Attributes:
       name: its SSA value.
       size: how many elements it holds.
-      is_operand: whether it is the caller's, and read only.
+      is_operand: whether it is an operand of the kernel, which is read-only.
     """
 
     name: str
@@ -62,14 +62,14 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 class View(NamedTuple):
-    """The elements of a buffer that an array stands for: where it begins, and its strides."""
+    """A strided view of a buffer as an array: its offset and strides."""
 
     buffer: Buffer
     strides: tuple[int, ...]
     offset: Linear = ZERO
 
     def address(self, index: Index) -> Linear:
-        """Where an element lies in the buffer."""
+        """The address of an element in the buffer."""
         return address(index, self.strides, self.offset)
 
     def shifted(self, index: Sequence[Linear]) -> View:
@@ -78,20 +78,20 @@ class View(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What is computed for an index: an SSA value, of one element or of a vector of them."""
+    """The value computed for an index: an SSA value, which is one element or a vector of them."""
 
     name: str
     is_vector: bool = False
 
 
 class Value:
-    """An array in a kernel: a known number, a scalar, a view of memory, or a function of indices.
+    """An array in a kernel: a splat constant, a scalar, a view of memory, or a function of indices.
 
-    A function is evaluated wherever an element is read; `hazards.store` turns it into a view when it must
-    not be evaluated later, or not often.
+    A function is evaluated wherever an element is read. `Lowering.store` replaces it by a view if it must not be
+    evaluated later, or not repeatedly.
 
     Attributes:
-      splat: the number that every element is, if that is known.
+      splat: the number that all elements are, if that is known.
       scalar: the SSA value of the only element, if it has been computed.
       linear: the value of the only element as a linear form, for integers.
       view: the memory that holds all of it.
@@ -124,7 +124,7 @@ class Value:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether the only element is at hand, without reading memory."""
+        """Whether the element is known without reading memory."""
         return self.splat is not None or self.scalar is not None or self.linear is not None
 
     def normalized(self, index: Index) -> Index:

@@ -1,4 +1,4 @@
-"""Operations that only move elements: lazy values that read their operand at other indices, and views of memory."""
+"""Operations that only move elements: lazy values that read their operand at other indices, or views of memory."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from passes.kernels.regions import region
 from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 from passes.match import constant_of, splat_of
 
-# Constants and concatenations of scalars of at most so many elements are chosen from, not kept in memory.
-_CHOSEN = 16
+# Constants and concatenations of scalars of at most this many elements are selects between these, not memory.
+_SELECTED = 16
 
 Mapping = Callable[[Builder, Index], Index]
 
 
 def moved(k: Lowering, op: Any, index: Mapping, view: View | None = None) -> None:
-    """Define a result whose elements are elements of the first operand."""
+    """Define a result whose elements are those of the first operand at the indices that `index` returns."""
     shape, element = element_type(op.results[0].type)
     value = k.env[op.operands[0]]
     if value.is_scalar:
@@ -65,7 +65,7 @@ def _broadcast(k: Lowering, op: Any) -> None:
     if shape == source and dims == tuple(range(len(shape))):
         return _alias(k, op, value)
     view = None
-    # What is repeated is read through its source: that is what is stored if it must be.
+    # A repeated array is read through its source, so that only the source is stored if necessary.
     if value.view is not None and math.prod(shape) == value.size:
         strides = [0] * len(shape)
         for d, n, stride in zip(dims, source, value.view.strides):
@@ -117,7 +117,7 @@ def _reverse(k: Lowering, op: Any) -> None:
 
 
 def _groups(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """Axes of two shapes of one size, as runs of equal size; axes of one element are left out.
+    """Groups of axes of two shapes that have equal sizes; axes of one element are left out.
 
     >>> _groups((6, 4), (2, 3, 4))
     [([0], [0, 1]), ([1], [2])]
@@ -140,7 +140,7 @@ def _groups(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int
 
 
 def _reshaped(view: View, source: Sequence[int], target: Sequence[int]) -> View | None:
-    """The view with other axes, if its strides allow it without a copy."""
+    """The view with another shape, if its strides allow it without a copy; else None."""
     strides = [0] * len(target)
     for left, right in _groups(source, target):
         step = view.strides[left[-1]]
@@ -202,17 +202,17 @@ def _constant(k: Lowering, op: Any) -> None:
     if number is not None:
         k.env[op.results[0]] = Value(shape, element, splat=number.item())
         return
-    if math.prod(shape) > _CHOSEN:
+    if math.prod(shape) > _SELECTED:
         raise RefusedError("a constant array in the kernel")
     found = constant_of(op.results[0])
     assert found is not None, "the operation is a constant"
-    k.define(op, chosen(k, shape, element, [Value((), element, splat=x.item()) for x in np.ravel(found)]))
+    k.define(op, selected_scalar(k, shape, element, [Value((), element, splat=x.item()) for x in np.ravel(found)]))
 
 
-def chosen(k: Lowering, shape: Sequence[int], element: Element, items: Sequence[Value]) -> Value:
-    """A small array whose elements are known scalars."""
+def selected_scalar(k: Lowering, shape: Sequence[int], element: Element, items: Sequence[Value]) -> Value:
+    """A small array of scalars, which are selected by the index."""
 
-    def choose(builder: Builder, at: Index) -> Item:
+    def select(builder: Builder, at: Index) -> Item:
         flat, step = ZERO, 1
         for i, n in reversed(list(zip(at, shape))):
             flat, step = flat + i * step, step * n
@@ -220,14 +220,14 @@ def chosen(k: Lowering, shape: Sequence[int], element: Element, items: Sequence[
             return builder.lane_by_lane(value, at)
         if flat.is_constant:
             return builder.get(items[flat.constant], ())
-        place = builder.position(flat)
+        position = builder.position(flat)
         found = builder.get(items[-1], ()).name
         for number in range(len(items) - 2, -1, -1):
-            here = builder.op(f"arith.cmpi eq, {place}, {builder.position(Linear(number))} : index")
+            here = builder.op(f"arith.cmpi eq, {position}, {builder.position(Linear(number))} : index")
             found = builder.op(f"arith.select {here}, {builder.get(items[number], ()).name}, {found} : {element.text}")
         return Item(found)
 
-    value = k.function(shape, element, choose)
+    value = k.function(shape, element, select)
     return value
 
 
@@ -235,9 +235,9 @@ def _concatenate(k: Lowering, op: Any) -> None:
     shape, element = element_type(op.results[0].type)
     axis = attrs.integer(op, "dimension")
     values = [k.env[v] for v in op.operands]
-    if math.prod(shape) <= _CHOSEN and all(v.size == 1 for v in values):
-        # A copy of each: shapes of one element may differ from the scalars' own.
-        k.define(op, chosen(k, shape, element, [_as_scalar(k, v) for v in values]))
+    if math.prod(shape) <= _SELECTED and all(v.size == 1 for v in values):
+        # Each becomes a scalar of shape (): their own shapes of one element may differ.
+        k.define(op, selected_scalar(k, shape, element, [_as_scalar(k, v) for v in values]))
         return
     starts = list(itertools.accumulate((v.shape[axis] for v in values), initial=0))
 
@@ -257,13 +257,13 @@ def _concatenate(k: Lowering, op: Any) -> None:
     k.define(op, Value(shape, element, view=target))
 
 
-# What reads an array once, element by element, in a nest that can be cut where its parts meet, as elementwise
-# operations do.
+# Operations that read an array once, element by element, in a nest that can be cut where its parts meet; elementwise
+# ones do, too.
 _NESTS = frozenset(f"stablehlo.{name}" for name in "concatenate dynamic_update_slice map reshape return slice".split())
 
 
 def _is_read_in_nests(op: Any) -> bool:
-    """Whether the result of an operation has one reader, that needs no memory for it."""
+    """Whether the result of an operation has a single reader, which needs no memory for it."""
     user = _only_user(op)
     if user is None or user.block != op.block:
         return False
@@ -275,20 +275,20 @@ def _as_scalar(k: Lowering, value: Value) -> Value:
         return Value((), value.element, splat=value.splat, scalar=value.scalar, linear=value.linear)
     if k.parts_in_memory:
         return Value((), value.element, scalar=k.item(value).name)
-    # Nothing is read here that another kernel may have to compute first.
+    # Nothing may be read here, since another kernel may have to compute it first.
     return k.function((), value.element, lambda builder, at: builder.get(value, (ZERO,) * len(value.shape)))
 
 
 def _pad(k: Lowering, op: Any) -> None:
     shape, element = element_type(op.results[0].type)
-    value, filling = (k.env[v] for v in op.operands)
+    value, fill = (k.env[v] for v in op.operands)
     low, high, inner = attrs.padding(op)
     if _is_spare_row(op, low, inner, value.shape):
-        # A scatter in a kernel drops what is out of range by itself.
+        # A scatter in a kernel drops windows out of range itself.
         return _alias(k, op, value)
     if min((*low, *high), default=0) < 0:
         raise RefusedError("pad with negative padding")
-    padding = k.function(shape, element, lambda b, i: b.get(filling, (ZERO,) * len(filling.shape)))
+    padding = k.function(shape, element, lambda b, i: b.get(fill, (ZERO,) * len(fill.shape)))
 
     def read(builder: Builder, at: Index) -> Item:
         def outside() -> Item:
@@ -300,7 +300,7 @@ def _pad(k: Lowering, op: Any) -> None:
             if not low[axis] and not high[axis]:
                 return along(axis + 1)
             if value.shape[axis] == 1 and (value.splat is not None or value.view is not None):
-                # An element that is at hand: a choice is less than code for each part.
+                # The element is cheap to read, so a select takes less code than a nest for each part.
                 return builder.where(at[axis], low[axis], along(axis + 1), outside(), element)
             bounds = [low[axis], low[axis] + value.shape[axis]]
             return builder.part(at[axis], bounds, [outside, lambda: along(axis + 1), outside], element)
@@ -320,7 +320,7 @@ def _pad(k: Lowering, op: Any) -> None:
 
 
 def _is_spare_row(op: Any, low: Sequence[int], inner: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether the padding only gives a scatter a place for what is out of range, which is cut off again."""
+    """Whether the padding is a spare row for windows of a scatter out of range, which is removed afterwards."""
     if any(low) or any(inner):
         return False
     scatter = _only_user(op)
@@ -338,7 +338,7 @@ def _only_user(op: Any) -> Any:
 def _gather(k: Lowering, op: Any) -> None:
     shape, element = element_type(op.results[0].type)
     numbers = attrs.dimension_numbers(op, "dimension_numbers")
-    source, places = (k.env[v] for v in op.operands)
+    source, indices = (k.env[v] for v in op.operands)
     sizes = attrs.ints(op, "slice_sizes")
     batching = dict(zip(numbers.get("operand_batching_dims", ()), numbers.get("start_indices_batching_dims", ())))
     offsets = numbers.get("offset_dims", ())
@@ -353,7 +353,7 @@ def _gather(k: Lowering, op: Any) -> None:
         for d, axis in batching.items():
             index[d] = at[batch[axis - (axis > depth_axis)]]
         for d, item in zip(map_, starts):
-            index[d] = index[d] + builder.index_of(item, places.element, 0, source.shape[d] - sizes[d])
+            index[d] = index[d] + builder.index_of(item, indices.element, 0, source.shape[d] - sizes[d])
         return tuple(index)
 
     def read(builder: Builder, at: Index) -> Item:
@@ -361,14 +361,14 @@ def _gather(k: Lowering, op: Any) -> None:
         for number in range(len(map_)):
             where = [at[b] for b in batch]
             where.insert(depth_axis, Linear(number))
-            starts.append(builder.get(places, tuple(where[: len(places.shape)])))
+            starts.append(builder.get(indices, tuple(where[: len(indices.shape)])))
         if not any(at[d].stride for d in batch):
             return builder.get(source, index_at(builder, at, starts))
         builder.note_gather(at)
         parts = []
         for lane in range(builder.width):
             here = tuple(i.at_lane(lane) for i in at)
-            own = [builder.at_lane(item, places.element, lane) for item in starts]
+            own = [builder.at_lane(item, indices.element, lane) for item in starts]
             parts.append(builder.get(source, index_at(builder, here, own)).name)
         return builder.from_elements(parts, element.text)
 

@@ -1,7 +1,7 @@
-"""Operands that are the same at each call: packed once, before the first one.
+"""Arguments that are the same at each call: their packed copies are made once, before the first call.
 
-A program takes the packed copy as one more argument, after the others. How it is made is an attribute of the module,
-for whoever calls the program.
+A program takes a packed copy as an additional argument, after the others. An attribute of the module describes how the
+caller makes it.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ ATTRIBUTE = "stagec.packed"
 
 
 class Layout(NamedTuple):
-    """How a packed copy is made of an array.
+    """How to make a packed copy of an array.
 
     Attributes:
-      shape: the matrices of the array: batches, then the sum's axis, then that which is cut into panels.
-      strides: how many elements apart neighbours along these axes are.
-      width: of a panel.
-      group: elements that are put into one of the copy; 0 where each is converted.
+      shape: the matrices of the array: batches, then the summed axis, then the axis that is cut into panels.
+      strides: the strides of these axes, in elements.
+      width: the columns of a panel.
+      group: how many elements form one element of the copy; 0 if each is converted on its own.
       lines: whether the groups of each column follow one another.
     """
 
@@ -38,16 +38,16 @@ class Weights:
     """The arguments of a module's `main` that are the same at each call, and packed copies of them.
 
     Args:
-      module: whose.
-      positions: of these arguments.
+      module: the module.
+      positions: the indices of these arguments.
     """
 
     def __init__(self, module: Any, positions: Iterable[int] = ()) -> None:
         self.module, self.positions = module, frozenset(positions)
         self._made: dict[str, Any] = {}
 
-    def is_one(self, value: Any) -> bool:
-        """Whether a value has the elements of such an argument, in its order."""
+    def is_weight(self, value: Any) -> bool:
+        """Whether a value is such an argument, perhaps reshaped."""
         return self._argument(value) is not None
 
     def _argument(self, value: Any) -> int | None:
@@ -69,7 +69,7 @@ class Weights:
         return self._function().regions[0].blocks[0]
 
     def packed(self, value: Any, layout: Layout, type_: Any) -> Any:
-        """The packed copy of a value that is one: an argument, which each layout has once."""
+        """The packed copy of such an argument: an additional argument, one for each layout."""
         element, size = str(type_.element_type), type_.shape[0]
         key = json.dumps({"argument": self._argument(value), "element": element, **layout._asdict(), "size": size})
         if key not in self._made:
@@ -90,7 +90,7 @@ class Weights:
         return made
 
     def attach(self) -> None:
-        """Keep with the module what its further arguments are, in their order."""
+        """Attach the descriptions of the additional arguments to the module, in their order."""
         if self._made:
             ir = bindings.ir
             with self.module.context:
@@ -99,7 +99,7 @@ class Weights:
 
 
 def packed_arguments(module: Any) -> list[dict[str, Any]]:
-    """What the further arguments of a module are, which has been compiled with kernels."""
+    """The descriptions of a module's additional arguments, after kernels were formed."""
     attributes = module.operation.attributes
     rows = attributes[ATTRIBUTE] if ATTRIBUTE in attributes else ()  # noqa: SIM401  (no `get` in these bindings)
     return [json.loads(bindings.ir.StringAttr(row).value) for row in rows]

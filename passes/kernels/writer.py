@@ -1,7 +1,7 @@
 """The text of a kernel: scf, memref, vector and arith, written op by op.
 
-Indices are Python ints as long as they are known, and names of SSA values
-after that, so that address arithmetic on constants leaves no code.
+An index is a Python int if it is known, and the name of an SSA value otherwise,
+so that address arithmetic on constants emits no code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _HEAD = "        "
 
 
 class Buffer(NamedTuple):
-    """Memory of a kernel, with one flat axis.
+    """Memory of a kernel, as a flat array.
 
     Attributes:
       name: the SSA value of the memref.
@@ -156,7 +156,7 @@ class Writer:
         return self.op(f"arith.{name} {self.index(a)}, {self.index(b)}{flags} : index")
 
     def compare(self, predicate: str, a: Index, b: Index) -> bool | str:
-        """A comparison of indices, such as `"ult"`; a Python bool where both are known and not negative."""
+        """A comparison of nonnegative indices, such as `"ult"`; a Python bool if both are known."""
         if isinstance(a, int) and isinstance(b, int):
             return {"eq": a == b, "ne": a != b, "ult": a < b, "ule": a <= b, "uge": a >= b, "ugt": a > b}[predicate]
         return self.op(f"arith.cmpi {predicate}, {self.index(a)}, {self.index(b)} : index")
@@ -172,7 +172,7 @@ class Writer:
     ) -> list[str]:
         """`scf.for`: `body(index, values)` returns the next values; returns the last ones.
 
-        A loop of one round is no loop; one of no rounds is nothing.
+        If both bounds are known, a loop of one iteration is written as its body, and an empty loop not at all.
         """
         if isinstance(start, int) and isinstance(stop, int):
             if stop <= start:
@@ -188,7 +188,7 @@ class Writer:
         self.lines.append(f"{_HEAD}{'  ' * self._depth}{head} {{")
         self._depth += 1
         values = body(f"%i{number}", arguments)
-        # Written even where it has no operands: one that the parser adds has no line of the user's.
+        # Written even without operands: a terminator that the parser adds would not have the user's location.
         self.do(f"scf.yield {', '.join(values)} : {', '.join(types)}" if carried else "scf.yield")
         self._depth -= 1
         self.do("}")
@@ -197,7 +197,7 @@ class Writer:
     def choose(
         self, condition: bool | str, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None
     ) -> None:
-        """`scf.if` without results; a known condition leaves the side that is taken."""
+        """`scf.if` without results; if the condition is known, only the branch that is taken is written."""
         if isinstance(condition, bool):
             side = then if condition else otherwise
             if side is not None:
@@ -217,7 +217,7 @@ class Writer:
 
     @contextlib.contextmanager
     def region(self, head: str, end: str = "}") -> Iterator[None]:
-        """A region after a line that opens it; `end` is left out where another line closes it."""
+        """A region after the line that opens it; `end` is empty if another line closes it."""
         self.lines.append(f"{_HEAD}{'  ' * self._depth}{head}")
         self._depth += 1
         yield
@@ -226,28 +226,28 @@ class Writer:
             self.do(end)
 
     def fresh(self, prefix: str) -> str:
-        """A name that nothing else has."""
+        """A unique name."""
         self._count += 1
         return f"%{prefix}{self._count}"
 
     def mark(self) -> tuple[int, int]:
-        """Where the text stands, for `rewind`."""
+        """The current end of the text, for `rewind`."""
         return len(self.lines), self._depth
 
     def rewind(self, mark: tuple[int, int]) -> None:
-        """Take back what was written after a mark."""
+        """Remove what was written after a mark."""
         del self.lines[mark[0] :]
         self._depth = mark[1]
 
     def workgroup(self, axis: int, count: int) -> Index:
-        """The number of this workgroup along an axis that has `count` of them."""
+        """The index of this workgroup along an axis that has `count` of them."""
         return 0 if count == 1 else self.op(f"stream.dispatch.workgroup.id[{axis}] : index")
 
     def scratch(self, size: int, element: str) -> Buffer:
-        """Memory on the stack that a workgroup has to itself, aligned to 64 bytes."""
+        """Memory on the stack of a workgroup, aligned to 64 bytes."""
         self._count += 1
         made = Buffer(f"%{self._count}", size, element)
-        # The short form of `memref.alloca` does not parse beside a `loc`-carrying attribute list.
+        # The short form of `memref.alloca` does not parse with both an attribute and a location.
         self.do(
             f'{made.name} = "memref.alloca"() <{{alignment = 64 : i64, operandSegmentSizes = array<i32: 0, 0>}}> '
             f": () -> {made.type}"

@@ -83,7 +83,7 @@ def test_few_columns_take_vectors_along_the_features():
         (3, 3, 3, 32),
         (2, 8, 8, 32),
     )
-    assert conv.convolution.apart == 32 and tiling(conv.convolution, WIDE).vectors == 0
+    assert conv.convolution.column_stride == 32 and tiling(conv.convolution, WIDE).vectors == 0
 
 
 def test_each_channel_by_itself_is_read_in_vectors():

@@ -1,4 +1,4 @@
-"""Convolutions as kernels: `stablehlo.convolution` in any layout, with what reads its result."""
+"""Convolutions as kernels: `stablehlo.convolution` in any layout, with its epilogue."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["form"]
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace the convolutions of a module by kernels, where these are faster than the compiler's own code."""
+    """Replace the convolutions of a module by kernels where they are supported; returns their number."""
     count = 0
     for op in kernels.found("stablehlo.convolution"):
         found = read(op.opview)
@@ -36,7 +36,7 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
 
 def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Tiling) -> None:
     convolution = found.convolution
-    # What an epilogue knows of a product: the pixels are its rows.
+    # The epilogue sees the convolution as a product, whose rows are the pixels.
     matrix = Matrix(convolution.kind, 0, 0, 0)
     pixels = size_of(op.results[0]) // convolution.features
     product = Product(pixels, convolution.features, 1, (), matrix, matrix, convolution.element, convolution.result)
@@ -47,7 +47,7 @@ def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Ti
         if found.edges.any:
             edges, dtype = found.edges, dtype_of(lhs)
             lhs = build.pad(lhs, build.constant(np.zeros((), dtype)), edges.low, edges.high, edges.between)
-            assert shape_of(lhs) == edges.shape(found.lhs.memory), "padding gives the shape that was read"
+            assert shape_of(lhs) == edges.shape(found.lhs.memory), "padding gives the expected shape"
         vectors = Vectors(Writer(), convolution.element, how.lanes, processor)
         kernel = direct.kernel(convolution, how, vectors, epilogue, location)
         types = [value.type for value in epilogue.results]

@@ -1,6 +1,6 @@
-"""The direct convolution: a register tile of pixels and columns that walks over the window.
+"""The direct convolution: a register tile of pixels and columns that iterates over the window.
 
-A product whose rows overlap: nothing is copied into a matrix first.
+It is a product whose rows overlap, without a copy into a matrix.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class _Direct:
     def write(self) -> tuple[int, int, int]:
         """Write the kernel's body; returns the workgroups' counts.
 
-        The innermost axis of pixels is a workgroup's own, so that it has work for a while. One part's workgroups come
-        after another's.
+        A workgroup has the whole innermost axis of pixels, so that it has enough work. The workgroups of one part
+        follow those of another.
         """
         convolution, tiling, w = self.convolution, self.tiling, self.w
         tiles = [
@@ -85,7 +85,7 @@ class _Direct:
         w.choose(whole, lambda: part(width), lambda: part(left))
 
     def _pixels(self, starts: list[Index], chosen: list[tuple[Index, int]], column: Index, count: int) -> None:
-        """One axis of pixels after the other: whole tiles, and what is left over; `chosen` is (pixel, extent)."""
+        """Whole tiles and the remainder of each axis of pixels; `chosen` has (pixel, extent) for each outer axis."""
         w, axes, depth = self.w, self.part.pixels, len(chosen)
         if depth == len(axes):
             self._tile(chosen, column, count)
@@ -110,12 +110,12 @@ class _Direct:
         first = w.add(w.mul(self.group, convolution.groups.second), column)
         lhs = w.add(w.mul(self.group, convolution.groups.first), part.lhs)
         result = w.add(first, part.result)
-        for (pixel, _), axis in zip(chosen, part.pixels):
-            lhs, result = w.add(lhs, w.mul(pixel, axis.first)), w.add(result, w.mul(pixel, axis.second))
+        for (start, _), axis in zip(chosen, part.pixels):
+            lhs, result = w.add(lhs, w.mul(start, axis.first)), w.add(result, w.mul(start, axis.second))
         if convolution.channelwise:
             lhs = w.add(lhs, column)
-        places = list(itertools.product(*(range(extent) for _, extent in chosen)))
-        reads = [sum(i * axis.first for i, axis in zip(place, part.pixels)) for place in places]
+        pixels = list(itertools.product(*(range(extent) for _, extent in chosen)))
+        reads = [sum(i * axis.first for i, axis in zip(pixel, part.pixels)) for pixel in pixels]
         if self.tiling.vectors:
             lanes = self.v.lanes
             counts = [min(lanes, count - j) for j in range(0, count, lanes)]
@@ -125,22 +125,22 @@ class _Direct:
             v = Vectors(w, self.v.element, count, self.v.processor)
             sums = self._along(v, lhs, part.rhs, reads)
         row0 = w.div(result, convolution.features)
-        for r, place in enumerate(places):
-            write = sum(i * axis.second for i, axis in zip(place, part.pixels))
+        for r, pixel in enumerate(pixels):
+            write = sum(i * axis.second for i, axis in zip(pixel, part.pixels))
             row = w.add(row0, write // convolution.features)
             for j, lanes_here in enumerate(counts):
                 at = w.add(result, write + j * lanes)
                 self.epilogue.finish(v, sums[r * len(counts) + j], at, row, w.add(first, j * lanes), lanes_here)
 
     def _across(self, lhs: Index, rhs: Index, reads: list[int], counts: list[int]) -> list[str]:
-        """The sums of a tile, a vector having neighbouring columns of a pixel."""
+        """The sums of a tile, in vectors of neighbouring columns of a pixel."""
         w, v, convolution = self.w, self.v, self.convolution
         kind, vectors = convolution.kind, len(counts)
 
         def term(a: Index, b: Index, sums: list[str]) -> list[str]:
             columns = [v.load(self.rhs, w.add(b, j * v.lanes), kind, counts[j]) for j in range(vectors)]
             found = []
-            # Each value is read right before it is used, as in a product.
+            # Each value is loaded right before it is used, as in a product.
             for r, read in enumerate(reads):
                 value = "" if convolution.channelwise else v.splat(v.scalar(self.lhs, w.add(a, read), kind))
                 for j in range(vectors):
@@ -152,14 +152,14 @@ class _Direct:
         return self._walk(self.part.window, lhs, rhs, [v.zero()] * (len(reads) * vectors), term)
 
     def _along(self, narrow: Vectors, lhs: Index, rhs: Index, reads: list[int]) -> list[str]:
-        """The sums of a tile, added up in vectors along the input features; a vector of all columns for each pixel."""
+        """The sums of a tile, added in vectors along the input features: a vector of all columns for each pixel."""
         w, v, convolution = self.w, self.v, self.convolution
         kind, columns = convolution.kind, convolution.columns
         *window, features = self.part.window
         whole, left = features.extent // v.lanes * v.lanes, features.extent % v.lanes
 
         def piece(a: Index, b: Index, sums: list[str], count: int) -> list[str]:
-            right = [v.load(self.rhs, w.add(b, j * convolution.apart), kind, count) for j in range(columns)]
+            right = [v.load(self.rhs, w.add(b, j * convolution.column_stride), kind, count) for j in range(columns)]
             found = []
             for r, read in enumerate(reads):
                 value = v.load(self.lhs, w.add(a, read), kind, count)
@@ -181,7 +181,7 @@ class _Direct:
         ]
 
     def _walk(self, axes: tuple[Axis, ...], lhs: Index, rhs: Index, sums: list[str], term: _Term) -> list[str]:
-        """Loops over axes of the window, the innermost being a term of the sums."""
+        """Loops over axes of the window, around a term of the sums."""
         w = self.w
         if not axes:
             return term(lhs, rhs, sums)

@@ -1,4 +1,4 @@
-"""Convolutions as kernels see them: pixels, a window, columns, and where each array's elements are."""
+"""The shapes of convolutions: pixels, a window, columns, and the strides of each array."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from passes.kernels.products.shapes import computed_in
 from passes.kernels.values import row_major
 from passes.match import element_name, producer, shape_of
 
-# Up to so many columns take vectors along the input features, of which there are at least so many.
+# Convolutions of at most FEW_COLUMNS run in vectors along the input features, if there are at least MANY_INPUTS.
 FEW_COLUMNS, MANY_INPUTS = 4, 16
-# Convolutions of operands that are dilated more than this multiply zeros.
+# Left operands that are dilated more than this are padded with zeros between elements.
 MOST_PHASES = 4
 _BARRIER, _TRANSPOSE = "stablehlo.optimization_barrier", "stablehlo.transpose"
 
 
 @dataclasses.dataclass(frozen=True)
 class Axis:
-    """An axis that a kernel walks along.
+    """An axis that a kernel iterates over.
 
     Attributes:
-      extent: how many steps.
-      first, second: how many elements apart they are in the two arrays that the axis belongs to.
+      extent: its number of steps.
+      first, second: its strides, in elements, in the two arrays that it belongs to.
     """
 
     extent: int
@@ -36,12 +36,12 @@ class Axis:
 
 @dataclasses.dataclass(frozen=True)
 class Part:
-    """Pixels that see the same places of the window; but for dilated operands, all of them.
+    """Pixels that read the same elements of the window: all pixels, unless the left operand is dilated.
 
     Attributes:
-      pixels: batch and spatial axes of the result; steps in the left operand, and in the result.
-      window: the window's axes and the input features; steps in the left and in the right operand.
-      lhs, rhs, result: where it begins in each array.
+      pixels: batch and spatial axes of the result, with strides in the left operand and in the result.
+      window: the window's axes and the input features, with strides in the left and in the right operand.
+      lhs, rhs, result: its offset in each array.
     """
 
     pixels: tuple[Axis, ...]
@@ -53,25 +53,25 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Convolution:
-    """`result[pixel, column] = sum over the window of lhs[pixel + place] * rhs[place, column]`.
+    """`result[pixel, column] = sum over offsets in the window of lhs[pixel + offset] * rhs[offset, column]`.
 
     Attributes:
-      parts: the pixels, and what each sees.
-      groups: of features, or of a batch and features, that see each other only; steps in the left operand, and in the
-        right one and the result.
+      parts: the pixels, and the window elements that they read.
+      groups: groups of features, or of batches and features, with strides in the left operand, and in the right operand
+        and the result.
       columns: output features of a group, which are contiguous in the result.
-      apart: how many elements apart they are in the right operand.
+      column_stride: their stride in the right operand.
       channelwise: whether each column has its own part of the left operand, which are contiguous too.
       lhs, rhs: elements of the operands in memory, the left one with its edges.
       kind: the operands' element type.
-      element: what is computed in.
+      element: the type that is computed in.
       result: the element type of the result.
     """
 
     parts: tuple[Part, ...]
     groups: Axis
     columns: int
-    apart: int
+    column_stride: int
     channelwise: bool
     lhs: int
     rhs: int
@@ -106,14 +106,14 @@ class View:
         return tuple(shape[axis] for axis in self.copied) if self.copied else shape
 
     def with_last(self, axis: int) -> View:
-        """The same value, in memory whose last axis is one of the value's."""
-        place = self.order[axis]
-        axes = [*(i for i in range(len(self.order)) if i != place), place]
+        """The same value, copied so that one of its axes is the last in memory."""
+        last = self.order[axis]
+        axes = [*(i for i in range(len(self.order)) if i != last), last]
         return View(self.value, tuple(axes.index(i) for i in self.order), tuple(axes))
 
 
 def source(value: Any) -> View:
-    """What a value is a transpose of; barriers keep the compiler from fusing, and mean nothing to a kernel."""
+    """The array that a value is a transpose of, seen through barriers, which only keep the compiler from fusing."""
     order = tuple(range(len(shape_of(value))))
     while True:
         barrier, turned = producer(value, _BARRIER), producer(value, _TRANSPOSE)
@@ -129,7 +129,7 @@ def source(value: Any) -> View:
 
 @dataclasses.dataclass(frozen=True)
 class Edges:
-    """What is put around the left operand, and between its elements, along each of its axes in memory."""
+    """The zero padding around the left operand, and between its elements, along each of its axes in memory."""
 
     low: tuple[int, ...]
     high: tuple[int, ...]
@@ -137,11 +137,11 @@ class Edges:
 
     @property
     def any(self) -> bool:
-        """Whether there is something."""
+        """Whether there is any padding."""
         return any((*self.low, *self.high, *self.between))
 
     def shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape with them."""
+        """The padded shape."""
         return tuple(
             low + high + size + max(0, size - 1) * between
             for size, low, high, between in zip(shape, self.low, self.high, self.between)
@@ -150,7 +150,7 @@ class Edges:
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """A convolution, and the operands and the result that it is of."""
+    """A convolution, its operands, and the padding of the left one."""
 
     convolution: Convolution
     lhs: View
@@ -159,7 +159,7 @@ class Found:
 
 
 def read(op: Any) -> Found | None:
-    """What a `stablehlo.convolution` is; None if kernels have no code for it."""
+    """The shapes of a `stablehlo.convolution`; None if kernels do not support it."""
     (result,) = op.operation.results
     element = computed_in(op)
     if not element:
@@ -189,11 +189,11 @@ def read(op: Any) -> Found | None:
         if dims.rhs_output != last:
             return None
 
-    places = [_places(op, dims, i, shape_of(result)) for i in range(rank)]
+    axes = [_spatial_axis(op, dims, i, shape_of(result)) for i in range(rank)]
     low, high, between = ([0] * (rank + 2) for _ in range(3))
-    for axis, found in zip(dims.lhs_spatial, places):
-        place = lhs.order[axis]
-        low[place], high[place], between[place] = found.low, found.high, found.between
+    for axis, found in zip(dims.lhs_spatial, axes):
+        position = lhs.order[axis]
+        low[position], high[position], between[position] = found.low, found.high, found.between
     edges = Edges(tuple(low), tuple(high), tuple(between))
     whole = edges.shape(lhs.memory)
     lhs_steps = [row_major(whole)[axis] for axis in lhs.order]
@@ -208,7 +208,7 @@ def read(op: Any) -> Found | None:
         if is_reversed:
             first, step = first + (shape_of(op.rhs)[dims.rhs_spatial[i]] - 1) * step, -step
         steps.append((lhs_steps[dims.lhs_spatial[i]], step, out_steps[dims.out_spatial[i]]))
-    chosen = itertools.product(*(p.phases for p in places))
+    chosen = itertools.product(*(found.phases for found in axes))
     parts = tuple(_part(batch, features, steps, first, phases) for phases in chosen)
     group_step = batch.extent * batch.first if batches > 1 else inputs * feature
     channelwise = groups > 1 and columns == group_step == 1
@@ -222,13 +222,13 @@ def read(op: Any) -> Found | None:
 
 
 class Phase(NamedTuple):
-    """Pixels along one spatial axis that see the same places of the window.
+    """Pixels along one spatial axis that read the same elements of the window.
 
     Attributes:
       pixels, window: extents.
-      steps: between two pixels and between two places, in elements of the left operand along the axis; the same for
-        places in the right operand and pixels in the result.
-      starts: of the left operand, the right one and the result.
+      steps: the distance between two pixels, and between two window elements, in the left operand along the axis; the
+        distance between two window elements in the right operand, and between two pixels in the result.
+      starts: the first index in the left operand, the right one and the result.
     """
 
     pixels: int
@@ -237,8 +237,8 @@ class Phase(NamedTuple):
     starts: tuple[int, int, int]
 
 
-class Places(NamedTuple):
-    """The phases of a spatial axis, and what is put around the left operand along it."""
+class SpatialAxis(NamedTuple):
+    """The phases of a spatial axis, and the padding of the left operand along it."""
 
     phases: tuple[Phase, ...]
     low: int
@@ -246,11 +246,11 @@ class Places(NamedTuple):
     between: int
 
 
-def _places(op: Any, dims: attrs.ConvolutionDimensions, i: int, out_shape: Sequence[int]) -> Places:
+def _spatial_axis(op: Any, dims: attrs.ConvolutionDimensions, i: int, out_shape: Sequence[int]) -> SpatialAxis:
     """One spatial axis.
 
-    Where the left operand is dilated by `d`, as in the gradient of a convolution with strides, most products would be
-    with zeros. Pixel `d * y + f` sees places `p + d * j` of the window only, and element `y + j + shift` at each.
+    If the left operand is dilated by `d`, as in the gradient of a convolution with strides, most products would be
+    with zeros. Pixel `d * y + f` needs only the window elements `p + d * j`, with element `y + j + shift` for each.
     """
     ones = (1,) * len(dims.lhs_spatial)
     step, apart = attrs.ints(op, "window_strides", ones)[i], attrs.ints(op, "rhs_dilation", ones)[i]
@@ -260,18 +260,18 @@ def _places(op: Any, dims: attrs.ConvolutionDimensions, i: int, out_shape: Seque
     pixels = out_shape[dims.out_spatial[i]]
     if dilation == 1 or dilation > MOST_PHASES or step != 1 or apart != 1:
         phase = Phase(pixels, window, (step, apart, 1, 1), (0, 0, 0))
-        return Places((phase,), low, high, dilation - 1)
+        return SpatialAxis((phase,), low, high, dilation - 1)
     found = []
     for f in range(min(dilation, pixels)):
         first = (low - f) % dilation
         shift = (f + first - low) // dilation
-        places = max(0, -(-(window - first) // dilation))
-        found.append(Phase(-(-(pixels - f) // dilation), places, (1, 1, dilation, dilation), (shift, first, f)))
+        elements = max(0, -(-(window - first) // dilation))
+        found.append(Phase(-(-(pixels - f) // dilation), elements, (1, 1, dilation, dilation), (shift, first, f)))
     before = max(0, *(-phase.starts[0] for phase in found))
     after = max(0, *(phase.pixels + phase.window - 1 + phase.starts[0] - size for phase in found if phase.window), 0)
     moved = [phase._replace(starts=(phase.starts[0] + before, *phase.starts[1:])) for phase in found]
-    # A phase without places reads nothing, wherever it would begin.
-    return Places(tuple(moved), before, after, 0)
+    # A phase without window elements reads nothing, so its start does not matter.
+    return SpatialAxis(tuple(moved), before, after, 0)
 
 
 def _part(

@@ -1,4 +1,4 @@
-"""How a convolution is cut: the register tile of pixels and columns, and when it pays. The one cost model."""
+"""The tiling of convolutions: the register tile of pixels and columns, by one cost model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Tiling:
 
     Attributes:
       pixels: for each part, the register tile's extent along each axis of pixels.
-      vectors: vectors of columns in it; 0 if vectors go along the input features.
+      vectors: vectors of columns in the tile; 0 if vectors run along the input features.
       lanes: elements in a vector.
     """
 
@@ -26,7 +26,7 @@ class Tiling:
 def tiling(convolution: Convolution, processor: Processor) -> Tiling:
     """How to compute a convolution."""
     lanes, registers = processor.lanes(convolution.element), processor.registers
-    if convolution.apart != 1:
+    if convolution.column_stride != 1:
         rows = max(1, (registers - 1 - convolution.columns) // convolution.columns)
         return Tiling(tuple(_pixels(part.pixels, rows) for part in convolution.parts), 0, lanes)
     most = -(-convolution.columns // lanes)
@@ -52,7 +52,7 @@ def _pixels(axes: tuple[Axis, ...], rows: int) -> tuple[int, ...]:
         most = rows // _product(found)
         if most < 2:
             break
-        # Equal tiles rather than one that is short: 20 pixels are two tiles of 10, not of 14 and 6.
+        # Equal tiles instead of a short last one: 20 pixels are two tiles of 10, not tiles of 14 and 6.
         found[i] = -(-extent // -(-extent // most))
         if found[i] < extent:
             break
@@ -60,7 +60,7 @@ def _pixels(axes: tuple[Axis, ...], rows: int) -> tuple[int, ...]:
 
 
 def _cycles(axes: tuple[Axis, ...], pixels: tuple[int, ...], vectors: int) -> float:
-    """Cycles for each term of the sums: two multiply-adds or two loads in one, and four that one multiply-add takes."""
+    """Cycles for each term of the sums: two multiply-adds or two loads a cycle, and at least one's latency."""
     tiles = _product([-(-axis.extent // size) for axis, size in zip(axes, pixels)])
     rows = _product(pixels)
     return tiles * max(rows * vectors / 2, (rows + vectors) / 2 * 1.05, 4)

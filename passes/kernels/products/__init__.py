@@ -23,7 +23,7 @@ __all__ = ["form"]
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace the products of a module by kernels, where these are faster than the compiler's own code."""
+    """Replace products by kernels where these are faster than the compiler's own code; returns their number."""
     count = 0
     pairs.expand(kernels)
     written: dict[Any, Kernel] = {}
@@ -49,7 +49,7 @@ def _form(
     lhs, rhs = _operands(op, product)
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
-        # What kernels are written from, but for the users' lines.
+        # Everything that the kernel's code depends on, apart from locations.
         key = product, how, epilogue.structure
         extra = 0
         if how.form == "dots":
@@ -89,7 +89,7 @@ def _form(
 
 def _is_known(kernels: Kernels, op: Any, product: Product) -> bool:
     """Whether the right operand is packed before the first call, if it is packed at all."""
-    return kernels.weights.is_one(_operands(op, product)[1])
+    return kernels.weights.is_weight(_operands(op, product)[1])
 
 
 def _operands(op: Any, product: Product) -> tuple[Any, Any]:
@@ -106,10 +106,10 @@ def _packed(
     location: Any,
     written: dict[Any, Kernel],
 ) -> Any:
-    """The packed copy of an operand, by a kernel that equal ones share, or made before the first call."""
+    """The packed copy of an operand: made by a kernel that equal operands share, or before the first call."""
     element = product.element if isinstance(copy, Panels) else "i32"
     type_ = tensor_type((copy.size * product.batches,), _element(element))
-    if kernels.weights.is_one(value):
+    if kernels.weights.is_weight(value):
         return kernels.weights.packed(value, copy.layout(product.batch), type_)
     key = copy, product.batch, element
     if key not in written:

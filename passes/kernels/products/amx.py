@@ -20,7 +20,7 @@ from passes.kernels.products.vectors import Vectors
 from passes.kernels.writer import Buffer, Index
 
 _TILES, _LINE = 8, 64
-# Palette 1; then where to begin, 14 reserved bytes, 16 times the bytes of a row in two bytes, 16 times the rows.
+# Palette 1, the start row, 14 reserved bytes, 16 row sizes of two bytes each, and 16 row counts.
 _CONFIGURATION = [1, 0, *[0] * 14, *[_LINE, 0] * _TILES, *[0] * 16, *[LANES] * _TILES, *[0] * 8]
 # The instruction for operands of these types.
 _INSTRUCTIONS = {
@@ -37,8 +37,8 @@ class Tiles:
       product, tiling: what is computed, and how it is cut.
       vectors: emits the code of the epilogue.
       epilogue: what is done with the sums before they are stored.
-      lhs: the groups of the left operand if it was packed before; else it is read as it is.
-      rhs: those of the right one.
+      lhs: the groups of the left operand if it was packed; None if it is read as it is.
+      rhs: the groups of the right operand.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Tiles:
         else:
             self.lhs = Buffer("%lhs", lhs.size * product.batches, "i32")
         self.rhs = Buffer("%rhs", rhs.size * product.batches, "i32")
-        # Of at most 16 rows, the other half of each block would be nothing.
+        # With at most 16 rows, the second half of each block would be empty.
         self.halves = range(2 if product.m > LANES else 1)
         self.instruction = _INSTRUCTIONS[product.lhs.element, product.rhs.element]
 
@@ -89,7 +89,7 @@ class Tiles:
         return Kernel.written("product", w, inputs, self.epilogue.outputs, groups)
 
     def _panel(self, row: Index, column: Index) -> None:
-        """The sums of 32 rows with 32 columns, and what becomes of them."""
+        """Compute and finish the sums of 32 rows with 32 columns."""
         w, product, length = self.w, self.product, self.rhs_groups.length
         m, n = w.mul(row, AMX_ROWS), w.mul(column, AMX_WIDTH)
         if self.lhs_groups is None:

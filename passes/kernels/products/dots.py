@@ -1,4 +1,4 @@
-"""Few rows or few columns, of operands that are contiguous along the sum: vectors go along the sum.
+"""Products with few rows or columns, whose operands are contiguous along the sum: vectors run along the sum.
 
 A matrix times a vector is the common case: each row is read once, in its own order.
 """
@@ -22,7 +22,7 @@ def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogu
     w = vectors.w
     lhs = Buffer("%lhs", product.lhs.size, ELEMENTS[product.lhs.element].stored)
     rhs = Buffer("%rhs", product.rhs.size, ELEMENTS[product.rhs.element].stored)
-    # Results that follow one another are stored together, so the many run along the columns if they can.
+    # Adjacent results are stored together, so the longer axis is the columns if possible.
     along_columns = product.n > product.m
     many = product.n if along_columns else product.m
     panels = -(-many // tiling.rows)
@@ -74,6 +74,6 @@ def _sums(v: Vectors, product: Product, lhs: Buffer, rhs: Buffer, rows: list[Ind
     start = [v.zero()] * (len(rows) * len(columns))
     sums = w.loop(0, whole, v.lanes, term, start, [v.type] * len(start))
     if k % v.lanes:
-        # The lanes left over are zero on both sides.
+        # The remaining lanes are zero in both operands.
         sums = term(whole, sums, k % v.lanes)
     return [v.total(value) for value in sums]

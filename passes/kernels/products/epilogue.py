@@ -1,7 +1,7 @@
-"""The epilogue: elementwise operations that read a product's result are part of its kernel.
+"""The epilogue: elementwise operations that read a product's result become part of its kernel.
 
-A bias, an activation, a residual, a conversion: while a sum is in a register
-they cost next to nothing, and its trip through memory is saved.
+A bias, an activation, a residual or a conversion costs little while a sum is in a
+register, and saves writing the sum to memory and reading it again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from passes.match import element_name, is_static, producer, shape_of, size_of, s
 
 _MOST_OPERATIONS, _MOST_RESULTS, _MOST_INPUTS = 16, 3, 6
 _SAME_ELEMENTS = "stablehlo.reshape"
-# Additions that an operation does not take as long as: its code is written for each vector of the register tile.
+# Operations of this cost, in additions, are not taken: their code is repeated for each vector of the register tile.
 _COSTLY = 40
 
 
@@ -36,8 +36,8 @@ class Input:
 
     Attributes:
       value: the array.
-      row, column: how many elements apart what neighbouring rows and columns of the product need is.
-      batch: the same for each batch dimension of the product.
+      row, column: its strides, in elements, along the product's rows and columns.
+      batch: its strides along the product's batch dimensions.
     """
 
     value: Any
@@ -47,17 +47,17 @@ class Input:
 
 
 class Epilogue:
-    """What is done with a product's sums.
+    """The operations that are applied to a product's sums.
 
     Args:
-      product: whose sums.
-      result: the value that they are.
+      product: the product.
+      result: its result.
       operations: the elementwise operations and reshapes that follow, in order; each reads earlier ones, inputs
-        and numbers.
-      inputs: where the values that these need from outside come from, by value.
+        and splat constants.
+      inputs: the sources of the other values that they read.
 
     Attributes:
-      results: the values that are needed outside.
+      results: the values that are read outside.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Epilogue:
     ) -> None:
         self.product, self.result, self.operations = product, result, list(operations)
         self.sources = dict(inputs or {})
-        # `_grown` has seen to it that all readers come after the last operation.
+        # `_taken` has checked that all readers come after the last operation.
         values = [result, *(op.results[0] for op in operations)]
         inside = set(operations)
         self.results = [v for v in values if any(use.owner.operation not in inside for use in v.uses)] or values[-1:]
@@ -82,7 +82,7 @@ class Epilogue:
 
     @property
     def structure(self) -> Any:
-        """What its code depends on besides the product: what is computed, and where its inputs are."""
+        """Everything that its code depends on besides the product: the operations, and the layout of its inputs."""
         numbers: dict[Any, int] = {self.result: 0}
         computed = [structure.of(op, numbers) for op in self.operations]
         inside = {self.result, *(op.results[0] for op in self.operations)}
@@ -91,28 +91,28 @@ class Epilogue:
             number = splat_of(value)
             source = self.sources.get(value)
             if number is None:
-                assert source is not None, "what is no constant is an input"
+                assert source is not None, "a value that is not constant is an input"
                 place = source.row, source.column, source.batch, self.operands.index(source.value), source.value.type
             given.append((value.type, place if number is None else number.tobytes()))
         returned = tuple(numbers[value] for value in self.results)
         return tuple(computed), tuple(given), returned, tuple(self.inputs), self.result.type
 
     def holds_sums(self, number: int) -> bool:
-        """Whether an output has room for parts of sums."""
+        """Whether an output can hold partial sums."""
         return element_name(self.results[number]) == self.product.element
 
     def begin(self, w: Writer, batch: Index) -> None:
-        """Once for each workgroup: where the inputs of a matrix in the batch begin."""
+        """Compute the offsets of the inputs for a matrix of the batch, once for each workgroup."""
         for value, source in self.sources.items():
             self._offsets[value] = batch_offset(w, batch, self.product.batch, source.batch)
 
     def finish(self, v: Vectors, sums: str, at: Index, m: Index, n: Index, count: int) -> None:
-        """Store what becomes of a vector of sums.
+        """Apply the operations to a vector of sums, and store the results.
 
         Args:
-          at: the place of the first one in the result.
+          at: the address of the first one in the result.
           m, n: its row and column.
-          count: how many lanes there are.
+          count: the number of lanes.
         """
         values = {self.result: v.cast(sums, v.kind, _element(self.result))}
 
@@ -187,7 +187,7 @@ def find(op: Any, product: Product) -> Epilogue:
                     refused.add(user)
                     continue
                 group, inputs = found
-                # What was in the way of another operation may be inside now.
+                # An operation that was refused because of this one may fit now.
                 refused.clear()
                 grown = True
                 break
@@ -227,7 +227,7 @@ def _taken(
     last = members[0]
     for member in members[1:]:
         last = member if last.is_before_in_block(member) else last
-    # In the order of the block, which is not that in which they were found.
+    # In the order of the block; they were found in another order.
     members = _ordered(members)
     results = 0
     for value in [result, *(member.results[0] for member in members)]:
@@ -254,7 +254,7 @@ def _comes_after(reader: Any, last: Any) -> bool:
 
 
 def _input(value: Any, product: Product) -> Input | None:
-    """How rows and columns of a product lie in an array of its size, which may be broadcast from a smaller one."""
+    """The strides of a product's rows and columns in an array of its size, or one broadcast to it; else None."""
     shape = list(shape_of(value))
     steps = list(row_major(shape))
     broadcast = producer(value, "stablehlo.broadcast_in_dim")
@@ -273,7 +273,7 @@ def _input(value: Any, product: Product) -> Input | None:
 
 
 def _split(shape: list[int], steps: list[int], extents: list[int]) -> list[int] | None:
-    """The step of each extent, the last axis first, where axes make up each extent; None if they do not."""
+    """The stride of each extent, the last one first, where consecutive axes form each extent; None if they do not."""
     axes = [(size, step) for size, step in zip(shape, steps) if size != 1]
     found = []
     for extent in extents:
@@ -290,7 +290,7 @@ def _split(shape: list[int], steps: list[int], extents: list[int]) -> list[int] 
 
 
 def replace(epilogue: Epilogue, made: Sequence[Any], op: Any) -> None:
-    """Put a kernel's results in the place of the product and of its epilogue, which are erased."""
+    """Replace the product and its epilogue by a kernel's results, and erase them."""
     for value, result in zip(epilogue.results, made):
         value.replace_all_uses_with(result)
     for member in reversed(epilogue.operations):

@@ -24,8 +24,8 @@ class Grouped(Tiled):
 
     Args:
       product, tiling, vectors, epilogue: as for `Tiled`.
-      left: the groups of the left operand if it was packed before; else it is read as it is.
-      right: those of the right one.
+      left: the groups of the left operand if it was packed; None if it is read as it is.
+      right: the groups of the right operand.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Grouped(Tiled):
         if left is not None:
             self.lhs = Buffer("%lhs", left.size * product.batches, "i32")
         self.rhs = Buffer("%rhs", right.size * product.batches, "i32")
-        # Pairs lie in memory as numbers of 32 bits.
+        # Pairs are stored as 32-bit integers.
         self.pairs = f"vector<{vectors.lanes}xi32>"
 
     def _origin(self, number: Index, matrix: Matrix, panels: object) -> Index:
@@ -75,7 +75,7 @@ class Grouped(Tiled):
 
     def _rhs(self, n: Index, vectors: int, counts: list[int], k: Index) -> Callable[[Index], list[str]]:
         w, v, width = self.w, self.v, self.tiling.width
-        # A panel begins where its first column would, were the columns apart by their length.
+        # A panel begins at the address of its first column, if each column had `length` groups.
         start = w.add(self.rhs0, w.mul(n, self.right.length))
 
         def read(place: Index) -> list[str]:

@@ -1,7 +1,7 @@
-"""Packing for instructions that multiply groups: elements that follow one another along the sum, four bytes of them.
+"""Packing for instructions that multiply groups: four bytes of elements that are consecutive along the sum.
 
-Such an instruction reads a group as one lane: two elements of 16 bits, or four of 8. Where it takes pairs only,
-integers of 8 bits are widened. What lies beyond an operand's edge is zero, along the sum too.
+Such an instruction reads a group as one lane: two elements of 16 bits, or four of 8. For one that takes only pairs,
+8-bit integers are widened. Elements beyond an operand's edge are zero, along the sum too.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Groups:
     """An operand in groups.
 
     Attributes:
-      matrix: the operand, its rows being the sum's axis.
-      extent: its columns.
-      depth: its rows.
-      width: columns that one workgroup packs, a multiple of `LANES`; also those of a panel.
+      matrix: the operand, whose rows run along the sum.
+      extent: its number of columns.
+      depth: its number of rows.
+      width: the columns of a panel, a multiple of `LANES`; a workgroup packs one panel.
       unit: bytes of an element in the copy: as in the operand, or more for integers that are widened.
-      lines: whether each column's groups follow one another; else those of the columns of a panel do,
+      lines: whether the groups of each column are consecutive; otherwise, those of a panel's columns are:
         `packed[batch][panel][group][width]`.
     """
 
@@ -58,7 +58,7 @@ class Groups:
 
     @property
     def length(self) -> int:
-        """Groups along the sum: whole vectors of them."""
+        """The number of groups along the sum, rounded up to whole vectors."""
         return -(-self.depth // (self.each * LANES)) * LANES
 
     @property
@@ -67,13 +67,13 @@ class Groups:
         return self.count * self.width * self.length
 
     def layout(self, batch: Sequence[int]) -> Layout:
-        """How the groups of a batch are made before the program is called."""
+        """The description of the copy, for making it before the first call."""
         matrix, shape = self.matrix, (*batch, self.depth, self.extent)
         return Layout(shape, (*matrix.batch, matrix.row, matrix.column), self.width, self.each, self.lines)
 
 
 def can_pack(matrix: Matrix) -> bool:
-    """Whether there is code for it: elements are contiguous along one of the axes."""
+    """Whether a matrix can be packed: its elements are contiguous along one of the axes."""
     return 1 in (matrix.row, matrix.column)
 
 
@@ -94,7 +94,7 @@ def packing(groups: Groups, batch: Sequence[int], batches: int, vectors: Vectors
 
 
 class _Squares:
-    """Writes one panel, by squares of `LANES` columns and as many groups of each."""
+    """Writes one panel, in squares of `LANES` columns and `LANES` groups of each."""
 
     def __init__(
         self, groups: Groups, vectors: Vectors, source: Buffer, start: Index, packed: Buffer, to: Index
@@ -104,13 +104,13 @@ class _Squares:
         element = ELEMENTS[groups.matrix.element]
         self.widened = groups.unit > element.size
         self.extend = "extsi" if self.widened and element.kind == "i" else "extui"
-        # What is contiguous along the sum is read as groups, other columns element by element.
+        # Columns that are contiguous along the sum are read as groups; otherwise groups are made of rows.
         self.along = groups.matrix.row == 1
         lanes = LANES * groups.each if self.along else LANES
         self.v = Vectors(vectors.w, source.element, lanes, vectors.processor)
 
     def write(self, columns: int) -> None:
-        """All squares; columns from that number on are zero."""
+        """Write all squares; columns from index `columns` on are zero."""
         step = LANES * self.groups.each
         whole = self.groups.depth // step * step
         for first in range(0, self.groups.width, LANES):
@@ -145,7 +145,7 @@ class _Squares:
             w.do(f"vector.store {value}, {self.packed.name}[{w.index(at)}] : {self.packed.type}, {_VECTOR}")
 
     def _line(self, at: Index, depth: int) -> str:
-        """Groups of one column, which follow one another."""
+        """Consecutive groups of one column."""
         value, kind = self.v.load(self.source, at, count=min(depth, self.v.lanes)), self.v.type
         if self.widened:
             kind, narrow = f"vector<{self.v.lanes}xi{8 * self.groups.unit}>", kind

@@ -1,4 +1,4 @@
-"""Products whose axes come in another order than matrices have: their operands are moved into that order."""
+"""Products whose axes are not in the order of matrices: their operands are transposed and reshaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from passes.match import shape_of
 
 
 def matrices(op: Any) -> Any:
-    """The product as one of matrices, in its place; None if there is no code for its elements, or it has none."""
+    """Replace a product by one of matrices, and return that; None if kernels do not support it, or it is empty."""
     left, right = op.operands
     if not computed_in(op.opview) or 0 in (*shape_of(left), *shape_of(right)):
         return None
@@ -33,7 +33,7 @@ def matrices(op: Any) -> Any:
 
 
 def _moved(value: Any, *groups: Sequence[int]) -> Any:
-    """An array with one axis for each of some groups of axes."""
+    """An array, transposed and reshaped to one axis for each group of axes."""
     shape, order = shape_of(value), [d for group in groups for d in group]
     turned = build.transpose(value, order) if order != sorted(order) else value
     return build.reshape(turned, [math.prod(shape[d] for d in group) for group in groups])

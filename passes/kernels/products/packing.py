@@ -1,9 +1,9 @@
 """Packing: an operand copied into panels, in the order in which the product reads it.
 
 A panel has as many rows (of the left operand) or columns (of the right one)
-as the register tile; `packed[batch][panel][k][width]`. What lies beyond the
-operand's edge is zero. Transposed operands are turned on the way, in squares
-that fit the registers, and narrow elements are widened.
+as the register tile; `packed[batch][panel][k][width]`. Elements beyond the
+operand's edge are zero. Transposed operands are transposed back in squares that
+fit the registers, and narrow elements are widened.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Panels:
     """An operand's panels.
 
     Attributes:
-      matrix: the operand, its rows being the sum's axis and its columns what is cut into panels.
-      extent: columns.
-      depth: rows.
-      width: columns of a panel.
+      matrix: the operand, whose rows run along the sum, and whose columns are cut into panels.
+      extent: its number of columns.
+      depth: its number of rows.
+      width: the columns of a panel.
     """
 
     matrix: Matrix
@@ -46,7 +46,7 @@ class Panels:
         return self.count * self.depth * self.width
 
     def layout(self, batch: Sequence[int]) -> Layout:
-        """How the panels of a batch are made before the program is called."""
+        """The description of the copy, for making it before the first call."""
         matrix = self.matrix
         return Layout((*batch, self.depth, self.extent), (*matrix.batch, matrix.row, matrix.column), self.width)
 
@@ -77,20 +77,20 @@ def fill(
     """Copy one panel.
 
     Args:
-      start, to: where it begins in the operand and in the packed memory.
-      columns: how many there are; the rest of the panel is zero.
+      start, to: its offsets in the operand and in the packed memory.
+      columns: its number of columns; the remainder of the panel is zero.
     """
-    copy = _turn if panels.matrix.column != 1 and panels.matrix.row == 1 else _copy
+    copy = _transpose if panels.matrix.column != 1 and panels.matrix.row == 1 else _copy
     for first in range(0, panels.width, vectors.lanes):
         copy(vectors, panels, source, start, packed, to, first, columns)
 
 
 def batch_offset(w: Writer, number: Index, batch: Sequence[int], steps: Sequence[int]) -> Index:
-    """Where the matrix of that number in a batch begins."""
+    """The offset of a matrix of a batch, by its index."""
     offset: Index = 0
     for size, step in reversed(list(zip(batch, steps))):
-        place = w.rem(number, size) if size != batch[0] or len(batch) > 1 else number
-        offset = w.add(offset, w.mul(place, step))
+        index = w.rem(number, size) if size != batch[0] or len(batch) > 1 else number
+        offset = w.add(offset, w.mul(index, step))
         number = w.div(number, size)
     return offset
 
@@ -98,7 +98,7 @@ def batch_offset(w: Writer, number: Index, batch: Sequence[int], steps: Sequence
 def _copy(
     v: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, first: int, columns: int
 ) -> None:
-    """Rows of up to one vector, as they are; from columns that are not contiguous, element by element."""
+    """Copy rows of up to one vector; if columns are not contiguous, element by element."""
     w, matrix = v.w, panels.matrix
     inside = max(0, min(v.lanes, columns - first))
     written = min(v.lanes, panels.width - first)
@@ -122,10 +122,10 @@ def _gathered(v: Vectors, source: Buffer, begin: Index, step: int, count: int, e
     return v.w.op(f"vector.from_elements {', '.join(items)} : {v.type}")
 
 
-def _turn(
+def _transpose(
     v: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, first: int, columns: int
 ) -> None:
-    """Columns that are contiguous: squares of them become rows in registers."""
+    """Copy contiguous columns, in squares that are transposed in registers."""
     w, matrix, lanes = v.w, panels.matrix, v.lanes
     inside = max(0, min(lanes, columns - first))
     written = min(lanes, panels.width - first)

@@ -1,4 +1,4 @@
-"""Products of complex numbers, as products of their parts, which have kernels; with a vector, as sums of products."""
+"""Products of complex numbers, rewritten into real products, or into a reduction if one operand is a vector."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from passes.types import tensor_type
 
 
 def expand(kernels: Kernels) -> None:
-    """Replace products of complex numbers by four real ones each, as they are defined.
+    """Replace each product of complex numbers by four real ones, or by a reduction.
 
-    A product with a vector takes as long as reading the matrix, which is read once where elements are multiplied and
-    summed up.
+    A product with a vector takes as long as reading the matrix, and a reduction of elementwise products reads it only
+    once.
     """
     for op in kernels.found("stablehlo.dot_general"):
         result = op.results[0]
@@ -35,10 +35,10 @@ def _summed(op: Any) -> Any:
         return None
     vector, across = sides[vectors[-1]]
     matrix, along = sides[1 - vectors[-1]]
-    # The axes that are summed over, in the order of the vector's.
+    # The contracted axes, in the order of the vector's axes.
     order = sorted(range(len(across)), key=across.__getitem__)
     vector = build.reshape(vector, [shape_of(vector)[across[i]] for i in order])
-    # Broadcasts have their axes in any order.
+    # A broadcast may permute axes.
     spread = build.broadcast_in_dim(vector, shape_of(matrix), [along[i] for i in order])
     terms = build.op("stablehlo.multiply", [matrix, spread])
     zero = build.full(0, tensor_type((), matrix.type.element_type))

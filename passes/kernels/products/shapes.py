@@ -1,4 +1,4 @@
-"""Products as kernels see them: three extents, batches, and where each operand's elements are."""
+"""The shapes of products: three extents, batches, and the strides of each operand."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from passes.kernels.elements import ELEMENTS
 from passes.kernels.values import row_major
 from passes.match import before_barriers, element_name, is_static, producer, shape_of
 
-# What elements are multiplied and added up in, to a result of the same type.
+# The type in which products are computed, by the type of operands and result.
 _COMPUTED = {
     **{"f32": "f32", "f64": "f64", "bf16": "f32", "f16": "f32"},
     # Integers wrap around, so a narrow result is the lower part of any wider sum.
     **{sign + kind: wide for sign in ("", "u") for kind, wide in (("i8", "i16"), ("i16", "i16"), ("i32", "i32"))},
     **{"i64": "i64", "ui64": "i64"},
 }
-# The same to a wider result.
+# The same for results of a wider type than the operands.
 _WIDENED = {"f16": "f32", "bf16": "f32", "i8": "i32", "i16": "i32", "ui8": "i32", "ui16": "i32"}
 
 
 def computed(operand: str, result: str) -> str:
-    """What products of an element type are added up in to a result of another; empty if there is no code for it."""
+    """The type in which products of an element type are computed for a result type; empty if not supported."""
     if result == operand:
         return _COMPUTED.get(operand, "")
     wide = _WIDENED.get(operand, "")
@@ -32,7 +32,7 @@ def computed(operand: str, result: str) -> str:
 
 
 def computed_in(op: Any) -> str:
-    """What a product or a convolution is computed in; empty if there is no code for it."""
+    """The type in which a product or a convolution is computed; empty if it is not supported."""
     values = (op.lhs, op.rhs, op.operation.results[0])
     if not all(is_static(value) for value in values):
         return ""
@@ -42,13 +42,13 @@ def computed_in(op: Any) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Matrix:
-    """An operand of a product: a batch of matrices, somewhere in an array.
+    """An operand of a product: a batch of strided matrices in an array.
 
     Attributes:
       element: its element type, as the tensor has it.
       size: elements in memory.
-      row, column: how many elements apart rows and columns are.
-      batch: the same for each batch dimension.
+      row, column: the strides of rows and columns, in elements.
+      batch: the strides of the batch dimensions.
     """
 
     element: str
@@ -59,7 +59,7 @@ class Matrix:
 
     @property
     def transposed(self) -> Matrix:
-        """The matrix with rows for columns; the memory stays as it is."""
+        """The transposed matrix in the same memory."""
         return dataclasses.replace(self, row=self.column, column=self.row)
 
 
@@ -70,9 +70,9 @@ class Product:
     Attributes:
       m, n, k: extents.
       batch: extents of the batch dimensions, as many as the matrices have strides for.
-      element: what it is computed in.
+      element: the type that it is computed in.
       result: the element type of the result.
-      exchanged: whether the operands are in each other's place (see `swapped`).
+      exchanged: whether the operands have been exchanged (see `swapped`).
     """
 
     m: int
@@ -99,7 +99,7 @@ class Product:
 
 
 def read(op: Any) -> Product | None:
-    """The product that a `stablehlo.dot_general` is; None if kernels have no code for it."""
+    """The product of a `stablehlo.dot_general`; None if kernels do not support it."""
     (result,) = op.operation.results
     element = computed_in(op)
     if not element:
@@ -113,7 +113,7 @@ def read(op: Any) -> Product | None:
     rows = merged((left[d], left_strides[d]) for d in free(left, dims.lhs_batch, dims.lhs_contract))
     columns = merged((right[d], right_strides[d]) for d in free(right, dims.rhs_batch, dims.rhs_contract))
     shared = [(left[i], left_strides[i], right_strides[j]) for i, j in zip(dims.lhs_contract, dims.rhs_contract)]
-    # The order of a sum is open: whichever makes it one axis of both operands.
+    # The order of a sum may change, so the contracted axes are sorted such that they may merge into one.
     depth = merged(sorted(shared, key=lambda axis: -axis[1])) if len(shared) > 1 else merged(shared)
     batch = merged((left[i], left_strides[i], right_strides[j]) for i, j in zip(dims.lhs_batch, dims.rhs_batch))
     if max(len(rows), len(columns), len(depth)) > 1:
@@ -133,11 +133,11 @@ def read(op: Any) -> Product | None:
 
 
 def sources(op: Any) -> tuple[Any, Any]:
-    """The operands of a product, as they are before they are widened to what it is computed in: loads widen them."""
+    """The operands of a product before conversions to the type that it is computed in, since loads convert them."""
     result = element_name(op.operation.results[0])
     found = []
     for value in op.operation.operands:
-        # A barrier keeps the compiler's fusion from unsigned integers, not kernels.
+        # Barriers only keep the compiler from fusing such conversions; kernels may ignore them.
         wide = element_name(value)
         conversion = producer(before_barriers(value), "stablehlo.convert")
         narrow = conversion.operation.operands[0] if conversion is not None else None
@@ -147,12 +147,12 @@ def sources(op: Any) -> tuple[Any, Any]:
 
 
 def free(shape: Sequence[int], *taken: Sequence[int]) -> list[int]:
-    """The axes that are in no group of others."""
+    """The axes that are in none of the other groups."""
     return [d for d in range(len(shape)) if not any(d in dims for dims in taken)]
 
 
 def merged(axes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Axes of `(size, stride, ...)`, neighbours made into one where their elements follow one another."""
+    """Axes of `(size, stride, ...)`, where adjacent axes that are contiguous are merged."""
     found: list[tuple[int, ...]] = []
     for size, *steps in axes:
         if size == 1:

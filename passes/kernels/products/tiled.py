@@ -14,7 +14,7 @@ from passes.kernels.products.tiles import Tiling
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.writer import Buffer, Index
 
-# How many steps of the sum ahead of the one in use operands are fetched.
+# The distance, in steps of the sum, at which operands are prefetched.
 _AHEAD_LHS, _AHEAD_RHS = 16, 8
 
 
@@ -24,8 +24,8 @@ class Tiled:
     Args:
       product, tiling: what is computed, and how it is cut.
       vectors: emits the code.
-      epilogue: what is done with the sums before they are stored.
-      lhs, rhs: the panels of an operand that was packed before, or None where it is read as it is.
+      epilogue: the operations on the sums before they are stored.
+      lhs, rhs: the panels of an operand that was packed; None if it is read as it is.
     """
 
     def __init__(
@@ -41,9 +41,9 @@ class Tiled:
         self.epilogue, self.lhs_panels, self.rhs_panels = epilogue, lhs, rhs
         self.lhs = _operand("%lhs", product.lhs, lhs, product)
         self.rhs = _operand("%rhs", product.rhs, rhs, product)
-        # The panel of columns that the workgroup is at, if it packs them itself.
+        # The current panel of columns, if the workgroup packs panels itself.
         self.panel: Buffer | None = None
-        # Sums of several blocks wait in the result, or, if that cannot hold them, in memory of their own.
+        # Partial sums between blocks are stored in the result, or, if that cannot hold them, in additional memory.
         self.partial = self._partial()
 
     def _partial(self) -> Buffer | None:
@@ -75,7 +75,7 @@ class Tiled:
             self.last_row = w.least(w.add(self.first_row, tiling.row_blocks), row_panels)
             first = w.mul(column_group, tiling.column_blocks)
             last = w.least(w.add(first, tiling.column_blocks), column_panels)
-            for start, stop, depth in self._stretches():
+            for start, stop, depth in self._ranges():
                 begins, ends = start == 0, stop == product.k
 
                 def block(k: Index, _: object, depth: int = depth, begins: bool = begins, ends: bool = ends) -> None:
@@ -86,8 +86,8 @@ class Tiled:
         inputs = [self.lhs, self.rhs, *self.epilogue.inputs]
         return Kernel.written("product", w, inputs, [*self.epilogue.outputs, *extra], groups)
 
-    def _stretches(self) -> list[tuple[int, int, int]]:
-        """Parts of the sum with code of their own: the first block, those between, and the last, which may be short."""
+    def _ranges(self) -> list[tuple[int, int, int]]:
+        """Ranges of the sum with separate code: the first block, those in between, and the last, which may be short."""
         k, depth = self.product.k, self.tiling.depth
         if depth >= k:
             return [(0, k, k)]
@@ -101,7 +101,7 @@ class Tiled:
         return batch_offset(self.w, number, self.product.batch, matrix.batch)
 
     def _column(self, column: Index, k: Index, depth: int, begins: bool, ends: bool) -> None:
-        """One panel of columns; the last may have fewer."""
+        """One panel of columns; the last one may have fewer."""
         width, n = self.tiling.width, self.product.n
         left = n % width
         count = -(-n // width)
@@ -141,12 +141,12 @@ class Tiled:
                 at = w.add(place, r * product.n + j * v.lanes)
                 value = sums[r * vectors + j]
                 if not begins:
-                    assert self.partial is not None, "a sum of several blocks has a place for parts of it"
+                    assert self.partial is not None, "a sum of several blocks has memory for partial sums"
                     value = v.add(value, v.load(self.partial, at, count=counts[j]))
                 if ends:
                     self.epilogue.finish(v, value, at, w.add(m, r), w.add(n, j * v.lanes), counts[j])
                 else:
-                    assert self.partial is not None, "a sum of several blocks has a place for parts of it"
+                    assert self.partial is not None, "a sum of several blocks has memory for partial sums"
                     v.store(value, self.partial, at, count=counts[j])
 
     def _lhs(self, row: Index, m: Index, rows: int, k: Index) -> Callable[[Index], Iterator[str]]:
@@ -181,7 +181,7 @@ class Tiled:
         if self.panel is not None:
             memory = self.panel
         elif self.rhs_panels is not None:
-            # A panel begins where its first column would, were the columns of the operand apart by its depth.
+            # A panel begins at the address of its first column, if each column had `depth` elements.
             start = w.add(self.rhs0, w.add(w.mul(k, width), w.mul(n, self.rhs_panels.depth)))
         else:
             start = w.add(self.rhs0, w.add(w.mul(k, step), n))
@@ -203,13 +203,14 @@ class Tiled:
         vectors: int,
         depth: int,
     ) -> list[str]:
-        """The register tile: sums over a stretch of `k`, as many vectors as the tile has."""
+        """The register tile: sums over a range of `k`, as many vectors as the tile has."""
         v = self.v
 
         def term(place: Index, sums: list[str]) -> list[str]:
             columns = rhs(place)
             found = []
-            # Each value is read right before it is used: code keeps this order, and all of them have no registers.
+            # Each value is loaded right before it is used: the generated code keeps this order, and there are too few
+            # registers for all values.
             for r, value in enumerate(lhs(place)):
                 found += [self._multiply_add(value, columns[j], sums[r * vectors + j]) for j in range(vectors)]
             return found
@@ -218,7 +219,7 @@ class Tiled:
         return self.w.loop(0, self._terms(depth), 1, term, start, [v.type] * len(start))
 
     def _terms(self, depth: int) -> int:
-        """How many steps a stretch of the sum takes."""
+        """The number of steps of a range of the sum."""
         return depth
 
     def _multiply_add(self, a: str, b: str, c: str) -> str:

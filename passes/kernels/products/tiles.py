@@ -1,4 +1,4 @@
-"""How a product is cut: the register tile, blocks for the caches, shares of the cores. The one cost model."""
+"""The tiling of products: the register tile, blocks for the caches, and shares of the cores, by one cost model."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
 from passes.kernels.products.shapes import Product
 
-# Seconds of one core that a share of the work should take at least: less is lost in handing it out.
+# The least time of a share of the work, in seconds of one core, so that distributing it costs little.
 _SHARE = 100e-6
 # The same for rows that are read once.
 _ROW_SHARE = 20e-6
-# Multiply-adds and bytes in a second, roughly, of one core; for shares only.
+# Approximate multiply-adds and bytes per second of one core; used only to size shares.
 _MULTIPLY_ADDS = {2: 1e11, 4: 5e10, 8: 2.5e10}
 _BYTES = 1e10
-# Rows of B that are less apart than this are read where they are: the processor fetches ahead.
+# Rows of B with a smaller stride in bytes are read in place, since the processor prefetches them.
 _NEAR_ROWS = 1024
-# Sums of this many bytes are cut into blocks of `_DEPTH` terms, and what they read is fetched ahead.
+# Sums of this many bytes are cut into blocks of `_DEPTH` terms, and their operands are prefetched.
 _LONG_SUM, _DEPTH = 4096, 512
-# A panel of columns that a workgroup packs has at most so many bytes.
+# The most bytes of a panel of columns that a workgroup packs itself.
 _PANEL = 128 << 10
 # Of products with at most so many multiply-adds, compiling takes longer than many calls. Those may be a little slower
 # for less code, which 32x512x256 would pay for with a third of its time.
 _SMALL, _SLACK = 1 << 20, 1.04
 # The same, for few columns: IREE's own code is up to a fifth faster.
 _FEW = 1 << 17
-# A block of sums that the matrix unit computes at a time, how many multiply-adds a second it makes, roughly, and from
-# how many on it pays to bring operands into the order that it needs.
+# The rows and columns of sums that the matrix unit computes at a time, its approximate multiply-adds per second, and
+# the least multiply-adds for which packing operands for it pays.
 AMX_ROWS, AMX_WIDTH = 32, 32
 _AMX_MULTIPLY_ADDS, _AMX_LEAST = 5e11, 1 << 17
-# The same for instructions that multiply pairs, where others do half as much.
+# The least multiply-adds for instructions that multiply pairs, which do twice as many as others.
 _PAIRS_LEAST = 1 << 20
 # A left operand of at most this many rows reads each row of B once, so packing does not pay.
 _THIN = 12
-# The same where it is packed before the first call.
+# The same if the right operand is packed before the first call.
 _THIN_PACKED = 2
-# A product of fewer rows or columns leaves most of the matrix unit idle, which matters where operands must be packed.
+# A product of fewer rows or columns leaves most of the matrix unit idle, which does not pay if operands must be packed.
 _FEW_AMX = 8
 
 
@@ -54,8 +54,8 @@ class Tiling:
       pack_rhs: `ahead`: the right operand is copied into panels first; `here`: each workgroup copies the panel of
         columns that it is at; empty: it is read as it is.
       depth: terms of the sum in a block.
-      row_blocks, column_blocks: panels of rows and of columns that a workgroup takes.
-      prefetch: whether panels and results are fetched ahead.
+      row_blocks, column_blocks: panels of rows and of columns of a workgroup.
+      prefetch: whether panels and results are prefetched.
     """
 
     form: str
@@ -103,8 +103,8 @@ def tiling(product: Product, processor: Processor, known: bool = False) -> Tilin
     packs = not readable or (not thin and n * size >= _NEAR_ROWS)
     many = m >= 4 * rows
     wide = packs and many and m * k * size > 64 << 10 and n > 8 * width
-    # Rows that are contiguous along the sum are fetched ahead where they are, and need no copy. Floats of 16
-    # bits are widened once by packing, and for each panel of columns without.
+    # Rows that are contiguous along the sum are prefetched in place, and need no copy. Packing widens 16-bit floats
+    # once; without it, they are widened for each panel of columns.
     narrow = ELEMENTS[product.lhs.element].is_narrow
     pack_lhs = (wide and product.lhs.column != 1) or (narrow and packs and many)
     pack_rhs = ("ahead" if many or known else "here") if packs else ""
@@ -121,7 +121,7 @@ def _suits_pairs(product: Product, processor: Processor, known: bool) -> bool:
     kinds = {product.lhs.element, product.rhs.element}
     if product.element == "i32":
         return _suits_amx(product, known)
-    # To results of 8 or 16 bits, a multiplication and an addition of 16 bits are as good as those of pairs.
+    # For results of 8 or 16 bits, 16-bit multiplications and additions are as fast as those of pairs.
     pays = product.element == "f32" or (processor.sums_pairs and "i16" not in kinds)
     large = product.m >= 32 and product.m * product.n * product.k >= _PAIRS_LEAST
     return pays and large and _suits_amx(product, known)
@@ -167,9 +167,9 @@ def _dots(product: Product, processor: Processor) -> Tiling:
 def register_tile(m: int, n: int, lanes: int, size: int, processor: Processor, slack: float = 1.005) -> tuple[int, int]:
     """Rows and vectors of the register tile that take the fewest cycles, remainders included.
 
-    A round takes two multiply-adds or two loads a cycle, and at least the four
-    cycles that one multiply-add takes. Of those that take at most `slack` times
-    as many, it is the one with the least code.
+    An iteration does two multiply-adds or two loads in a cycle, and takes at least
+    four cycles, the latency of a multiply-add. Of the tiles within `slack` times
+    the fewest cycles, it is the one with the least code.
 
     >>> register_tile(1024, 1024, 16, 4, Processor(64, 32, True, True))
     (14, 2)
@@ -206,7 +206,7 @@ def _blocks(product: Product, processor: Processor, rows: int, width: int, depth
     size = ELEMENTS[product.element].size
     row_panels, column_panels = -(-product.m // rows), -(-product.n // width)
     m, n = row_panels, column_panels
-    # The rest of the cache is for panels of columns and for the result.
+    # The remainder of the cache is for panels of columns and for the result.
     room = processor.l2 * 3 // 4
     if product.m * depth * size > room:
         m = max(1, room // (rows * depth * size))
@@ -224,10 +224,10 @@ def _shared(
     size: int,
     speed: float,
 ) -> tuple[int, int]:
-    """Panels of rows and of columns in a block: at most some, and less where cores share the work.
+    """Panels of rows and of columns in a block: at most `most`, and fewer if cores share the work.
 
     Args:
-      panels: how many there are of rows and of columns, of `rows` and `width` each.
+      panels: the number of panels of rows and of columns, of `rows` and `width` each.
       size: bytes of an element.
       speed: multiply-adds in a second.
     """

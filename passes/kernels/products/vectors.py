@@ -1,4 +1,4 @@
-"""Vectors of the type that a kernel computes in, from and to memory of any type."""
+"""Vectors of the type that a kernel computes in, which are loaded from and stored to memory of any type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from passes.kernels.writer import Buffer, Index, Writer
 
 
 class Lanes(Code):
-    """Writes elementwise operations on vectors, which are vectors even if they have one lane."""
+    """Writes elementwise operations on vectors, which stay vectors even with one lane."""
 
     def __init__(self, writer: Writer, lanes: int) -> None:
         super().__init__(Symbols(), writer)
@@ -41,9 +41,9 @@ class Vectors:
 
     Args:
       writer: where the code goes.
-      element: what is computed in: `f32`, `f64`, `i32`, `i64`.
+      element: the type that is computed in: `f32`, `f64`, `i32`, `i64`.
       lanes: elements in a vector.
-      processor: whose instructions there are.
+      processor: the processor whose instructions are used.
     """
 
     def __init__(self, writer: Writer, element: str, lanes: int, processor: Processor) -> None:
@@ -58,7 +58,7 @@ class Vectors:
         return self.code.full(0, self.kind, True)
 
     def mask(self, count: int) -> str:
-        """The first lanes of a vector."""
+        """The mask of the first lanes of a vector."""
         flags = ", ".join("true" if i < count else "false" for i in range(self.lanes))
         return self.w.constant(f"dense<[{flags}]>", f"vector<{self.lanes}xi1>")
 
@@ -76,9 +76,9 @@ class Vectors:
         place = f"{memory.name}[{self.w.index(at)}]"
         if count is None or count == self.lanes:
             return self.w.op(f"vector.load {place} : {memory.type}, {type_}")
-        rest = self.w.constant(f"dense<{'0.0' if 'f' in memory.element else '0'}>", type_)
+        zeros = self.w.constant(f"dense<{'0.0' if 'f' in memory.element else '0'}>", type_)
         types = f"{memory.type}, vector<{self.lanes}xi1>, {type_} into {type_}"
-        return self.w.op(f"vector.maskedload {place}, {self.mask(count)}, {rest} : {types}")
+        return self.w.op(f"vector.maskedload {place}, {self.mask(count)}, {zeros} : {types}")
 
     def store(self, value: str, memory: Buffer, at: Index, target: str = "", count: int | None = None) -> None:
         """A vector into memory, of which only the first `count` lanes are written."""
@@ -121,7 +121,7 @@ class Vectors:
     def store_first(self, value: str, memory: Buffer, at: Index, count: int) -> None:
         """The first lanes of a vector into memory of the type that is computed in, as several whole vectors.
 
-        For what is read soon: a store with a mask is not forwarded to loads, and takes longer to take effect.
+        For memory that is read soon: processors do not forward masked stores to loads.
         """
         if count < self.lanes:
             lanes = ", ".join(map(str, range(count)))

@@ -1,8 +1,8 @@
 """Straight-line programs as kernels: elementwise operations and reductions of one iteration space are one kernel.
 
-The blocks of a function are read once (`nodes`): what needs memory or is a reduction is a node. Nodes that share a
-space and read one another at the same element are a group (`groups`), which is written as sweeps over rows, over
-strips of columns, or over all elements (`writing`, `sweep`). Workgroups have a fixed share of it.
+The blocks of a function are analyzed once (`nodes`): values that need memory, and reductions, are nodes. Nodes that
+share a space and read one another at the same element form a group (`groups`), which is written as sweeps over rows,
+over strips of columns, or over all elements (`writing`, `sweep`). Each workgroup has a fixed share of the space.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from passes.kernels.loops import RULES
 from passes.kernels.processor import Processor
 from passes.kernels.straight.equal import Reach, Written, key_of
 from passes.kernels.straight.flattened import flatten
-from passes.kernels.straight.forms import FORMS, form as form_alone
+from passes.kernels.straight.forms import FORMS, form as form_own_kernel
 from passes.kernels.straight.groups import Group, Planner
 from passes.kernels.straight.lazy import captured, has_effects
 from passes.kernels.straight.nodes import Node, Reading
@@ -31,15 +31,15 @@ from passes.simplify.constants import computed
 
 __all__ = ["form"]
 
-# Elements of an array that is computed while compiling.
+# The most elements of an array that is computed at compile time.
 _MOST_CONSTANTS = 1 << 14
 
 
 def form(kernels: Kernels, processor: Processor, whole: bool = False) -> dict[str, int]:
-    """Replace elementwise operations and reductions by kernels, in place; returns how many.
+    """Replace elementwise operations and reductions by kernels, in place; returns the number of kernels.
 
     Args:
-      whole: whether all but what the host counts with is to be kernels, conditions and updates in loops too.
+      whole: whether everything but host scalars is to be kernels, including conditions of loops and updates in loops.
     """
     count = 0
     written: dict[Any, Written | str] = {}
@@ -56,10 +56,10 @@ def form(kernels: Kernels, processor: Processor, whole: bool = False) -> dict[st
 
 
 def _host_blocks(operation: Any, conditions: bool) -> list[Any]:
-    """The blocks of a function and of the loops and choices in it, each after those inside of it.
+    """The blocks of a function and of its loops and conditionals, inner blocks first.
 
     Args:
-      conditions: whether those of loops are among them; the compiler computes them on the host.
+      conditions: whether to include the condition blocks of loops, which the compiler runs on the host.
     """
     found = []
     for number, region in enumerate(operation.regions):
@@ -77,9 +77,9 @@ class _Block:
     """A block whose operations become kernels.
 
     Args:
-      written: the kernels of groups, or why there are none, by what they are made of.
-      kinds: numbers of regions, which are a part of that.
-      host: the numbers that the host counts with, where all else is to be kernels.
+      written: the kernels of groups, or the reasons why there are none, by key (`equal.key_of`).
+      kinds: the numbers of regions, which are part of these keys.
+      host: the host scalars, if everything else is to be kernels.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class _Block:
         flatten(self.block)
         for op in self.block.operations:
             if op.operation.name == "stablehlo.slice" and op.operands[0].type == op.results[0].type:
-                # All of an array, which the compiler's rewrites for windows leave.
+                # A slice of a whole array, which the laws for windows may leave.
                 op.operation.results[0].replace_all_uses_with(op.operands[0])
         try:
             reading = Reading(self.block, RULES, self.processor, self.kinds, self.host)
         except RefusedError as error:
-            # An operation that the passes replace, such as a sine of float64, in a module that went past them.
+            # The module did not go through the passes, which expand operations such as a sine of float64.
             self.kernels.plan.refuse("elements", self.block.operations[0].location, str(error))
             return 0
         planner = Planner(reading)
@@ -115,16 +115,16 @@ class _Block:
         count = sum(self._write(reading, group, needed) for group in planner.ordered())
         if count:
             self._replace(reading)
-        alone = [stay.op for stay in reading.stays.values() if stay.is_alone]
-        done = [op for op in alone if form_alone(self.kernels, RULES, self.processor, op)]
+        alone = [stay.op for stay in reading.stays.values() if stay.has_own_kernel]
+        done = [op for op in alone if form_own_kernel(self.kernels, RULES, self.processor, op)]
         if count or done:
             _erase_unused(reading)
         return count + len(done)
 
     def _sink_constants(self) -> None:
-        """Have constants from outside of a loop's body in it, so that kernels hold them instead of reading them."""
+        """Clone captured constants into the body of a loop, so that kernels contain them instead of reading them."""
         found = {value: producer(value, "stablehlo.constant") for value in captured(self.block)}
-        # Loops and choices have blocks of their own; other regions are parts of their operation.
+        # Loops and conditionals are handled as blocks of their own; other regions are parts of their operation.
         own_code = [op.operation for op in self.block.operations]
         own_code += [inner for op in own_code if op.name not in HOST for inner in operations_in(op)]
         start = bindings.ir.InsertionPoint.at_block_begin(self.block)
@@ -156,10 +156,10 @@ class _Block:
         return True
 
     def _compute(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
-        """Compute what follows from constants alone, such as the mask of a triangle, here and now."""
+        """Compute a small group that depends on constants alone, such as a triangular mask, at compile time."""
         found: dict[Buffer, Any] = {}
-        # Constants that the compiler's operations read would be protected from it (`passes.legalize`) at every call.
-        stay = {buffer for stay in reading.stays.values() if not stay.is_alone for buffer in stay.needs}
+        # A constant that an operation outside kernels updates would be copied at every call (`passes.legalize`).
+        stay = {buffer for stay in reading.stays.values() if not stay.has_own_kernel for buffer in stay.needs}
         for node in group.nodes:
             if not node.results or not stay.isdisjoint(node.buffers):
                 return False
@@ -190,7 +190,7 @@ class _Block:
                 self.written[key] = str(error)
             raise
         if self.host is None and all(reading.is_constant(value) for value, _ in made.inputs):
-            # The compiler would run the kernel ahead of the first call, and mix up its results.
+            # The compiler would run a kernel of constants once, before the first call, and mix up its results.
             made.inputs.append(_argument(reading))
             key = None
         places = {buffer: n for n, buffer in enumerate(b for node in group.nodes for b in node.buffers)}
@@ -223,8 +223,8 @@ class _Block:
 
 
 def _erase_unused(reading: Reading) -> None:
-    """Take away the operations that nothing needs any more."""
-    # The hash of an operation depends on its operands, which are others by now.
+    """Erase the operations whose results are unused."""
+    # Compared by identity: the hash of an operation depends on its operands, which have changed.
     lowered = {id(op) for op in reading.lowered}
     for op in reversed(reading.operations):
         is_ours = id(op) in lowered or op.name in FORMS or op.name == "stablehlo.slice"
@@ -233,7 +233,7 @@ def _erase_unused(reading: Reading) -> None:
 
 
 def _needed(reading: Reading, planner: Planner) -> set[Buffer]:
-    """The results that the block returns, that what stays needs, or that kernels read of one another."""
+    """The buffers that the block returns, that operations outside kernels read, or that other groups read."""
     found = set(reading.returned)
     found.update(buffer for stay in reading.stays.values() for buffer in stay.needs)
     for group in planner.groups:
@@ -246,7 +246,7 @@ def _needed(reading: Reading, planner: Planner) -> set[Buffer]:
 
 
 def _sort(block: Any, reading: Reading) -> None:
-    """Put the operations of a block into an order in which operands come before what reads them."""
+    """Sort the operations of a block topologically, so that operands come before their readers."""
     *operations, end = (op.operation for op in block.operations)
     inside = set(operations)
     done: set[Any] = set()
@@ -289,7 +289,7 @@ def _binding(buffer: Buffer) -> Binding:
 
 
 def _argument(reading: Reading) -> tuple[Any, Buffer]:
-    """An argument as the operand of a kernel that does not read it."""
+    """An argument, as an operand that the kernel does not read."""
     for argument in reading.block.arguments:
         known = reading.k.env.get(argument)
         if known is not None:

@@ -1,14 +1,14 @@
-"""Bitcasts between widths: the same bytes, seen as other elements."""
+"""Bitcasts between element types of different widths."""
 
 from __future__ import annotations
 
 from passes.kernels.elements import ELEMENTS, RefusedError
-from passes.kernels.straight.alone import Alone
+from passes.kernels.straight.own_kernel import OwnKernel
 from passes.kernels.values import Buffer, View
 
 
-def bitcast_convert(a: Alone) -> None:
-    """A copy, in integers as wide as the narrower elements: floats would lose what their NaN hold."""
+def bitcast_convert(a: OwnKernel) -> None:
+    """Copy the bytes, as integers of the narrower width: copying floats could change the bits of NaN."""
     if a.values[0].view is None:
         raise RefusedError("a bitcast of one number")
     ((value, operand),) = a.k.operands

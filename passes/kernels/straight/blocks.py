@@ -1,4 +1,4 @@
-"""Loops that add up many numbers, in blocks, and blocks of blocks: rounding grows with the depth, not the length."""
+"""Blocked summation: sums of blocks, and of blocks of blocks, so that rounding errors grow with the depth only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from passes.kernels.code import Code
 from passes.kernels.linear import Linear
 
-# Additions that follow one another.
+# The additions of a block.
 BLOCK = 64
 
 Body = Callable[[Linear, list[str]], list[str]]
@@ -27,8 +27,8 @@ def in_blocks(
     """A loop of whole steps that carries sums.
 
     Args:
-      start: what the sums of a block begin with: it changes nothing.
-      added: the sums of two blocks, as those of both.
+      start: the initial sums of a block: identity elements.
+      added: adds the sums of two blocks.
     """
     bounds = code.symbols.bounds(low), code.symbols.bounds(high)
     rounds = 0 if bounds[0] is None or bounds[1] is None else (bounds[1][1] - bounds[0][0]) // step

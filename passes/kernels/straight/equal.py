@@ -1,7 +1,7 @@
-"""What a group is made of, and groups that are made of the same: their kernel is written once.
+"""The keys of groups: groups with equal keys share one kernel.
 
-Layers of a network, and steps that are written one after the other, are the same operations again on other values.
-Writing a kernel takes ten times as long as finding that it has been written.
+Layers of a network, and unrolled steps, repeat the same operations on other values. Writing a kernel takes ten times as
+long as finding one that has been written.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ class Reach:
     """The operations that a group computes, and the values that it reads.
 
     Attributes:
-      operations: in the order of the program; by operation, the places of the results that are read.
-      outside: the values that come from elsewhere.
+      operations: in the order of the program, each with the indices of its results that are read.
+      outside: the values that are computed elsewhere.
     """
 
     def __init__(self, reading: Reading, group: Group) -> None:
@@ -37,7 +37,7 @@ class Reach:
             else:
                 stack += list(node.op.operands)[len(node.op.results) :]
         while stack:
-            item, place = stack.pop(), 0
+            item, index = stack.pop(), 0
             if not hasattr(item, "regions"):
                 root = reading.root(item)
                 if root is not None and root in mine:
@@ -46,27 +46,27 @@ class Reach:
                 if root is not None or op is None or op not in reading.lowered:
                     self.outside[item] = None
                     continue
-                item, place = op, item.result_number
+                item, index = op, item.result_number
             if item.name == BARRIER:
-                # Of what it holds together, the others are none of the group's.
-                stack.append(item.operands[place])
+                # The group does not need the other operands of the barrier.
+                stack.append(item.operands[index])
             elif item not in wanted:
                 stack += reading.operands(item)
-            wanted.setdefault(item, set()).add(place)
+            wanted.setdefault(item, set()).add(index)
         everything = sorted({*wanted, *(node.op for node in group.nodes)}, key=reading.order.__getitem__)
         self.operations = {op: wanted.get(op, set()) for op in everything}
 
 
 class Written(NamedTuple):
-    """The kernel of a group, in terms that hold for each equal one.
+    """The kernel of a group, described so that it applies to each group with an equal key.
 
     Attributes:
-      kernel: its code; its operands are the values from outside of the group.
-      outputs: which of the memory of the group's nodes it writes, one after the other, and what stands for it.
-      spilled: memory that it needs in addition.
-      own_elements: the operands of which it reads an element before it writes it.
-      lines: how long it is.
-      scratch: bytes that it has for itself.
+      kernel: its code; its operands are the values from outside the group.
+      outputs: for each result, the index of the buffer among those of the group's nodes, and the kernel's buffer.
+      spilled: additional results that serve as scratch memory.
+      own_elements: the operands of which it reads each element before it writes that element.
+      lines: the lines of its text.
+      scratch: its bytes of scratch memory on the stack.
     """
 
     kernel: Kernel
@@ -78,15 +78,15 @@ class Written(NamedTuple):
 
 
 def key_of(group: Group, reach: Reach, needed: Collection[Buffer], bodies: structure.Bodies) -> Any:
-    """What the code of a group's kernel depends on: equal keys are equal kernels, but for the users' lines.
+    """Everything that the code of a group's kernel depends on: kernels of equal keys differ only in locations.
 
-    None for groups of partial results, which depend on what another kernel left.
+    None for groups of partial results, which depend on another kernel.
     """
     if any(node.source is not None or node.is_shared for node in group.nodes):
         return None
     numbers = {value: n for n, value in enumerate(reach.outside)}
     operations = tuple(
-        (structure.of(op, numbers, bodies), tuple(sorted(places))) for op, places in reach.operations.items()
+        (structure.of(op, numbers, bodies), tuple(sorted(read))) for op, read in reach.operations.items()
     )
     order = {op: n for n, op in enumerate(reach.operations)}
     nodes = tuple(

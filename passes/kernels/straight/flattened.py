@@ -1,7 +1,7 @@
-"""Elementwise operations of what is flattened afterwards, as operations of flattened arrays.
+"""Move reshapes that merge axes before elementwise operations.
 
-Element `i` of a flattened array in memory is element `i`. Of a computed matrix of `n` columns it is element
-`i // n, i % n`, which is nothing that is read in vectors.
+Element `i` of a flattened array in memory is element `i` of that memory. But element `i` of a flattened computed matrix
+of `n` columns is element `i // n, i % n`, which cannot be read in vectors.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from passes.kernels.straight.lazy import MOVES
 from passes.match import is_static, producer, splat_of
 
 _RESHAPE, _BROADCAST = "stablehlo.reshape", "stablehlo.broadcast_in_dim"
-# Operations that are written again for one reshape.
+# The most operations that are rewritten for one reshape.
 _MOST = 32
 
 
 def flatten(block: Any) -> None:
-    """Have reshapes of a block that merge axes come before the operations that compute what is reshaped."""
+    """Move the reshapes of a block that merge axes before the elementwise operations that compute their operands."""
     for op in [o.operation for o in block.operations if o.operation.name == _RESHAPE]:
         source, result = op.operands[0], op.results[0]
         if not is_static(source) or _rank(result) >= _rank(source) or not can(_name(source)):
@@ -41,14 +41,14 @@ def _name(value: Any) -> str:
 
 
 class _Chain:
-    """Elementwise operations that one reader has, down to arrays in memory and numbers."""
+    """A tree of elementwise operations with one reader each, whose leaves are arrays in memory and scalars."""
 
     def __init__(self, before: Any, after: Any) -> None:
         self.before, self.after = list(before), list(after)
         self.count = 0
 
     def takes(self, value: Any) -> bool:
-        """Whether all that a value is computed from is as easily read with the other shape."""
+        """Whether all leaves of a value can be read with the other shape, without a copy."""
         op = producer(value)
         if not value.type.shape or splat_of(value) is not None or op is None:
             return True

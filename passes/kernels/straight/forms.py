@@ -1,8 +1,4 @@
-"""Operations that are kernels of their own, by name.
-
-They read arrays in memory, and write one, or several of one shape. Workgroups have rows of it, each from the first to
-the last write, so that updates of one place keep their order.
-"""
+"""The rules of operations that have a kernel of their own, by name."""
 
 from __future__ import annotations
 
@@ -14,9 +10,9 @@ from passes.kernels.dispatch import Kernels
 from passes.kernels.elements import RefusedError
 from passes.kernels.processor import Processor
 from passes.kernels.straight import bits, joining, sorting, updating, windows
-from passes.kernels.straight.alone import Alone
+from passes.kernels.straight.own_kernel import OwnKernel
 
-FORMS: dict[str, Callable[[Alone], None]] = {
+FORMS: dict[str, Callable[[OwnKernel], None]] = {
     "stablehlo.bitcast_convert": bits.bitcast_convert,
     "stablehlo.concatenate": joining.concatenate,
     "stablehlo.dynamic_update_slice": updating.dynamic_update_slice,
@@ -28,15 +24,15 @@ FORMS: dict[str, Callable[[Alone], None]] = {
 
 
 def form(kernels: Kernels, rules: Any, processor: Processor, op: Any) -> bool:
-    """Replace an operation by a kernel of its own."""
+    """Replace an operation by a kernel of its own; returns whether that was possible."""
     try:
-        alone = Alone(rules, processor, op)
-        alone.write(FORMS[op.name])
+        kernel = OwnKernel(rules, processor, op)
+        kernel.write(FORMS[op.name])
     except RefusedError as error:
         kernels.plan.refuse(op.name.removeprefix("stablehlo."), op.location, str(error))
         return False
     with bindings.ir.InsertionPoint(op), op.location:
-        made = alone.call(kernels)
-    for result, written in zip(alone.results, made):
+        made = kernel.call(kernels)
+    for result, written in zip(kernel.results, made):
         result.replace_all_uses_with(written)
     return True

@@ -1,4 +1,4 @@
-"""Nodes that become one kernel: those of one iteration space that read one another at the element being computed."""
+"""Groups of nodes that become one kernel: nodes of one iteration space that read one another at the same element."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from passes.kernels.straight.nodes import Node, Reading, Stay, finish
 from passes.kernels.straight.pieces import PIECES, pieces_of
 from passes.kernels.values import Buffer, row_major
 
-# Operands and results of a kernel, of which a dispatch has 32 at most.
+# The most operands and results of a group's kernel; a dispatch has 32 at most.
 _BINDINGS = 28
-# How far back groups are looked for that a node may join.
+# The number of recent groups that a node may join.
 _RECENT = 12
-# Additions of one element of a group: code becomes no longer than that.
+# The most additions of one element of a group, which limits the length of its code.
 _LONGEST = 1200
 # Reductions of more elements are shared by workgroups.
 SHARED = 1 << 15
-# Elements of rows from which on they are shared by workgroups, apart from reductions of so few columns.
+# Nodes of more elements are not computed with reductions of fewer columns than _NARROW, which too few workgroups share.
 _SPREAD, _NARROW = 1 << 16, 128
 # Reductions in a group.
 _MOST_REDUCTIONS = 8
@@ -30,10 +30,8 @@ class Group:
     """Nodes of one kernel.
 
     Attributes:
-      sizes: of the axes of the iteration space.
-      kept: those that are not reduced, or None as long as there is no reduction.
-      lanes_kept: whether vectors run along the last of the kept axes.
-      before: the units that come before, as bits.
+      sizes: the sizes of the axes of the iteration space.
+      kept: the axes that are not reduced, or None as long as there is no reduction.
     """
 
     def __init__(self, bit: int, node: Node) -> None:
@@ -52,11 +50,11 @@ class Group:
 
     @property
     def levels(self) -> int:
-        """How many sweeps follow one another."""
+        """The number of consecutive sweeps."""
         return 1 + max(node.level for node in self.nodes)
 
     def is_full(self, node: Node) -> bool:
-        """Whether a node has an element for each of the group's, rather than for each of the kept ones."""
+        """Whether a node ranges over the whole space of the group, not only over its kept axes."""
         return node.sizes == self.sizes
 
     @property
@@ -66,7 +64,7 @@ class Group:
 
 
 class Planner:
-    """Puts the nodes of a block into groups, in the order of the program."""
+    """Partitions the nodes of a block into groups, in the order of the program."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -83,13 +81,13 @@ class Planner:
                 self._place(made[op])
 
     def ordered(self) -> list[Group]:
-        """The groups, each after those that it needs."""
+        """The groups in topological order."""
         return sorted(self.groups, key=lambda group: self._before[group].bit_count())
 
     def _stay(self, stay: Stay) -> None:
         before = self._mask(stay.needs)
-        # What it does not read as memory has to stand before it, too: numbers that its own kernel computes, and
-        # elements that kernels do not have.
+        # Values that it does not read from memory must come before it, too: scalars that its own kernel computes, and
+        # elements of types that kernels do not support.
         todo, seen = list(self.reading.operands(stay.op)), set()
         while todo:
             value = todo.pop()
@@ -101,7 +99,7 @@ class Planner:
                 seen.add(op)
                 todo += self.reading.operands(op)
         if has_effects(stay.op):
-            # What may have effects stays in its order.
+            # Operations with effects stay in their order.
             if self._last_effect is not None:
                 before |= self._before[self._last_effect] | self._bits[self._last_effect]
             self._last_effect = stay
@@ -162,13 +160,13 @@ class Planner:
     def _joins(self, node: Node, group: Group) -> bool:
         makers = self.reading.makers
         inside = [
-            (buffer, place)
-            for buffer, place in node.reads
+            (buffer, read)
+            for buffer, read in node.reads
             if isinstance(makers[buffer], Node) and makers[buffer].group is group
         ]
         outside = dict.fromkeys(buffer for buffer, _ in node.reads)
         if node.source is not None:
-            # What combines the partial results of one kernel is one kernel.
+            # Nodes that combine the partial results of one kernel form one kernel.
             if not any(n.source is not None and n.source.group is node.source.group for n in group.nodes):
                 return False
         elif not inside and not any(b in group.needs and b.size > 1 for b in outside):
@@ -184,7 +182,7 @@ class Planner:
         if is_reduction and sum(n.is_reduction for n in group.nodes) >= _MOST_REDUCTIONS:
             return False
         if node.is_scattered and (group.is_full(node) or not group.kept or group.lanes_kept):
-            # What is read one by one is written with an element for each row alone.
+            # Elements that are read one by one are computed only once for each row.
             return False
         if any(n.is_scattered and group.is_full(n) for n in group.nodes):
             return False
@@ -192,7 +190,7 @@ class Planner:
             return False
         if not self._fits(node, group, is_reduction):
             return False
-        return all(self._is_own(node, group, makers[buffer], place) for buffer, place in inside)
+        return all(self._is_own(node, group, makers[buffer], read) for buffer, read in inside)
 
     def _fits(self, node: Node, group: Group, is_reduction: bool) -> bool:
         full = group.is_full(node)
@@ -203,22 +201,22 @@ class Planner:
         if group.is_shared:
             return full
         if full and group.lanes_kept and node.size > _SPREAD and math.prod(group.kept_sizes) < _NARROW:
-            # Workgroups share columns, of which there are too few for that.
+            # Workgroups share columns, and there are too few of them.
             return False
         return full or node.sizes == group.kept_sizes
 
-    def _is_own(self, node: Node, group: Group, maker: Node, place: Linear) -> bool:
-        """Whether a node reads another one of its group at its own element, or at that of its row."""
+    def _is_own(self, node: Node, group: Group, maker: Node, read: Linear) -> bool:
+        """Whether a node reads another node of its group at its own element, or at the element of its row."""
         index = [self.reading.k.space(node.shape).symbols[d] for d in node.axes]
         full = group.is_full(node)
         if not maker.is_reduction and group.is_full(maker) and maker.sizes != group.kept_sizes:
-            return full and place == address(index, row_major(group.sizes))
+            return full and read == address(index, row_major(group.sizes))
         rows = [index[i] for i in group.kept or ()] if full else index
-        return place == address(rows, row_major(group.kept_sizes))
+        return read == address(rows, row_major(group.kept_sizes))
 
 
 def _pieces(nodes: Sequence[Node]) -> int:
-    """How many pieces the space of nodes that are computed together is cut into."""
+    """The number of pieces into which the common space of nodes is cut."""
     cuts: dict[int, set[int]] = {}
     for node in nodes:
         for axis, ends in node.cuts.items():

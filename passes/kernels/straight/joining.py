@@ -1,4 +1,4 @@
-"""Concatenations of many parts: each is copied to its place. Those of a few parts are computed where they are read."""
+"""Concatenations of many parts, each of which is copied. Those of few parts are computed where they are read."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import math
 
 from passes import attributes as attrs
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.straight.alone import Alone, flat
-from passes.kernels.straight.nodes import MOST
+from passes.kernels.straight.nodes import MAX_WORKGROUPS
+from passes.kernels.straight.own_kernel import OwnKernel, flat
 from passes.kernels.values import Value, View
 
 
-def concatenate(a: Alone) -> None:
-    """Rows of the axes before that of the parts, in which these follow one another."""
+def concatenate(a: OwnKernel) -> None:
+    """Copy the parts for each index of the axes before the concatenated one."""
     axis, size = attrs.integer(a.op, "dimension"), a.whole.buffer.size
     outer, width = math.prod(a.shape[:axis]), a.lanes(a.shape[-1])
-    # A few rows are shared in so many pieces of each part.
-    pieces = MOST if outer < MOST else 1
+    # If there are few such indices, workgroups share each part in this many pieces.
+    pieces = MAX_WORKGROUPS if outer < MAX_WORKGROUPS else 1
     low, high = a.share(pieces if pieces > 1 else outer, 2 * size // width)
     first, last = (ZERO, Linear(outer)) if pieces > 1 else (low, high)
     target, parts = View(a.whole.buffer, (1,)), [_flat(value) for value in a.values]
@@ -34,7 +34,7 @@ def concatenate(a: Alone) -> None:
     a.code.loop(first, last, 1, rows)
 
 
-def _copy(a: Alone, part: Value, start: Linear, target: View, place: Linear, begin: Linear, end: Linear) -> None:
+def _copy(a: OwnKernel, part: Value, start: Linear, target: View, place: Linear, begin: Linear, end: Linear) -> None:
     width = a.lanes(part.size)
     a.along(begin, end, lambda i: a.code.store(target, (place + i,), a.code.get(part, (start + i,))), width)
 

@@ -1,4 +1,4 @@
-"""Operations as lazy values only: nothing gets memory here, and nothing is written before it is read."""
+"""A lowering in which all operations stay lazy: no value gets memory, and code is written only where it is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, Index, Item, Value
 from passes.match import captured_values
 
-# Operations that may be a part of a kernel in addition to those that are elementwise and to `reduce`.
+# Operations that may be part of a kernel, besides elementwise ones and `reduce`.
 MOVES = frozenset(views.RULES)
 
 
@@ -25,8 +25,8 @@ class Lazy(Lowering):
     """Keeps the value of each operation as a function of indices.
 
     Attributes:
-      tainted: results that depend on what the kernel itself computes, so that not even scalars are at hand.
-      read_first: the buffers of which each workgroup reads an element where it begins, whichever elements it has.
+      tainted: results that depend on values which the kernel itself computes, so that even scalars stay lazy.
+      read_first: the buffers of which every workgroup reads an element before anything else.
     """
 
     parts_in_memory = False
@@ -37,7 +37,7 @@ class Lazy(Lowering):
         self.read_first: set[Buffer] = set()
 
     def define(self, op: Any, value: Value) -> None:
-        """Give an operation its result; one of a single element is computed where the kernel begins."""
+        """Define the result of an operation; a single element is computed at the start of the kernel."""
         result = op.results[0]
         value.location = str(op.location)
         self.env[result] = value
@@ -52,7 +52,7 @@ class Lazy(Lowering):
             value.scalar = self.code.get(value, at).name
 
     def lower(self, op: Any) -> None:
-        """Keep an operation; those that are reductions here have a single term for each element."""
+        """Lower an operation lazily; the only reductions here are those of one term for each element."""
         if not is_single(op):
             return super().lower(op)
         value, first = (self.env[v] for v in op.operands)
@@ -66,8 +66,8 @@ class Lazy(Lowering):
 
         return self.define(op, self.function(element_type(op.results[0].type)[0], value.element, read))
 
-    def settle(self, value: Value) -> None:
-        """What reads a value here is a nest, which is cut where parts meet."""
+    def store_joined(self, value: Value) -> None:
+        """Do nothing: every reader here is a nest, which is cut where parts meet."""
 
 
 def is_single(op: Any) -> bool:
@@ -79,10 +79,10 @@ def is_single(op: Any) -> bool:
 
 
 def operands_of(op: Any, bodies: Bodies | None = None) -> list[Any]:
-    """The operands of an operation, and what its regions use of the outside.
+    """The operands of an operation, and the values that its regions capture.
 
     Args:
-      bodies: where to look for regions that have been read.
+      bodies: a cache of regions.
     """
     if not len(op.regions):
         return list(dict.fromkeys(op.operands))
@@ -91,12 +91,12 @@ def operands_of(op: Any, bodies: Bodies | None = None) -> list[Any]:
 
 
 def is_function(block: Any) -> bool:
-    """Whether a block is a function's, not a loop's or a choice's."""
+    """Whether a block belongs to a function, not to a loop or a conditional."""
     return bool(block.owner.operation.name == "func.func")
 
 
 def captured(block: Any) -> list[Any]:
-    """The values that the body of a loop or a choice uses of what is around it."""
+    """The values that the body of a loop or a conditional captures."""
     if is_function(block):
         return []
     inside = {*block.arguments, *(result for op in block.operations for result in op.operation.results)}
@@ -105,7 +105,7 @@ def captured(block: Any) -> list[Any]:
 
 
 def has_effects(op: Any) -> bool:
-    """Whether an operation may do more than compute its results: these stay in their order."""
+    """Whether an operation may do more than compute its results, so that its order is kept."""
     if op.name.startswith("stablehlo."):
         return operations.of(op.name).effects
     return bool(op.name != "flow.dispatch")

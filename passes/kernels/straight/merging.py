@@ -1,6 +1,6 @@
-"""Sorts of rows by merging: runs of a few elements are sorted by insertion, and then pairs of runs become one.
+"""Merge sort of rows: runs of a few elements are sorted by insertion, and then merged in pairs.
 
-The elements go to and fro between the two halves of some memory, on the stack as far as they fit there.
+The elements alternate between the two halves of a buffer, which is on the stack if it fits there.
 """
 
 from __future__ import annotations
@@ -9,27 +9,29 @@ import math
 from collections.abc import Sequence
 
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.straight.nodes import MOST
+from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.sorted_rows import Rows
 from passes.kernels.values import Buffer, Item
 
-# Elements of a run that is sorted by insertion.
+# The elements of a run that is sorted by insertion.
 _RUN = 8
-# Bytes on the stack, and of all workgroups elsewhere.
+# The most bytes of a buffer on the stack, and of the buffers of all workgroups otherwise.
 _STACK, _MEMORY = 128 << 10, 64 << 20
 
 
 def merge(rows: Rows) -> None:
-    """All rows, one after the other."""
+    """Sort all rows, one after the other."""
     a, n = rows.a, rows.count
     size = 2 * n * sum(element.size for element in rows.elements)
-    low, high = a.share(rows.number, 10 * rows.number * n * n.bit_length(), max(1, min(MOST, _MEMORY // size)))
+    low, high = a.share(
+        rows.number, 10 * rows.number * n * n.bit_length(), max(1, min(MAX_WORKGROUPS, _MEMORY // size))
+    )
     if size <= _STACK:
         buffers, base = rows.scratch(2 * n), ZERO
     else:
         buffers = [Buffer(f"%runs{i}", 2 * n * a.groups, element) for i, element in enumerate(rows.elements)]
         a.spilled, base = buffers, a.group * (2 * n)
-    # Along the last axis, rows begin where others end; along another one, next to each other.
+    # Along the last axis, rows follow one another; along another axis, they begin at adjacent elements.
     inner = rows.inner
 
     def row(r: Linear, _: list[str]) -> None:
@@ -43,7 +45,7 @@ class _Merging:
     """The sort of one row.
 
     Args:
-      base: where the first half of the memory begins.
+      base: where the first half of the buffer begins.
     """
 
     def __init__(self, rows: Rows, buffers: Sequence[Buffer], base: Linear) -> None:
@@ -75,7 +77,7 @@ class _Merging:
         code.loop(ZERO, Linear(n), 1, write)
 
     def _level(self, level: Linear, state: list[str]) -> list[str]:
-        """Make pairs of runs into runs of twice the length, in the other half of the memory."""
+        """Merge pairs of runs into runs of twice the length, in the other half of the buffer."""
         code, n = self.code, self.n
         size, source, target = (self.symbols.new(name, 0, 2 * n) for name in state)
         double = size * 2
@@ -95,9 +97,9 @@ class _Merging:
 
         def step(k: Linear, state: list[str]) -> list[str]:
             code.forget()
-            # Past its end, a run's element is read, and not taken.
+            # The element after the end of a run is read, but not taken.
             left, right = (self.code.at_most(self.symbols.new(name, 0, self.n), self.n - 1) for name in state)
-            first, second = (rows.kept(self.buffers, self.base + source + place) for place in (left, right))
+            first, second = (rows.kept(self.buffers, self.base + source + k) for k in (left, right))
             more = code.op(f"arith.cmpi ult, {state[1]}, {code.position(end)} : index")
             none = code.op(f"arith.cmpi uge, {state[0]}, {code.position(middle)} : index")
             later = code.op(f"arith.ori {none}, {rows.is_before(second, first).name} : i1")

@@ -1,4 +1,4 @@
-"""What a block computes that needs memory or is a reduction; all else is computed where it is read."""
+"""The nodes of a block: values that need memory, and reductions. Other values are computed where they are read."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.pieces import PIECES, cuts_of, parts_of, pieces_of
-from passes.kernels.straight.staying import cut_from, is_alone, numbers_of, part_read, spare_row
+from passes.kernels.straight.staying import cut_from, has_own_kernel, iota_range, part_read, spare_row
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.legalize.many_operands import MOST_ARRAYS
 from passes.match import combinations, producer, splat_of
 
-# Additions, loads among them, that are done again by each reader.
+# Values of at most this cost, in additions and loads, are computed again by each reader.
 _CHEAP = 6
-# The same, of values that read nothing.
+# The same for values that read no memory.
 _COUNTED = 40
-# Values that take more are kept even for one reader: code becomes no longer than that.
+# More costly values are stored even for one reader, which limits the length of the code.
 _LONGEST = 400
-# Operations that pass elements on, so that their readers are those of their operand.
+# Operations that only pass elements on: their readers count as readers of their operand.
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
-# Axes of at most so many elements may be gone through one by one.
+# Axes of at most this many elements may be processed one by one.
 SHORT = 16
-# The share of loads that are put together lane by lane, above which a kernel is slower than the compiler's.
+# The share of gathered loads above which a kernel is slower than the compiler's.
 GATHERED = 0.25
-# Workgroups that a kernel has at most.
-MOST = 32
+# The most workgroups of a kernel.
+MAX_WORKGROUPS = 32
 _STAYING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
 
 
@@ -48,17 +48,17 @@ class Node:
       results: values of the program.
       shape: the iteration space.
       reduced: axes of it that are accumulated.
-      buffers: what stands for the results where they are read.
-      reads: the buffers that an element is computed from, and the places in them.
+      buffers: placeholders for the memory of the results, which readers refer to.
+      reads: the buffers that an element is computed from, and the addresses in them.
       cost: about how many additions an element takes.
       level: how many reductions of its group come before it.
-      is_cut: whether elements come from parts that meet somewhere in the space.
+      is_cut: whether elements come from parts of joined arrays that meet within the space.
       cuts: where parts meet, by axis.
       is_scattered: whether elements along the last axis are read one by one.
-      is_shared: whether workgroups share a reduction, and each has a partial result.
+      is_shared: whether workgroups share a reduction, each with a partial result.
       source: the node whose partial results this one combines.
       group: the group that it is in.
-      inner: the value of an element, for what is no reduction.
+      inner: the value that is stored, for a node that is not a reduction.
     """
 
     def __init__(self, op: Any, results: list[Any], shape: tuple[int, ...], reduced: tuple[int, ...]) -> None:
@@ -102,37 +102,37 @@ class Node:
 
 
 class Stay:
-    """An operation that stays as it is, or is a kernel of its own.
+    """An operation that is in no group: it stays outside kernels, or has a kernel of its own.
 
     Attributes:
-      needs: what it reads.
-      is_alone: whether it is a kernel of its own.
+      needs: the buffers that it reads.
+      has_own_kernel: whether it has a kernel of its own.
 
     Args:
-      is_repeated: whether it may be in a loop of the compiler's.
+      is_repeated: whether it may be in a loop that the compiler runs.
     """
 
     def __init__(self, op: Any, is_repeated: bool) -> None:
         self.op = op
         self.needs: list[Buffer] = []
-        # A kernel copies what it updates, which would be a copy for each round; the compiler updates in place.
-        self.is_alone = is_alone(op) and not (
+        # A kernel copies the array that it updates, in each iteration; the compiler updates in place.
+        self.has_own_kernel = has_own_kernel(op) and not (
             is_repeated and operations.of(op.name).memory is operations.Memory.UPDATED
         )
 
 
 class Reading:
-    """The operations of a block as lazy values, and those of them that are nodes.
+    """The operations of a block as lazy values, and the nodes among them.
 
     Attributes:
       nodes: in the order of the program.
-      stays: the operations that stay, by operation.
-      constant: the operations that follow from constants alone.
-      makers: what makes the contents of each buffer: a node, an operation that stays, or nothing.
+      stays: the operations in no group.
+      constant: the operations that depend on constants alone.
+      makers: what writes each buffer: a node, a `Stay`, or None for values from outside.
 
     Args:
       kinds: numbers of regions (`passes.kernels.structure`).
-      host: the numbers that the host program counts with, if stagec writes it; updates in loops are kernels then.
+      host: the host scalars, if stagec writes the host program; then updates in loops are kernels.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Reading:
         for value in (*block.arguments, *captured(block)):
             self._external(value, None)
         for op in self.operations:
-            # What the regions of a loop or a choice use from outside is not looked at.
+            # A loop or a conditional may capture other values, so it does not count as constant.
             if op.name not in HOST and all(self.is_constant(value) for value in op.operands):
                 self.constant.add(op)
             self._read(op)
@@ -165,24 +165,24 @@ class Reading:
             self._measure(node)
 
     def is_constant(self, value: Any) -> bool:
-        """Whether a value follows from constants alone."""
+        """Whether a value depends on constants alone."""
         return getattr(value.owner, "operation", None) in self.constant
 
     def _read(self, op: Any) -> None:
         scatter = cut_from(op)
-        if scatter is not None and self.stays[scatter].is_alone:
+        if scatter is not None and self.stays[scatter].has_own_kernel:
             return self._external(op.results[0], self.stays[scatter])
         try:
             if any(value not in self.k.env for value in self.operands(op)):
-                raise RefusedError("an operand that kernels do not have")
+                raise RefusedError("an operand of a type that kernels do not support")
             if self._is_hosts(op):
-                raise RefusedError("a number that the host counts with")
+                raise RefusedError("a number that the host computes")
             name = op.name
             if name == "stablehlo.reduce" and not is_single(op):
                 self._reduce(op)
             elif name in MOVES or is_single(op) or can(name.removeprefix("stablehlo.")):
                 self._check(op)
-                # What starts and places of slices are computed from is of no interest yet.
+                # Mark the operands, so that scalars stay lazy: nothing is written during this analysis.
                 self.k.tainted.update(op.operands)
                 with self.k.code.scope():
                     self.k.lower(op)
@@ -198,13 +198,13 @@ class Reading:
             return None
 
     def _is_hosts(self, op: Any) -> bool:
-        """Whether the host does an operation on single integers."""
+        """Whether the host computes an operation on scalars."""
         if self._host is None:
             return not self.is_function and _counts(op)
         return bool(op.operands) and len(op.results) == 1 and op.results[0] in self._host
 
     def operands(self, op: Any) -> list[Any]:
-        """The operands of an operation, and what its regions use of the outside."""
+        """The operands of an operation, and the values that its regions capture."""
         return operands_of(op, self.k.bodies)
 
     def root(self, value: Any) -> Node | None:
@@ -212,7 +212,7 @@ class Reading:
         return self._roots.get(value)
 
     def written(self, value: Any, made: Mapping[Buffer, Any]) -> Any:
-        """A value as a kernel has written it, or itself if none has."""
+        """The result of the kernel that computes a value, or the value itself if there is none."""
         node = self.root(value)
         return value if node is None else made.get(node.buffers[node.results.index(value)], value)
 
@@ -221,8 +221,8 @@ class Reading:
             element_type(result.type)
         if op.name == "stablehlo.pad" and any(attrs.ints(op, "interior_padding")):
             raise RefusedError("pad between elements")
-        if operations.of(op.name).joins and parts_of(op) > PIECES and is_alone(op):
-            raise RefusedError("many parts that are put together")
+        if operations.of(op.name).joins and parts_of(op) > PIECES and has_own_kernel(op):
+            raise RefusedError("an array of many parts")
 
     def _external(self, value: Any, maker: Stay | None) -> None:
         try:
@@ -271,30 +271,30 @@ class Reading:
                     self._kept(value)
                 maker = producer(array)
                 is_parted = maker is not None and operations.of(maker.operation.name).joins
-                if self.k.env[array].splat is None and (is_parted or self.k.record(self.k.env[array]).choices):
-                    # Where a taken element lies is not known, so neither is the part that has it.
+                if self.k.env[array].splat is None and (is_parted or self.k.record(self.k.env[array]).undecided_parts):
+                    # The index of a gathered element is not known, so neither is the part that contains it.
                     self._kept(array)
             elif op.name == "stablehlo.reduce":
                 for value in op.operands:
-                    if self.k.env[value].splat is None and self.k.record(self.k.env[value]).choices:
+                    if self.k.env[value].splat is None and self.k.record(self.k.env[value]).undecided_parts:
                         self._kept(value)
             if op in self.lowered and len(op.results) == 1:
                 self._consider(op)
         self.returned = [buffer for value in self.end.operands for buffer in self._kept(value)]
         for stay in self.stays.values():
-            # What was moved from elsewhere may have got memory of its own since.
+            # A value that it reads through moves may have become a node since.
             stay.needs = self._needs(stay.op)
 
     def _needs(self, op: Any) -> list[Buffer]:
-        """The memory that an operation reads that stays."""
+        """The buffers that an operation outside groups reads."""
         values = self.operands(op)
-        if op.name == "stablehlo.scatter" and self.stays[op].is_alone and (spare := spare_row(op)) is not None:
+        if op.name == "stablehlo.scatter" and self.stays[op].has_own_kernel and (spare := spare_row(op)) is not None:
             values[0] = spare[0]
-        elif self.stays[op].is_alone and (part := part_read(op)) is not None:
+        elif self.stays[op].has_own_kernel and (part := part_read(op)) is not None:
             values[0] = part.operands[0]
-        if self.stays[op].is_alone:
-            values = [value for value in values if numbers_of(op, value) is None]
-        absorbs = op.name != "flow.dispatch" and not self.stays[op].is_alone and self._host is None
+        if self.stays[op].has_own_kernel:
+            values = [value for value in values if iota_range(op, value) is None]
+        absorbs = op.name != "flow.dispatch" and not self.stays[op].has_own_kernel and self._host is None
         return [buffer for value in values for buffer in self._kept(value, absorbs)]
 
     def _consider(self, op: Any) -> None:
@@ -309,17 +309,17 @@ class Reading:
                 self._kept(result)
             return
         if operations.of(op.name).joins:
-            if len(readers) > 1 or self.k.record(value).choices > 4:
+            if len(readers) > 1 or self.k.record(value).undecided_parts > 4:
                 self._kept(result)
             return
         shared = len(readers) > 1 or any(_repeats(result, user) for user in readers)
         record = self.k.record(value)
-        # What follows from indices alone is no memory to wait for.
+        # A value that depends on indices alone reads no memory, so it may cost more.
         if (shared and record.cost > (_CHEAP if record.reads else _COUNTED)) or record.cost > _LONGEST:
             self._kept(result)
 
     def _divide(self, op: Any, value: Value) -> None:
-        """Store operands of an expression that reads more arrays, or more parts, than one kernel may."""
+        """Make operands of an expression nodes if it reads more arrays, or more parts, than one kernel may."""
         for count, most in ((self._arrays, MOST_ARRAYS), (self._pieces, PIECES)):
             while count(value) > most:
                 counts = [count(self.k.env[operand]) for operand in op.operands]
@@ -334,10 +334,10 @@ class Reading:
         return pieces_of(cuts_of(self.k.record(value), value.shape, self.k)) if value.splat is None else 0
 
     def _kept(self, value: Any, absorbed: bool = False) -> list[Buffer]:
-        """Give a value memory; returns the buffers that hold it, or what it is moved from by operations that stay.
+        """Make a value a node; returns its buffer, or those of its sources if its reader includes the moves.
 
         Args:
-          absorbed: whether what reads the value is likely to take in moves of elements.
+          absorbed: whether the reader is likely to be fused with moves of elements.
         """
         known = self.k.env.get(value)
         if known is None or known.splat is not None:
@@ -351,10 +351,10 @@ class Reading:
         if op.name == "stablehlo.constant":
             return []
         if op.name == "stablehlo.optimization_barrier":
-            # Each result is its operand, and one operation is at most one node.
+            # Each result equals its operand, and an operation is at most one node.
             return self._kept(op.operands[value.result_number], absorbed)
         if op.name in MOVES and len(op.operands) == 1 and self.k.env.get(op.operands[0]) is known:
-            # All of an array is that array.
+            # A slice or reshape of a whole array is that array.
             return self._kept(op.operands[0], absorbed)
         if op.name == "stablehlo.reshape" or (absorbed and op.name in (*_STAYING, "stablehlo.pad")):
             return [buffer for operand in op.operands for buffer in self._kept(operand, absorbed)]
@@ -382,16 +382,16 @@ class Reading:
             values = [node.inner]
         for value in values:
             recorder.get(value, index)
-        node.reads = [(read.buffer, read.place) for read in recorder.reads]
+        node.reads = [(read.buffer, read.address) for read in recorder.reads]
         if self._has_starts:
             node.reads += [(buffer, ZERO) for buffer in self._starts(node)]
         node.cost = recorder.cost + len(values)
-        node.is_cut = bool(recorder.choices)
+        node.is_cut = bool(recorder.undecided_parts)
         node.cuts = cuts_of(recorder, node.shape, self.k)
         node.is_scattered = self._is_scattered(node, values)
 
     def _starts(self, node: Node) -> list[Buffer]:
-        """The memory of start indices that a node needs: they are read where its kernel begins."""
+        """The buffers of start indices that a node needs, which its kernel reads at its start."""
         found: dict[Buffer, None] = {}
         seen: set[Any] = set()
         stack = list(node.op.operands) if node.is_reduction else [node.op]
@@ -424,30 +424,30 @@ class Reading:
 
 
 def finish(reading: Reading, node: Node) -> Node:
-    """Have workgroups share a reduction; returns the node that combines their partial results."""
-    made = Node(node.op, node.results, (MOST,), (0,))
+    """Make a reduction one that workgroups share; returns the node that combines their partial results."""
+    made = Node(node.op, node.results, (MAX_WORKGROUPS,), (0,))
     made.buffers, made.source, made.cost = node.buffers, node, 2
     node.results, node.is_shared = [], True
-    node.buffers = [Buffer("%_", MOST, buffer.element.wide) for buffer in made.buffers]
+    node.buffers = [Buffer("%_", MAX_WORKGROUPS, buffer.element.wide) for buffer in made.buffers]
     for buffer in made.buffers:
         reading.makers[buffer] = made
     reading._roots.update((result, made) for result in made.results)
-    place = reading.k.space(made.shape).symbols[0]
+    index = reading.k.space(made.shape).symbols[0]
     for buffer in node.buffers:
         reading.makers[buffer] = node
-        made.reads.append((buffer, place))
+        made.reads.append((buffer, index))
     reading.nodes.append(made)
     return made
 
 
 def _counts(op: Any) -> bool:
-    """Whether an operation computes single integers from single integers, as loops count and find places."""
+    """Whether an operation computes integer scalars from integer scalars, such as counters and indices."""
     values = (*op.operands, *op.results)
     return bool(op.operands) and all(not v.type.shape and element_type(v.type)[1].kind in "iub" for v in values)
 
 
 def _readers(value: Any) -> list[Any]:
-    """The operations that read a value, through those that pass it on."""
+    """The operations that read a value, directly or through those that only pass it on."""
     found = []
     for use in value.uses:
         user = use.owner.operation

@@ -1,4 +1,4 @@
-"""Into how many pieces a space is cut, so that each reads one part of what was put together."""
+"""The pieces into which an iteration space is cut, so that each reads one part of joined arrays."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from passes import attributes as attrs
 from passes.kernels.kernel import Lowering
 from passes.kernels.record import Recorder
 
-# Pieces of a space in a kernel: each of them is code of its own.
+# The most pieces of a space in a kernel, each of which has its own code.
 PIECES = 12
 
 
 def parts_of(op: Any) -> int:
-    """How many pieces a padded array, or a concatenation, is put together from."""
+    """The number of parts of a padded array or a concatenation."""
     if op.name == "stablehlo.concatenate":
         return len(op.operands)
     edges = zip(attrs.ints(op, "edge_padding_low"), attrs.ints(op, "edge_padding_high"))
@@ -23,12 +23,12 @@ def parts_of(op: Any) -> int:
 
 
 def pieces_of(cuts: Mapping[int, Collection[int]]) -> int:
-    """How many pieces a space is cut into."""
+    """The number of pieces into which cuts divide a space."""
     return math.prod(len(ends) + 1 for ends in cuts.values())
 
 
 def cuts_of(recorder: Recorder, shape: Sequence[int], k: Lowering) -> dict[int, set[int]]:
-    """Where parts meet along the axes of more than one element, in the order of these."""
+    """The cuts of the axes of more than one element, by their order among these."""
     space, axes = k.space(shape), [axis for axis, n in enumerate(shape) if n > 1]
     found = [recorder.cuts.get(space.symbol(axis), ()) for axis in axes]
     return {i: {at for at in ends if 0 < at < shape[axis]} for i, (axis, ends) in enumerate(zip(axes, found)) if ends}

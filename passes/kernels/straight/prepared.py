@@ -1,4 +1,4 @@
-"""What is known of a group before its kernel is written: its lazy values, the axes that are one, and its memory."""
+"""The analysis of a group before its kernel is written: its lazy values, collapsed axes, and memory."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from passes.kernels.straight.pieces import PIECES, pieces_of
 from passes.kernels.straight.sweep import Part
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
 
-# Bytes of a row that a workgroup keeps on its stack between sweeps.
+# The most bytes of a row that a workgroup keeps on its stack between sweeps.
 _STACK = 64 << 10
-# Groups of at most so much work, in operations, are written element by element where vectors are not possible.
+# Groups of at most this many operations are written element by element if they cannot be vectorized.
 _LITTLE = 8192
-# Rows of less than a vector are lanes from this much work on, where an element takes more additions than these.
+# Rows shorter than a vector become lanes if the group has more work than _MUCH, and each element more than COSTLY.
 _MUCH, COSTLY = 1 << 20, 30
 
 
@@ -34,9 +34,9 @@ class Prepared:
     """A group whose kernel is about to be written: its values, what they read, and their memory.
 
     Args:
-      needed: the buffers of the plan that others need.
-      made: the values that hold them, where kernels have written them.
-      reach: the operations of the group, and what it reads.
+      needed: the buffers that other groups or operations need.
+      made: the results of kernels, by buffer.
+      reach: the operations of the group, and the values that it reads.
     """
 
     def __init__(
@@ -66,9 +66,9 @@ class Prepared:
         for value in self.reach.outside:
             k.operand(value)
             k.operands[-1] = (reading.written(value, self.made), k.operands[-1][1])
-        places = {node.op: node for node in self.group.nodes}
+        nodes = {node.op: node for node in self.group.nodes}
         for op, wanted in self.reach.operations.items():
-            made = places.get(op)
+            made = nodes.get(op)
             if op.name == BARRIER:
                 k.env.update((op.results[i], k.env[op.operands[i]]) for i in wanted)
             elif made is None or not made.is_reduction:
@@ -115,10 +115,10 @@ class Prepared:
             found.append(self.k.env[self.made[buffer]])
         return found
 
-    # What is known before it is written.
+    # The analysis before the kernel is written.
 
     def _measure(self) -> None:
-        """Reads and costs of all nodes, and which axes of the space may be one."""
+        """Find the reads and costs of all nodes, and which axes of the space may be collapsed."""
         k, group = self.k, self.group
         self.symbols = [k.symbols.new("", 0, n - 1) for n in group.sizes]
         recorder = Recorder(k.symbols)
@@ -133,15 +133,15 @@ class Prepared:
         self.lanes = self.processor.vector_bytes // largest
         self.sizes = dict(enumerate(group.sizes)) or {0: 1}
         if group.nodes[0].source is not None:
-            # How many partial results there are is known by now.
+            # The number of partial results is known by now.
             self.sizes[0] = self.parts[group.nodes[0]].values[0].size
         self.cuts = self._cuts(recorder)
         own = address(self.symbols, row_major(group.sizes))
-        moved = {read.buffer for read in recorder.reads if read.place != own}
-        if group.kept is None and not recorder.choices and not recorder.gathers:
+        moved = {read.buffer for read in recorder.reads if read.address != own}
+        if group.kept is None and not recorder.undecided_parts and not recorder.gathers:
             size = math.prod(group.sizes)
             if size > 1:
-                # Another workgroup may have written the element by the time that this one begins.
+                # Another workgroup may have written the element before this one starts.
                 moved |= k.read_first
             self.own_elements = [i for i, (_, b) in enumerate(k.operands) if b not in moved and b.size == size]
         kept = set(group.kept or ())
@@ -150,13 +150,13 @@ class Prepared:
             if (axis in kept) != (axis + 1 in kept) or {here, there} & recorder.fixed:
                 continue
             size = self.sizes[axis + 1]
-            if all(place.coefficient(here) == place.coefficient(there) * size for place in recorder.forms):
+            if all(form.coefficient(here) == form.coefficient(there) * size for form in recorder.forms):
                 self.sizes[axis + 1] = size * self.sizes.pop(axis)
         self.work = sum(n.cost * n.size for n in group.nodes)
         self.lanes_kept = group.lanes_kept or self._has_short_rows()
 
     def _has_short_rows(self) -> bool:
-        """Whether rows are so short, so many and so costly that lanes are rows, whose elements lie apart."""
+        """Whether rows are so short, so many and so costly that each lane takes a row, whose elements are strided."""
         kept = [axis for axis in self.sizes if axis in (self.group.kept or ())]
         inner = [axis for axis in self.sizes if axis not in kept]
         if not kept or len(inner) != 1 or any(n.is_shared for n in self.group.nodes):
@@ -166,49 +166,49 @@ class Prepared:
         return not fills and self.cost > COSTLY and self.work > _MUCH and self.sizes[kept[-1]] >= self.lanes
 
     def _cuts(self, recorder: Recorder) -> dict[int, list[int]]:
-        """Where axes are cut, so that each piece reads one part of what was put together."""
+        """Where axes are cut, so that each piece reads one part of joined arrays."""
         axes = {symbol.terms[0][0]: axis for axis, symbol in enumerate(self.symbols)}
-        if not set(recorder.cuts) <= set(axes) or (recorder.choices and self.group.kept is not None):
+        if not set(recorder.cuts) <= set(axes) or (recorder.undecided_parts and self.group.kept is not None):
             raise RefusedError("parts that meet within a row")
         cuts = {axes[s]: sorted(at for at in ends if 0 < at < self.sizes[axes[s]]) for s, ends in recorder.cuts.items()}
         if pieces_of(cuts) > PIECES:
-            raise RefusedError("many parts that are put together")
+            raise RefusedError("an array of many parts")
         return {axis: ends for axis, ends in cuts.items() if ends}
 
     def _axes(self, node: Node) -> Sequence[int]:
         return range(len(node.axes)) if self.group.is_full(node) else self.group.kept or ()
 
     def _width(self, size: int) -> int:
-        """How many elements a vector has along an axis of that size."""
+        """The number of lanes of a vector along an axis of that size."""
         width = self.lanes
         while width > max(size, 1):
             width //= 2
         return width
 
     def _is_little(self) -> bool:
-        """Whether scalars cost less than another kernel would."""
+        """Whether the group is so small that computing it element by element costs less than another kernel."""
         return math.prod(self.group.sizes) * max(1.0, self.cost) <= _LITTLE
 
     def _takes_vectors(self, parts: Sequence[Part], lane: int, width: int, moves: bool = False) -> bool:
-        """Whether parts have a form in vectors along an axis.
+        """Whether parts can be vectorized along an axis.
 
         Args:
-          moves: whether they may be computed one by one.
+          moves: whether their elements may be computed one by one instead.
 
         Raises:
-          RefusedError: much of it is gathered.
+          RefusedError: too many loads are gathered.
         """
         recorder = self._in_vectors(parts, lane, width)
         if recorder is None:
             return False
         if recorder.gathers > GATHERED * max(1, len(recorder.reads)) and not (moves and self.group.kept):
             if not moves and not self._is_little():
-                raise RefusedError("elements that lie apart")
+                raise RefusedError("elements that are strided in memory")
             return False
         return True
 
     def _in_vectors(self, parts: Sequence[Part], lane: int, width: int) -> Recorder | None:
-        """What parts read in vectors along an axis; None if they have no such form."""
+        """The reads of parts in vectors along an axis; None if they cannot be vectorized."""
         if width == 1:
             return None
         recorder = Recorder(self.k.symbols, width)
@@ -226,7 +226,7 @@ class Prepared:
     # Memory.
 
     def _choose_memory(self) -> None:
-        """Results that others need, and what later sweeps need of earlier ones."""
+        """Choose the memory of results that others need, and of values that later sweeps read."""
         for part in self.parts.values():
             for number, known in enumerate(part.node.buffers):
                 if known in self.needed or part.node.is_shared:
@@ -253,10 +253,10 @@ class Prepared:
         return last
 
     def _row_memory(self, part: Part) -> View:
-        """Memory of one row on the stack, or of all rows where that is too long."""
+        """Memory for one row on the stack, or for all rows if a row is too long."""
         value, kept = part.stands[0], self.group.kept or ()
         if self.lanes_kept and not self.group.lanes_kept:
-            return self._turned_memory(part)
+            return self._transposed_memory(part)
         strides, step = [0] * len(value.shape), 1
         row = [d for i, d in enumerate(part.node.axes) if i not in kept]
         for d in reversed(row):
@@ -271,8 +271,8 @@ class Prepared:
         self.scratch.append(made)
         return View(made, tuple(strides))
 
-    def _turned_memory(self, part: Part) -> View:
-        """Memory of all rows, in which elements of neighbouring rows are neighbours."""
+    def _transposed_memory(self, part: Part) -> View:
+        """Memory for all rows, in which elements of neighbouring rows are adjacent."""
         value, kept = part.stands[0], self.group.kept or ()
         strides, step = [0] * len(value.shape), 1
         axes = list(enumerate(part.node.axes))
@@ -284,7 +284,7 @@ class Prepared:
 
 
 def _nowhere(buffer: Buffer, shape: Sequence[int]) -> Callable[[Builder, Index], Item]:
-    """What an element is before it is computed: its place can be asked for, and not its contents."""
+    """A placeholder for values that are not computed yet: recorders see its addresses, but code may not read it."""
 
     def read(builder: Builder, at: Index) -> Item:
         if isinstance(builder, Code):

@@ -1,4 +1,4 @@
-"""Reductions of transposed arrays, as reductions of the arrays: elements are read where they lie side by side."""
+"""Reductions of transposed arrays, rewritten to reduce the arrays themselves, whose elements are contiguous."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 from passes import attributes as attrs, bindings, build, operations
 from passes.match import producer, splat_of
 
-# What reads memory, in which the transposed elements are then.
+# Readers that need the transposed elements in memory.
 _IN_MEMORY = ("func.return", "stablehlo.return", "flow.dispatch")
 _MOST = 8
 
 
 def untranspose(block: Any) -> None:
-    """Have the reductions of a block read what lies before transposes, where the result has the same order of axes.
+    """Have the reductions of a block read the operands of transposes, if the result keeps its order of axes.
 
-    The order of a sum is open, and that of the memory is the fastest.
+    The order of a sum may change, and the order in memory is the fastest.
     """
     for op in [o.operation for o in block.operations if o.operation.name == "stablehlo.reduce"]:
         if len(op.results) == 1:
@@ -36,7 +36,7 @@ def _rewrite(op: Any) -> None:
 
 
 class _Chain:
-    """Elementwise operations on transposed arrays and numbers, of one order of axes."""
+    """Elementwise operations on scalars and arrays that are transposed by the same permutation."""
 
     def __init__(self, rank: int) -> None:
         self.rank = rank
@@ -58,14 +58,14 @@ class _Chain:
             found = attrs.ints(operation, "permutation")
             self.permutation = self.permutation or found
             return found == self.permutation
-        # What lies between is as cheap to compute twice as to read.
+        # Operations in between are as cheap to compute twice as to read.
         if operations.of(operation.name).cost is not operations.Cost.CHEAP or len(self.operations) == _MOST:
             return False
         self.operations[operation] = None
         return all(self.takes(operand) for operand in operation.operands)
 
     def built(self, value: Any) -> Any:
-        """The same value with its axes as they were before the transposes."""
+        """The value with its axes in the order before the transposes."""
         if value not in self._built:
             self._built[value] = self._build(value)
         return self._built[value]

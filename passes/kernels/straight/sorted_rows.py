@@ -1,4 +1,4 @@
-"""The rows that a sort is over: how their elements are read, compared, chosen, kept and written."""
+"""The rows of a sort: how their elements are read, compared, selected, kept and written."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from passes.kernels.elements import BOOLEAN
 from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
-from passes.kernels.straight.alone import Alone, flat
-from passes.kernels.straight.staying import numbers_of
+from passes.kernels.straight.own_kernel import OwnKernel, flat
+from passes.kernels.straight.staying import iota_range
 from passes.kernels.values import Buffer, Item, View
 
 
@@ -21,24 +21,24 @@ class Rows:
 
     Attributes:
       count: how many elements a row has.
-      inner: how far apart they are in memory.
-      number: how many rows there are.
+      inner: their stride in memory.
+      number: the number of rows.
       elements: the types of the operands.
     """
 
-    def __init__(self, a: Alone) -> None:
+    def __init__(self, a: OwnKernel) -> None:
         self.a, self.code, self._block = a, a.code, a.op.regions[0].blocks[0]
         axis = attrs.integer(a.op, "dimension")
         self.count, self.inner = a.shape[axis], math.prod(a.shape[axis + 1 :])
         self.number = a.whole.buffer.size // self.count
         self.elements = [element_type(value.type)[1] for value in a.op.operands]
         memory = iter(map(flat, a.values))
-        self._sources = [numbers_of(a.op, value) or next(memory) for value in a.op.operands]
+        self._sources = [iota_range(a.op, value) or next(memory) for value in a.op.operands]
         results = list(a.op.results)
         self._written = [results.index(result) for result in a.results]
 
     def loaded(self, start: Linear, k: Linear) -> list[Item]:
-        """An element of the row that begins at a place in memory, of all operands."""
+        """An element of the row that begins at an address, of all operands."""
         found = []
         for source, element in zip(self._sources, self.elements):
             if isinstance(source, range):
@@ -58,7 +58,7 @@ class Rows:
         return region(self.a.k, self.code, self._block, pairs, [e for e in self.elements for _ in range(2)])[0]
 
     def chosen(self, test: Item, first: Sequence[Item], second: Sequence[Item]) -> list[Item]:
-        """The first element where a test holds, else the second."""
+        """The first element if a test holds, else the second."""
         code, found = self.code, []
         for left, right, element in zip(first, second, self.elements):
             is_vector = test.is_vector or left.is_vector or right.is_vector
@@ -69,7 +69,7 @@ class Rows:
             found.append(Item(select(code, mask, one, other, element, is_vector), is_vector))
         return found
 
-    # Elements that are kept in memory of the kernel's own.
+    # Elements that are kept in scratch memory.
 
     def scratch(self, size: int) -> list[Buffer]:
         """Memory on the stack for so many elements of each operand."""
@@ -78,11 +78,11 @@ class Rows:
         return [Buffer(made.name, size, element) for made, element in found]
 
     def kept(self, buffers: Sequence[Buffer], place: Linear) -> list[Item]:
-        """An element as it was kept."""
+        """An element in scratch memory."""
         return [self.code.load(View(buffer, (1,)), (place,)) for buffer in buffers]
 
     def keep(self, buffers: Sequence[Buffer], place: Linear, items: Sequence[Item]) -> None:
-        """Keep an element."""
+        """Write an element to scratch memory."""
         for buffer, item in zip(buffers, items):
             self.code.store(View(buffer, (1,)), (place,), item)
 
@@ -93,12 +93,12 @@ class Rows:
         buffers: Sequence[Buffer],
         place: Callable[[Linear], Linear],
     ) -> None:
-        """Keep elements in their order: each goes backwards until none after it is before it.
+        """Insertion sort of elements into scratch memory.
 
         Args:
-          element: the elements, by number.
-          count: how many there are.
-          place: where an element is kept, by its number in the order.
+          element: the elements, by index.
+          count: the number of elements.
+          place: the address in scratch memory of each sorted index.
         """
         code = self.code
         is_vector = code.width > 1

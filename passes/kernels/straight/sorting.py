@@ -1,4 +1,4 @@
-"""Sorts by any comparison, stable, of several operands that move together.
+"""Stable sorts by any comparator, of several operands that move together.
 
 Rows of a few elements go through a network of comparisons in registers, and somewhat longer ones are sorted by
 insertion in memory, each for as many rows at a time as a vector has lanes. All others are merged, row by row.
@@ -10,19 +10,19 @@ from collections.abc import Callable, Sequence
 
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.straight.alone import Alone
 from passes.kernels.straight.merging import merge
+from passes.kernels.straight.own_kernel import OwnKernel
 from passes.kernels.straight.sorted_rows import Rows
 from passes.kernels.values import Buffer
 
-# Elements of a row that is sorted in registers, where there is code for each pair of them.
+# The most elements of a row that is sorted in registers, with code for each pair of them.
 _IN_REGISTERS = 9
-# Elements of a row for each lane, up to which insertion is faster than merging, although it compares each pair of them.
+# The most elements of a row for each lane for which insertion is faster than merging.
 _INSERTED = 6
 
 
-def sort(a: Alone) -> None:
-    """The results of a sort that are used."""
+def sort(a: OwnKernel) -> None:
+    """Sort rows, and write the results that are used."""
     if not a.k.operands:
         raise RefusedError("a sort of constants")
     rows = Rows(a)
@@ -54,7 +54,7 @@ def _in_lanes(rows: Rows, width: int, row: Callable[[Linear], None]) -> None:
 
 
 def _network(rows: Rows, start: Linear) -> None:
-    """Insertion, in which only neighbours are exchanged, and only if the later one comes first: it is stable."""
+    """A sorting network of insertion: it exchanges neighbours only if the later one comes first, so it is stable."""
     row = [rows.loaded(start, Linear(k)) for k in range(rows.count)]
     for last in range(1, rows.count):
         for k in range(last, 0, -1):
@@ -65,7 +65,7 @@ def _network(rows: Rows, start: Linear) -> None:
 
 
 def _insertion(rows: Rows, buffers: Sequence[Buffer], start: Linear) -> None:
-    """The same in memory, where each element has a vector."""
+    """Insertion sort in memory, with a vector for each element of the rows."""
     width = rows.code.width
 
     def place(k: Linear) -> Linear:

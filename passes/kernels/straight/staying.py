@@ -1,4 +1,4 @@
-"""Operations that share no kernel: which of them are kernels of their own, and what these look like."""
+"""Operations that do not join groups: which of them have a kernel of their own, and what these read and write."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from passes.legalize.many_operands import MOST_ARRAYS
 from passes.match import producer, splat_of
 
 
-def is_alone(op: Any) -> bool:
-    """Whether an operation is a kernel of its own."""
+def has_own_kernel(op: Any) -> bool:
+    """Whether an operation has a kernel of its own."""
     check = _CHECKS.get(op.name)
     if check is None or not results_of(op):
         return False
@@ -29,15 +29,15 @@ def is_alone(op: Any) -> bool:
 
 
 def results_of(op: Any) -> list[Any]:
-    """The results that a kernel of one operation writes; none if it has no kernel. A sort may have some nobody uses."""
+    """The results that a kernel of one operation writes, without the unused results of a sort; empty if it has none."""
     found = list(op.results)
     if len(found) > 1:
         found = [result for result in found if any(True for _ in result.uses)]
     return found if len(found) == 1 or op.name == "stablehlo.sort" else []
 
 
-def numbers_of(op: Any, value: Any) -> range | None:
-    """What an operand of a sort has along each row, if that follows from the place alone and needs no memory."""
+def iota_range(op: Any, value: Any) -> range | None:
+    """The numbers along each row of a sort's operand, if they depend on the index only, so that it needs no memory."""
     if op.name != "stablehlo.sort":
         return None
     first, step, difference = 0, 1, producer(value, "stablehlo.subtract")
@@ -50,7 +50,7 @@ def numbers_of(op: Any, value: Any) -> range | None:
 
 
 def spare_row(scatter: Any) -> tuple[Any, Any] | None:
-    """Where an array has places added for what is out of range, which are cut off again: the array, and the cut."""
+    """The array and the final slice of a scatter to an array with a spare row for indices out of range; else None."""
     pad = producer(scatter.operands[0], "stablehlo.pad")
     users = [use.owner.operation for use in scatter.results[0].uses]
     if pad is None or len(users) != 1 or users[0].name != "stablehlo.slice":
@@ -65,17 +65,17 @@ def spare_row(scatter: Any) -> tuple[Any, Any] | None:
 
 
 def part_read(op: Any) -> Any:
-    """The slice that windows are over, which is read where it lies."""
+    """The slice that a window reduction reads, if the kernel can read its source in place; else None."""
     if op.name != "stablehlo.reduce_window":
         return None
     cut = producer(op.operands[0], "stablehlo.slice")
-    # What is accumulated along a whole axis is read in memory as one row.
+    # A cumulative reduction along a whole axis needs its operand contiguous in memory.
     sizes = zip(attrs.ints(op, "window_dimensions"), op.operands[0].type.shape)
     return cut.operation if cut is not None and all(n < size or n == 1 for n, size in sizes) else None
 
 
 def cut_from(op: Any) -> Any:
-    """The scatter whose spare row a slice cuts off."""
+    """The scatter whose spare row a slice removes; None if there is none."""
     if op.name != "stablehlo.slice":
         return None
     scatter = producer(op.operands[0], "stablehlo.scatter")
@@ -83,7 +83,7 @@ def cut_from(op: Any) -> Any:
 
 
 class Window(NamedTuple):
-    """The window along one axis: how long it is, how far it moves, and what is padded before and after."""
+    """The window along one axis: its size, step and dilation, and the padding before and after."""
 
     size: int
     step: int
@@ -93,10 +93,10 @@ class Window(NamedTuple):
 
 
 def windows_of(op: Any, rank: int) -> list[Window]:
-    """The window of a reduction, by axes."""
+    """The windows of a reduction along each axis; `RefusedError` for those without a kernel."""
     ones = (1,) * rank
     if set(attrs.ints(op, "base_dilations", ones)) != {1}:
-        raise RefusedError("windows over elements with others between them")
+        raise RefusedError("windows over a dilated array")
     steps, dilations = attrs.ints(op, "window_strides", ones), attrs.ints(op, "window_dilations", ones)
     sizes, padding = attrs.ints(op, "window_dimensions"), attrs.pairs(op, "padding", rank)
     found = [Window(n, s, d, low, high) for n, s, d, (low, high) in zip(sizes, steps, dilations, padding)]
@@ -131,18 +131,18 @@ def _check_bitcast(op: Any) -> None:
 
 
 def _check_pad(op: Any) -> None:
-    """Refuse padding that cuts elements off."""
+    """Refuse padding that removes elements."""
     if min((*attrs.ints(op, "edge_padding_low"), *attrs.ints(op, "edge_padding_high"))) < 0:
         raise RefusedError("negative padding")
 
 
 def _check_concatenate(op: Any) -> None:
-    """Refuse concatenations of more arrays than a dispatch has."""
+    """Refuse concatenations of more arrays than a kernel may read."""
     if len(set(op.operands)) > MOST_ARRAYS:
         raise RefusedError("more arrays than a kernel may read")
 
 
-# The operations that have a kernel of their own, each with what refuses those that have none.
+# The operations that may have a kernel of their own, each with a check that raises `RefusedError` if it has none.
 _CHECKS: dict[str, Callable[[Any], None]] = {
     "stablehlo.bitcast_convert": _check_bitcast,
     "stablehlo.concatenate": _check_concatenate,

@@ -20,17 +20,17 @@ from passes.kernels.regions import region
 from passes.kernels.straight.blocks import BLOCK, Body, in_blocks
 from passes.kernels.values import Index, Item, Value, View
 
-# The part of each axis that is swept: from the first number up to the second.
+# The range of each axis that is swept.
 Ranges = Mapping[int, tuple[int, int]]
 
 
 class Span(NamedTuple):
-    """The part of an inner axis that a workgroup has: whole steps of it, and whether the rest is its own too."""
+    """A workgroup's range of an inner axis: whole steps from `low` to `high`, and the remainder up to `end`."""
 
     axis: int
     low: Linear
     high: Linear
-    rest: Linear
+    end: Linear
 
 
 @dataclasses.dataclass(eq=False)
@@ -38,12 +38,12 @@ class Part:
     """A node while its kernel is being written.
 
     Attributes:
-      node: what it is in the plan.
-      values: what is computed at each index: one value, or what a reduction takes.
-      stands: what readers in the kernel read.
-      targets: the memory to write to, for each result; None for what stays in registers.
+      node: the node.
+      values: the values that are computed at each index: one, or the terms of a reduction.
+      stands: placeholders for the results, which readers in the kernel read.
+      targets: the memory of each result; None for results that stay in registers.
       kinds: for a reduction, how lanes are combined.
-      initial: for a reduction, the scalars that it begins with.
+      initial: for a reduction, its initial values.
     """
 
     node: Any
@@ -59,7 +59,7 @@ class Part:
         return [value.element for value in self.stands]
 
     def index(self, at: dict[int, Linear], axes: Sequence[int]) -> Index:
-        """The index in the node's own shape: `at` by axes of the group, which are these of the node."""
+        """The index in the node's own shape; `at` has the indices of the group's axes, of which the node has `axes`."""
         found = [ZERO] * len(self.node.shape)
         for axis, d in zip(axes, self.node.axes):
             found[d] = at.get(axis, ZERO)
@@ -70,12 +70,11 @@ class Sweep:
     """The parts of one level, over the inner axes of the group.
 
     Args:
-      parts: all have an element for each of the group's.
-      inner: the axes that are swept, and the part of each; the last one in vectors, unless lanes are outside.
+      parts: the parts, which all range over the whole space of the group.
+      inner: the axes that are swept, and the range of each; the last one is vectorized, unless a kept axis is.
       width: lanes of a vector.
-      strands: vectors that are accumulated side by side.
-      repeats: whether an element may be computed, and stored, more than once: what it is computed from is not
-        overwritten.
+      strands: the number of independent accumulators.
+      repeats: whether an element may be computed and stored more than once, because its operands are not overwritten.
     """
 
     def __init__(
@@ -91,7 +90,7 @@ class Sweep:
     def visit(
         self, at: dict[int, Linear], sums: list[str], seeds: Sequence[tuple[Value, Index, Item]] = ()
     ) -> list[str]:
-        """One element of every part, or one vector; returns the accumulators that follow these."""
+        """Compute one element or vector of every part; returns the new accumulators."""
         code, found = self.code, []
         code.forget()
         for value, index, item in seeds:
@@ -125,11 +124,11 @@ class Sweep:
         return [rounded(self.code, name, element, is_vector) for name, element in zip(sums, self.elements)]
 
     def initial(self) -> list[str]:
-        """The scalars that the reductions begin with."""
+        """The initial values of the reductions."""
         return [item.name for part in self.reductions for item in part.initial]
 
     def neutrals(self) -> list[str]:
-        """What vectors of accumulators begin with: it changes nothing."""
+        """The initial vectors of accumulators: identity elements."""
         code = self.code
         kinds = [(kind, e) for part in self.reductions for kind, e in zip(part.kinds, part.elements)]
         return [code.vector(Item(code.constant(neutral(kind, e), e)), e) for kind, e in kinds]
@@ -149,8 +148,8 @@ class Sweep:
         """A loop of whole steps that carries accumulators; sums that are rounded are added up in blocks.
 
         Args:
-          start: what changes no accumulator; the first `vectors` of them are vectors.
-          before: how many additions a round makes.
+          start: the identity element of each accumulator, the first `vectors` of which are vectors.
+          before: the number of additions in an iteration.
         """
         if not self.rounds or not state:
             return self.code.loop(low, high, step, body, state, types, whole=True)
@@ -180,7 +179,7 @@ class Sweep:
         lengths = [stop - start for start, stop in self.inner.values()]
 
         def along(at: dict[int, Linear], state: list[str]) -> list[str]:
-            wide, rest = state[: len(vectors)], state[len(vectors) :]
+            wide, scalars = state[: len(vectors)], state[len(vectors) :]
             (begin, size), step = self.inner[lane], self.width * self.strands
             spanned = span is not None and span.axis == lane
             position, many = begin, len(vectors)
@@ -208,14 +207,14 @@ class Sweep:
                     position = size
             low, high = Linear(position), Linear(size)
             if spanned and span is not None:
-                low, high = (low, span.rest) if self.width > 1 else (span.low, span.high)
+                low, high = (low, span.end) if self.width > 1 else (span.low, span.high)
             if self.width > 1 and not count and not spanned:
                 self._narrower(at, lane, position)
                 return []
-            rest = self._loop(
-                low, high, 1, lambda i, v: self.visit({**at, lane: i}, v), rest, types[many:], start[many:], 0
+            scalars = self._loop(
+                low, high, 1, lambda i, v: self.visit({**at, lane: i}, v), scalars, types[many:], start[many:], 0
             )
-            return [*wide, *rest]
+            return [*wide, *scalars]
 
         def level(depth: int, at: dict[int, Linear], state: list[str]) -> list[str]:
             if depth == len(before):
@@ -237,7 +236,7 @@ class Sweep:
         return self._rounded(state, False)
 
     def _last(self, at: dict[int, Linear], lane: int, position: int, sums: list[str]) -> list[str]:
-        """What is left over of a row, in a vector that ends with it; lanes that it begins with are not added again."""
+        """The remainder of a row, in a vector that ends with it; lanes that were added before are masked."""
         code, first = self.code, self.inner[lane][1] - self.width
         found = self.visit({**at, lane: Linear(first).lanes()}, sums)
         lanes = ["true" if first + j >= position else "false" for j in range(self.width)]
@@ -250,7 +249,7 @@ class Sweep:
         return kept
 
     def _narrower(self, at: dict[int, Linear], lane: int, position: int) -> None:
-        """What is left over of a row that is only stored, in narrower vectors."""
+        """The remainder of a row without reductions, in narrower vectors."""
         width, size = self.width // 2, self.inner[lane][1]
         while position < size:
             while width > size - position:
@@ -260,8 +259,8 @@ class Sweep:
                 self.visit({**at, lane: place.lanes() if width > 1 else place}, [])
             position += width
 
-    def _total(self, vectors: list[str], rest: list[str]) -> list[str]:
-        """All strands and lanes of each accumulator, and what was added up beside them, as scalars."""
+    def _total(self, vectors: list[str], scalars: list[str]) -> list[str]:
+        """The totals of all strands and lanes, and of the scalar accumulators, as scalars."""
         code, count = self.code, len(self.elements)
         groups = [vectors[i : i + count] for i in range(0, len(vectors), count)]
         with code.lanes(self.width):
@@ -269,7 +268,7 @@ class Sweep:
         kinds = [kind for part in self.reductions for kind in part.kinds]
         with code.lanes(self.width):
             sums = [across(code, kind, e, name) for kind, e, name in zip(kinds, self.elements, joined)]
-        return self._merged(rest, sums, False)
+        return self._merged(scalars, sums, False)
 
     def _merged(self, a: Sequence[str], b: Sequence[str], is_vector: bool) -> list[str]:
         found: list[str] = []
@@ -286,7 +285,7 @@ class Sweep:
         code, count = self.code, len(self.elements)
         *before, last = self.inner
         low, high = self.inner[last]
-        # Few strips are accumulated in several sets, so that additions do not wait for one another.
+        # A few strips get several sets of accumulators, so that additions do not depend on one another.
         sets = max(1, min(self.strands // len(strips), high - low)) if count else 1
         first = [code.vector(Item(name), e) for _ in strips for name, e in zip(self.initial(), self.elements)]
         start = self.neutrals() * len(strips) * sets
@@ -339,7 +338,7 @@ class Sweep:
         return [self._rounded(sums, True) for sums in joined]
 
     def _joined(self, groups: list[list[str]]) -> list[str]:
-        """Accumulators of several vectors, as those of one."""
+        """Combine the accumulators of several vectors into those of one."""
         while len(groups) > 1:
             pairs = zip(groups[::2], groups[1::2])
             groups = [self._merged(a, b, True) for a, b in pairs] + groups[len(groups) // 2 * 2 :]
@@ -347,7 +346,7 @@ class Sweep:
 
 
 def strands_of(code: Code, cost: int, size: int, width: int, reduces: bool) -> int:
-    """How many vectors are accumulated side by side, so that additions do not wait for one another."""
+    """The number of independent vector accumulators, so that additions do not depend on one another."""
     if not reduces or width == 1:
         return 1
     return max(1, min(4 if cost < 40 else 2, size // width))

@@ -10,17 +10,17 @@ from passes.kernels.conversions import rounded
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
-from passes.kernels.straight.alone import Alone
-from passes.kernels.straight.nodes import MOST
+from passes.kernels.straight.nodes import MAX_WORKGROUPS
+from passes.kernels.straight.own_kernel import OwnKernel
 from passes.kernels.straight.staying import Window, windows_of
 from passes.kernels.values import Index, Item, View
 
-# Rounds of a loop over a window that are written one after the other; vectors of a strip of columns.
+# The most iterations of a loop over a window that is unrolled; the vectors of a strip of columns.
 _UNROLLED, _STRIP = 4, 4
 
 
-def reduce_window(a: Alone) -> None:
-    """Every element, from those of its window that are there."""
+def reduce_window(a: OwnKernel) -> None:
+    """Each element of the result, from the elements of its window within the array."""
     source = a.values[0]
     found = windows_of(a.op, len(a.shape))
     kind, first = (kinds_of(a.op) or [""])[0], a.values[1].splat
@@ -35,36 +35,36 @@ def reduce_window(a: Alone) -> None:
     return _pooled(a, found)
 
 
-def _combined(a: Alone, left: Item, right: Item) -> Item:
-    """Two numbers combined; those of narrow floats in wider ones, if their order does not matter."""
+def _combined(a: OwnKernel, left: Item, right: Item) -> Item:
+    """Two numbers combined, narrow floats in a wider type if the order of the reduction does not matter."""
     is_wide = kinds_of(a.op) is not None
     element = a.element.wide if is_wide else a.element
     return region(a.k, a.code, a.op.regions[0].blocks[0], [left, right], [element] * 2, is_wide)[0]
 
 
-def _store(a: Alone, target: View, at: Index, item: Item) -> None:
+def _store(a: OwnKernel, target: View, at: Index, item: Item) -> None:
     a.code.store(target, at, Item(rounded(a.code, item.name, a.element, item.is_vector), item.is_vector))
 
 
-def _unfolded(a: Alone, r: Linear, sizes: Sequence[int]) -> list[Linear]:
+def _unfolded(a: OwnKernel, r: Linear, sizes: Sequence[int]) -> list[Linear]:
     found = []
     for size in reversed(sizes[1:]):
-        r, rest = a.code.divided(r, size)
-        found.append(rest)
+        r, remainder = a.code.divided(r, size)
+        found.append(remainder)
     return [r, *reversed(found)] if sizes else []
 
 
-def _pooled(a: Alone, found: Sequence[Window]) -> None:
+def _pooled(a: OwnKernel, found: Sequence[Window]) -> None:
     code, source, element = a.code, a.values[0], a.element
     *outer, size = a.shape
     last = found[-1]
     units, amount = math.prod(outer), math.prod(w.size for w in found)
     width = a.lanes(size)
     work = units * size * amount // width + units
-    # Rows of rows are shared where there are enough of them: each row takes less to find then.
-    inner = len(outer) > 1 and units // outer[-1] >= MOST
+    # Workgroups share the outer axes without the last one if there are enough rows, which saves divisions.
+    inner = len(outer) > 1 and units // outer[-1] >= MAX_WORKGROUPS
     low, high = a.share(units // outer[-1] if inner else units, work)
-    # The elements along the last axis whose windows are inside.
+    # The range of elements along the last axis whose windows are within the array.
     inside = source.shape[-1] + last.low - (last.size - 1) * last.dilation
     begin = min(size, -(-last.low // last.step))
     end = max(begin, min(size, -(-inside // last.step)))
@@ -118,7 +118,7 @@ def _pooled(a: Alone, found: Sequence[Window]) -> None:
     code.loop(low, high, 1, rows)
 
 
-def _cumulative(a: Alone, axis: int, is_reversed: bool) -> None:
+def _cumulative(a: OwnKernel, axis: int, is_reversed: bool) -> None:
     n, inner = a.shape[axis], math.prod(a.shape[axis + 1 :])
     if a.values[0].view is None:
         raise RefusedError("windows over one number")
@@ -129,8 +129,8 @@ def _cumulative(a: Alone, axis: int, is_reversed: bool) -> None:
         _rows(a, source, n, is_reversed)
 
 
-def _columns(a: Alone, source: View, n: int, inner: int, is_reversed: bool) -> None:
-    """Lanes are columns, each of which is accumulated by itself."""
+def _columns(a: OwnKernel, source: View, n: int, inner: int, is_reversed: bool) -> None:
+    """Each lane accumulates a column."""
     code, element = a.code, a.element
     target = View(a.whole.buffer, (1,))
     width = a.lanes(inner)
@@ -142,7 +142,7 @@ def _columns(a: Alone, source: View, n: int, inner: int, is_reversed: bool) -> N
 
     def column(r: Linear, _: list[str]) -> None:
         outer, number = code.divided(r, strips)
-        # The last strip begins earlier: its columns are computed twice, and are the same.
+        # The last strip begins earlier, so some of its columns are computed twice, with the same result.
         first = outer * (n * inner) + a.clamped(number * strip, 0, inner - strip)
         type_ = element.of(width)
         start = [code.vector(Item(code.constant(neutral((kinds_of(a.op) or [""])[0], element), element)), element)]
@@ -163,8 +163,8 @@ def _columns(a: Alone, source: View, n: int, inner: int, is_reversed: bool) -> N
         code.loop(low, high, 1, column)
 
 
-def _rows(a: Alone, source: View, n: int, is_reversed: bool) -> None:
-    """Lanes are neighbours: each vector is accumulated in itself, and then what comes before it is added."""
+def _rows(a: OwnKernel, source: View, n: int, is_reversed: bool) -> None:
+    """Lanes are neighbours: a prefix sum within each vector, to which the total before it is added."""
     code, element = a.code, a.element
     target = View(a.whole.buffer, (1,))
     width = 1 if element.kind in "bc" else a.lanes(n)

@@ -1,4 +1,4 @@
-"""A group as a kernel: what a workgroup has, rows or strips of columns of it, and their sweeps."""
+"""A group as a kernel: the rows or strips of columns of a workgroup, and their sweeps."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any, NamedTuple
 
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.straight.nodes import MOST, SHORT
+from passes.kernels.straight.nodes import MAX_WORKGROUPS, SHORT
 from passes.kernels.straight.prepared import COSTLY
 from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
-from passes.kernels.straight.turned import Turned
+from passes.kernels.straight.transposed_reads import TransposedReads
 from passes.kernels.values import Buffer, Index, Item, Value, View
 
-# Rows from which on workgroups share these, rather than parts of each.
+# The fewest rows that workgroups share, instead of sharing each row.
 _FEW = 4
-# Vectors of columns that a strip has.
+# The most vectors of columns in a strip.
 _STRIP = 4
 
 
 class Made(NamedTuple):
-    """A written kernel: what it reads, the memory that it writes for which results, and how many workgroups it has."""
+    """A written kernel: its operands, its results with their buffers in the plan, and its number of workgroups."""
 
     inputs: list[tuple[Any, Buffer]]
     outputs: list[tuple[Buffer, Buffer]]
@@ -30,14 +30,14 @@ class Made(NamedTuple):
     groups: int
 
 
-class Writing(Turned):
+class Writing(TransposedReads):
     """A group as a kernel."""
 
     def write(self) -> Made:
         """Write the kernel.
 
         Raises:
-          RefusedError: it is left to the compiler, which has faster code for it.
+          RefusedError: the compiler has faster code for it.
         """
         group = self.group
         with self.k.writer.at(group.nodes[0].op.location):
@@ -54,7 +54,7 @@ class Writing(Turned):
         inputs = list(self.k.operands)
         return Made(inputs, self.outputs, self.spilled, count)
 
-    # Kernels without rows: all axes are swept once.
+    # Kernels without rows: one sweep over all axes.
 
     def _flat(self) -> int:
         parts = list(self.parts.values())
@@ -63,7 +63,7 @@ class Writing(Turned):
         square = self._square(parts, lane, width)
         if square is not None:
             return self._squares(parts, lane, *square)
-        # Elements that lie apart are computed one by one, unless that takes longer than to put vectors together.
+        # Strided elements are computed one by one, unless gathering vectors is cheaper.
         is_flat = self.group.kept is None
         if not self._takes_vectors(parts, lane, width, is_flat):
             is_free = is_flat and self._in_vectors(parts, lane, width) is not None
@@ -74,11 +74,11 @@ class Writing(Turned):
         reduces = any(part.kinds for part in parts)
         strands = strands_of(self.code, self.cost, self.sizes[lane], width, reduces)
         uncut = [a for a in self.sizes if a not in self.cuts]
-        axis = next((a for a in uncut if a != lane and self.sizes[a] >= 2 * MOST), None)
+        axis = next((a for a in uncut if a != lane and self.sizes[a] >= 2 * MAX_WORKGROUPS), None)
         if axis is None:
-            # Parts of short rows lie apart in memory.
+            # The parts of short rows would be strided in memory.
             rows = [a for a in uncut if a != lane and self.sizes[a] >= _FEW]
-            is_short = self.sizes[lane] < MOST * width * strands
+            is_short = self.sizes[lane] < MAX_WORKGROUPS * width * strands
             axis = max((rows if is_short else None) or uncut or self.sizes, key=lambda a: self.sizes[a])
         step = width * strands if axis == lane else 1
         count = self._workgroups(self.sizes[axis] // step)
@@ -103,12 +103,12 @@ class Writing(Turned):
         return list(zip([0, *ends], ends))
 
     def _pieces(self) -> list[dict[int, tuple[int, int]]]:
-        """The parts of the space whose elements come from one part each of what was put together."""
+        """The pieces of the space, each of which reads one part of joined arrays."""
         found = itertools.product(*(self._ranges(axis) for axis in self.sizes))
         return [dict(zip(self.sizes, ranges)) for ranges in found]
 
     def _span(self, axis: int, start: int, stop: int, step: int, count: int) -> Span:
-        """The part of an axis that the current workgroup has: whole steps, and the last one what is left over."""
+        """The range of an axis of the current workgroup: whole steps, and for the last workgroup also the remainder."""
         units = (stop - start) // step
         low, high = self._part_of(units, step, count)
         end = start + units * step
@@ -118,8 +118,8 @@ class Writing(Turned):
             f"arith.cmpi eq, {self.code.position(self.number)}, {self.code.position(Linear(count - 1))} : index"
         )
         ends = [self.code.position(Linear(n)) for n in (stop, end)]
-        rest = self.code.op(f"arith.select {is_last}, {ends[0]}, {ends[1]} : index")
-        return Span(axis, low + start, high + start, self.k.symbols.new(rest, end, stop))
+        last = self.code.op(f"arith.select {is_last}, {ends[0]}, {ends[1]} : index")
+        return Span(axis, low + start, high + start, self.k.symbols.new(last, end, stop))
 
     def _output_of(self, part: Part, number: int) -> int:
         target = part.targets[number]
@@ -157,7 +157,7 @@ class Writing(Turned):
         return count
 
     def _set(self, part: Part, number: int, stand: Value, item: Item, at: dict[int, Linear]) -> None:
-        """An element of a row is at hand, and stored where it is needed."""
+        """Keep an element of a row in a register, and store it if it has memory."""
         self.code.registers[stand] = item
         target = part.targets[number]
         if target is not None:
@@ -207,7 +207,7 @@ class Writing(Turned):
                 raise RefusedError("elements that are computed one by one")
         most = _STRIP if self.cost < 40 else 2
         vectors = -(-size // width)
-        # Columns of one vector more are no strip of their own, which would read all rows again.
+        # A single vector more does not get a strip of its own, which would read all rows again.
         strands = vectors if vectors <= most + 1 else most
         strip = min(width * strands, size)
         strips = -(-size // strip)
@@ -228,7 +228,7 @@ class Writing(Turned):
                 number = r
             first = number * strip
             if size % strip:
-                # The last strip begins earlier: its columns are computed twice, and are the same.
+                # The last strip begins earlier, so some of its columns are computed twice, with the same result.
                 name = self.code.op(
                     f"arith.minsi {self.code.position(first)}, {self.code.position(Linear(size - strip))} : index"
                 )

@@ -1,7 +1,7 @@
-"""What operations have in common that are kernels of their own.
+"""The base of kernels of a single operation.
 
-They read arrays in memory, and write one, or several of one shape. Workgroups have rows of it, each from the first to
-the last write, so that updates of one place keep their order.
+They read arrays in memory, and write one array, or several of one shape. A workgroup has rows of the result, and makes
+all writes to them, so that updates of one element keep their order.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
-from passes.kernels.straight.nodes import MOST
-from passes.kernels.straight.staying import numbers_of, part_read, results_of, spare_row
+from passes.kernels.straight.nodes import MAX_WORKGROUPS
+from passes.kernels.straight.staying import iota_range, part_read, results_of, spare_row
 from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.match import splat_of
 
 
-class Alone:
+class OwnKernel:
     """The kernel of one operation.
 
     Attributes:
       values: the operands.
-      results: what is written, of one shape.
-      shape: of each result.
-      element: of the first one.
-      wholes: the memory of each.
-      groups: how many workgroups there are.
-      group: the number of the current one.
-      spilled: memory that the kernel has for itself, and that is too large for the stack.
+      results: the results that are written, all of one shape.
+      shape: the shape of each result.
+      element: the element type of the first result.
+      wholes: the memory of each result.
+      groups: the number of workgroups.
+      group: the index of the current workgroup.
+      spilled: scratch memory that is too large for the stack.
     """
 
     def __init__(self, rules: Any, processor: Processor, op: Any) -> None:
@@ -44,7 +44,7 @@ class Alone:
         self.groups, self.group = 1, ZERO
         self.is_update = operations.of(op.name).memory is operations.Memory.UPDATED
         self.results = results_of(op)
-        self.sources = [value for value in op.operands if numbers_of(op, value) is None]
+        self.sources = [value for value in op.operands if iota_range(op, value) is None]
         if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:
             self.sources[0], self.results = spare[0], [spare[1].results[0]]
         self.part = part_read(op)
@@ -63,8 +63,8 @@ class Alone:
         shape, element = element_type(type_)
         return View(Buffer(name, math.prod(shape), element), row_major(shape))
 
-    def write(self, form: Callable[[Alone], None]) -> None:
-        """Write the kernel in its form; `RefusedError` if there is no code for it."""
+    def write(self, form: Callable[[OwnKernel], None]) -> None:
+        """Write the kernel by its rule; `RefusedError` if the operation is not supported."""
         with self.k.writer.at(self.op.location):
             for value in dict.fromkeys(self.sources):
                 number = splat_of(value)
@@ -91,7 +91,7 @@ class Alone:
         name = self.op.name.removeprefix("stablehlo.")
         kernel = Kernel.written(name, self.k.writer, inputs, outputs, (self.groups,))
         values = [value for value, _ in self.k.operands]
-        # Updates read elements of what they update only before these are written.
+        # An update reads an element of the array that it updates only before it writes that element.
         own = [values.index(self.sources[0])] if self.is_update and self.sources[0] in values else []
         types = [result.type for result in self.results]
         types += [build.tensor_type((b.numbers,), bindings.ir.Type.parse(b.element.stored)) for b in self.spilled]
@@ -99,17 +99,17 @@ class Alone:
         kernels.plan.accept(name, self.op.location, len(self.k.writer.lines), sum(b.bytes for b in self.spilled))
         return made[: len(self.results)]
 
-    # What forms share.
+    # Helpers of the rules.
 
     def lanes(self, size: int) -> int:
-        """Lanes of a vector along an axis of that size."""
+        """The number of lanes of a vector along an axis of that size."""
         width = min(self.processor.vector_bytes // self.element.size, 64)
         while width > size:
             width //= 2
         return max(1, width)
 
-    def share(self, units: int, work: int, most: int = MOST) -> tuple[Linear, Linear]:
-        """The part of some units that the workgroup has; `work` counts additions of vectors."""
+    def share(self, units: int, work: int, most: int = MAX_WORKGROUPS) -> tuple[Linear, Linear]:
+        """The range of units that the workgroup has; `work` counts additions of vectors."""
         each = -(-units // max(1, min(most, work // shares.SHARE, units)))
         self.groups = -(-units // each)
         if self.groups == 1:
@@ -119,7 +119,7 @@ class Alone:
         return low, self.clamped(low + each, 0, units)
 
     def clamped(self, form: Linear, low: int | Linear, high: int | Linear) -> Linear:
-        """A form moved into a range."""
+        """A form clamped to a range."""
         code, (bottom, top) = self.code, (Linear(x) if isinstance(x, int) else x for x in (low, high))
         limits = (self.k.symbols.bounds(bottom), self.k.symbols.bounds(top), self.k.symbols.bounds(form))
         name = code.position(form)
@@ -131,7 +131,7 @@ class Alone:
         return self.k.symbols.new(name, limits[0][0] if limits[0] else None, limits[1][1] if limits[1] else None)
 
     def along(self, low: Linear, high: Linear, body: Callable[[Linear], None], width: int) -> None:
-        """All numbers of a range, in vectors and then one by one."""
+        """A loop over a range, in vectors and then one by one."""
         code = self.code
         if width > 1:
             if low.is_constant and high.is_constant:
@@ -140,8 +140,8 @@ class Alone:
                 length = code.op(f"arith.subi {code.position(high)}, {code.position(low)} : index")
                 # A range may be empty, with its end before its beginning.
                 length = code.op(f"arith.maxsi {length}, {code.position(ZERO)} : index")
-                rest = code.op(f"arith.remui {length}, {code.position(Linear(width))} : index")
-                whole = code.op(f"arith.subi {length}, {rest} : index")
+                remainder = code.op(f"arith.remui {length}, {code.position(Linear(width))} : index")
+                whole = code.op(f"arith.subi {length}, {remainder} : index")
                 end = code.op(f"arith.addi {code.position(low)}, {whole} : index")
                 bounds = self.k.symbols.bounds(high)
                 middle = self.k.symbols.new(end, 0, bounds[1] if bounds else None)
@@ -161,7 +161,7 @@ class Alone:
         code.loop(low, high, 1, single)
 
     def copy(self, value: Value, low: Linear, high: Linear) -> None:
-        """Elements of an array of the result's size, counted in memory, as they are."""
+        """Copy a range of elements of an array of the result's size, in memory order."""
         row = flat(value)
         target = View(self.whole.buffer, (1,))
 
@@ -173,7 +173,7 @@ class Alone:
 
         if row.view is None:
             return all_of_it()
-        # Where the result is in the memory of a donated argument, its elements are there.
+        # If the result is in the memory of a donated argument, its elements are there already.
         buffers = (row.view.buffer, target.buffer)
         names = [self.code.op(f"memref.extract_aligned_pointer_as_index {b.name} : {b.type} -> index") for b in buffers]
         differ = self.code.op(f"arith.cmpi ne, {names[0]}, {names[1]} : index")
@@ -182,7 +182,7 @@ class Alone:
         return None
 
     def nest(self, sizes: Sequence[int], body: Callable[[Index], None]) -> None:
-        """All indices, in vectors along the last axis where that is possible."""
+        """A nest over all indices, in vectors along the last axis where that is possible."""
         axis = max((d for d, n in enumerate(sizes) if n > 1), default=None)
         width = 1 if axis is None else self.lanes(sizes[axis])
         mark = self.k.writer.mark()
@@ -194,8 +194,8 @@ class Alone:
 
 
 def flat(value: Value) -> Value:
-    """An array in memory as one row."""
+    """An array in memory, flattened."""
     if value.is_scalar:
         return value
-    assert value.view is not None, "what is no number is in memory"
+    assert value.view is not None, "a value that is not a scalar is in memory"
     return Value((value.size,), value.element, view=View(value.view.buffer, (1,)))

@@ -1,4 +1,4 @@
-"""Elements that lie apart along the lanes, and side by side along another axis: squares are turned in registers."""
+"""Reads that are strided along the lanes but contiguous along another axis: squares are transposed in registers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from passes.kernels.values import Buffer, Index
 _LANES, _SQUARES, _SIDE = 16, 4, 4
 
 
-class Turned(Shares):
-    """A group whose elements may be read in squares."""
+class TransposedReads(Shares):
+    """A group whose strided reads may be loaded in squares and transposed."""
 
     def _square(self, parts: Sequence[Part], lane: int, width: int) -> tuple[int, int] | None:
-        """The axis along which what lies apart is side by side, and the lanes of a square; None if there is none."""
+        """The axis along which all strided reads are contiguous, and the lanes of a square; None if there is none."""
         if self.group.kept is not None or self.cuts:
             return None
         width = min(width, _LANES)
         recorder = self._in_vectors(parts, lane, width)
-        places = _apart(recorder, width) if recorder is not None else {}
+        places = _strided_reads(recorder, width) if recorder is not None else {}
         if not 0 < len(places) <= _SQUARES or any(self._is_computed(at) for _, at in places):
             return None
         for axis in self.sizes:
@@ -38,16 +38,16 @@ class Turned(Shares):
         return None
 
     def _is_computed(self, place: Linear) -> bool:
-        """Whether a place follows from what the kernel reads or divides: a recorder has no name for that."""
+        """Whether an address depends on values that the kernel loads or divides, for which a recorder has no name."""
         return any(self.k.symbols.names[symbol] == NOWHERE for symbol, _ in place.terms)
 
     def _squares(self, parts: Sequence[Part], lane: int, axis: int, width: int) -> int:
-        """Write the kernel: a workgroup has some strips of squares; returns how many there are."""
+        """Write the kernel, whose workgroups have strips of squares; returns the number of workgroups."""
         code, sizes = self.code, self.sizes
-        # What is left over is done in squares that end with the array: elements are computed twice.
+        # The remainder is done in squares that end with the array, so some elements are computed twice.
         self.own_elements = []
         outer = [a for a in sizes if a not in (lane, axis)]
-        # Squares side by side come from the same pages of memory.
+        # Neighbouring squares are in the same pages of memory.
         strip = _SIDE * width
         strips = -(-sizes[axis] // strip)
         total = strips * math.prod(sizes[a] for a in outer)
@@ -55,10 +55,10 @@ class Turned(Shares):
         sweep = Sweep(self.k, parts, {}, width, 1)
 
         def square(at: dict[int, Linear]) -> None:
-            self._turn(parts, at, axis, width)
+            self._load_squares(parts, at, axis, width)
             for number in range(width):
                 sweep.visit({**at, axis: at[axis] + number}, [])
-            code.turned.clear()
+            code.transposed_loads.clear()
 
         def squares(r: Linear, _: list[str]) -> None:
             r, number = code.divided(r, strips)
@@ -82,8 +82,8 @@ class Turned(Shares):
         code.loop(*self._part_of(total, 1, count), 1, squares)
         return count
 
-    def _turn(self, parts: Sequence[Part], at: dict[int, Linear], axis: int, width: int) -> None:
-        """Have the squares at hand that begin at an element."""
+    def _load_squares(self, parts: Sequence[Part], at: dict[int, Linear], axis: int, width: int) -> None:
+        """Load and transpose the squares that begin at an element."""
 
         def read(number: int) -> list[tuple[Buffer, Linear]]:
             recorder = Recorder(self.k.symbols, width)
@@ -91,14 +91,14 @@ class Turned(Shares):
                 index: Index = part.index({**at, axis: at[axis] + number}, range(len(part.node.axes)))
                 for value in part.values:
                     recorder.get(value, index)
-            return [(buffer, at) for buffer, at in _apart(recorder, width) if not self._is_computed(at)]
+            return [(buffer, at) for buffer, at in _strided_reads(recorder, width) if not self._is_computed(at)]
 
         for (buffer, first), (_, second) in zip(read(0), read(1), strict=True):
             step = (second - first).constant
-            self.code.turn(buffer, first if step > 0 else first - (width - 1))
+            self.code.load_transposed(buffer, first if step > 0 else first - (width - 1))
 
 
-def _apart(recorder: Recorder, width: int) -> dict[tuple[Buffer, Linear], None]:
-    """The places whose lanes lie apart."""
+def _strided_reads(recorder: Recorder, width: int) -> dict[tuple[Buffer, Linear], None]:
+    """The reads, by buffer and address, whose lanes are strided."""
     steps = (0, 1, -1, *(step for step in STEPS if step <= width))
-    return {(read.buffer, read.place): None for read in recorder.reads if read.place.stride not in steps}
+    return {(read.buffer, read.address): None for read in recorder.reads if read.address.stride not in steps}
