@@ -162,13 +162,13 @@ class Contraction:
 
         def strip(at: Sequence[Index], start: Linear, lanes: int, count: int) -> None:
             with code.lanes(lanes):
-                places = [start + j * lanes for j in range(count)]
-                index = [(*row[:axis], p.lanes() if lanes > 1 else p, *row[axis + 1 :]) for row in at for p in places]
+                starts = [start + j * lanes for j in range(count)]
+                index = [(*row[:axis], p.lanes() if lanes > 1 else p, *row[axis + 1 :]) for row in at for p in starts]
                 first = [code.vector(item, e) for _ in index for item, e in zip(self.initial, self.elements)]
                 found = self._accumulate(k, index, first, lanes > 1)
-                for j, place in enumerate(index):
+                for j, element in enumerate(index):
                     for target, name in zip(targets, self._rounded(k, found[j * len(targets) :], lanes > 1)):
-                        code.store(target, place, Item(name, lanes > 1))
+                        code.store(target, element, Item(name, lanes > 1))
 
         def across(at: Sequence[Index]) -> None:
             position, lanes = 0, width
@@ -213,9 +213,9 @@ class Contraction:
                 )
             found = []
             code.forget()
-            for j, place in enumerate(index):
+            for j, element in enumerate(index):
                 old = [Item(name, are_vectors) for name in values[j * count : (j + 1) * count]]
-                new = self.combine(code, old, self.terms(code, place, inner))
+                new = self.combine(code, old, self.terms(code, element, inner))
                 found += [code.vector(i, e) if are_vectors else i.name for i, e in zip(new, self.elements)]
             return found
 
@@ -265,8 +265,8 @@ class Contraction:
             code.forget()
             with code.lanes(lanes):
                 for j in range(len(values) // count):
-                    place = start + j * lanes
-                    index = {**inner, axis: place.lanes() if lanes > 1 else place}
+                    first = start + j * lanes
+                    index = {**inner, axis: first.lanes() if lanes > 1 else first}
                     terms = self.terms(code, at, tuple(index[d] for d in range(len(self.depth))))
                     old = [Item(name, lanes > 1) for name in values[j * count : (j + 1) * count]]
                     new = self.combine(code, old, terms)

@@ -145,7 +145,7 @@ def _transposed(k: Lowering, value: Value, view: View, lane: int, down: int, wid
 
     def squares(at: Index) -> None:
         def index(i: Linear, j: Linear) -> Index:
-            return tuple({lane: i, down: j}.get(axis, place) for axis, place in enumerate(at))
+            return tuple({lane: i, down: j}.get(axis, outer) for axis, outer in enumerate(at))
 
         def square(i: Linear, j: Linear) -> None:
             # The last squares end with the array, so some elements are copied twice.
@@ -153,8 +153,8 @@ def _transposed(k: Lowering, value: Value, view: View, lane: int, down: int, wid
             with code.lanes(width):
                 code.load_transposed(view.buffer, view.address(index(i, j)))
                 for number in range(width):
-                    place = index(i, j + number)
-                    code.store(target, place, code.load(view, place))
+                    element = index(i, j + number)
+                    code.store(target, element, code.load(view, element))
                 code.transposed_loads.clear()
 
         def along(i: Linear, _: list[str]) -> None:

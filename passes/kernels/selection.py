@@ -64,19 +64,19 @@ def _cut(positions: Any, k: int) -> Any:
 
 def by_rows(word: Any, count: int) -> Any:
     """The array whose rows are the columns of the keys; None if they are not stored by rows."""
-    columns, turned = math.prod(word.type.shape) // count, False
+    columns, is_transposed = math.prod(word.type.shape) // count, False
     while (maker := producer(word)) is not None:
         if maker.operation.name == "stablehlo.transpose":
             rank = len(word.type.shape)
-            if columns > 1 and (turned or attrs.ints(maker, "permutation") != (rank - 1, *range(rank - 1))):
+            if columns > 1 and (is_transposed or attrs.ints(maker, "permutation") != (rank - 1, *range(rank - 1))):
                 return None
-            turned = True
+            is_transposed = True
         elif maker.operation.name != "stablehlo.reshape":
             break
-        elif columns > 1 and word.type.shape[-1 if turned else 0] != count:
+        elif columns > 1 and word.type.shape[-1 if is_transposed else 0] != count:
             return None
         word = maker.operation.operands[0]
-    return word if columns == 1 or (turned and word.type.shape[-1] == count) else None
+    return word if columns == 1 or (is_transposed and word.type.shape[-1] == count) else None
 
 
 def capacity(k: int, count: int) -> int | None:
@@ -141,9 +141,9 @@ class Selection(Digits):
     def _vectors(self, word: Buffer, start: Index, i: Index) -> None:
         """Visit the elements of several vectors one by one if their minimum has a key that is selected."""
         w, type_ = self.w, f"vector<{self.width}x{self.key}>"
-        places = [w.index(w.add(w.add(start, i), j * self.width)) for j in range(_VECTORS)]
-        least, *rest = [w.op(f"vector.load {word.name}[{place}] : {word.type}, {type_}") for place in places]
-        for other in rest:
+        starts = [w.index(w.add(w.add(start, i), j * self.width)) for j in range(_VECTORS)]
+        least, *others = [w.op(f"vector.load {word.name}[{first}] : {word.type}, {type_}") for first in starts]
+        for other in others:
             least = w.op(f"arith.minsi {least}, {other} : {type_}")
         last = w.op(f"vector.broadcast {self._last()} : {self.key} to {type_}")
         before = w.op(f"arith.cmpi slt, {least}, {last} : {type_}")
@@ -184,10 +184,10 @@ class Selection(Digits):
     def _take(self, key: str, i: Index, number: Index) -> None:
         """Insert an element into the `number` that are kept, or append it to the buffer."""
         w = self.w
-        place = w.op(f"arith.index_cast {w.index(i)} : index to i32")
+        position = w.op(f"arith.index_cast {w.index(i)} : index to i32")
         if self.k > _INSERTED:
             self.store(self._flipped(key), self.keys, number)
-            self.store(place, self.positions, number)
+            self.store(position, self.positions, number)
             return
 
         def step(j: Index, state: list[str]) -> list[str]:
@@ -204,7 +204,7 @@ class Selection(Digits):
                 moved,
             ]
 
-        state = w.loop(0, number, 1, step, [key, place, w.constant("false", "i1")], [self.key, "i32", "i1"])
+        state = w.loop(0, number, 1, step, [key, position, w.constant("false", "i1")], [self.key, "i32", "i1"])
         if number != self.k:
             self.store(state[0], self.keys, number)
             self.store(state[1], self.positions, number)

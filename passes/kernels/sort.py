@@ -100,18 +100,15 @@ class _Sort(Digits):
             for start in range(0, bits, self.digit):
                 self.move(start, bits)
         here = w.add(self.base, self.current())
-        w.loop(
-            0,
-            self.count,
-            1,
-            lambda i, _: self.store(
-                self.load(self.positions, w.add(here, i)), out, w.add(w.mul(i, self.columns), column)
-            ),
-        )
+
+        def write(i: Index, _: Any) -> None:
+            self.store(self.load(self.positions, w.add(here, i)), out, w.add(w.mul(i, self.columns), column))
+
+        w.loop(0, self.count, 1, write)
 
         def fill(i: Index, _: Any) -> None:
-            place = w.op(f"arith.index_cast {w.index(i)} : index to i32")
-            self.store(place, out, w.add(w.mul(i, self.columns), column))
+            position = w.op(f"arith.index_cast {w.index(i)} : index to i32")
+            self.store(position, out, w.add(w.mul(i, self.columns), column))
 
         w.loop(self.count, self.size, 1, fill)
 
@@ -122,18 +119,18 @@ class _Sort(Digits):
         here = w.add(self.base, self.current())
 
         def body(i: Index, _: Any) -> None:
-            place = w.add(here, i)
+            address = w.add(here, i)
             if first:
                 row = i
-                self.store(w.op(f"arith.index_cast {w.index(i)} : index to i32"), self.positions, place)
+                self.store(w.op(f"arith.index_cast {w.index(i)} : index to i32"), self.positions, address)
             else:
-                row = w.op(f"arith.index_cast {self.load(self.positions, place)} : i32 to index")
+                row = w.op(f"arith.index_cast {self.load(self.positions, address)} : i32 to index")
             key = self.load(word, w.add(w.mul(row, self.columns), column))
             # Signed integers, mapped to the order of unsigned ones.
             key = w.op(f"arith.xori {key}, {w.constant(-(1 << (bits - 1)), f'i{bits}')} : i{bits}")
             if f"i{bits}" != self.key:
                 key = w.op(f"arith.extui {key} : i{bits} to {self.key}")
-            self.store(key, self.keys, place)
+            self.store(key, self.keys, address)
             self.count_digits(key, bits)
 
         w.loop(0, self.count, 1, body)

@@ -123,11 +123,11 @@ def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[
         for number, d in enumerate(map_):
             where = list(at)
             where.insert(depth_axis, Linear(number))
-            place = tuple(where[: len(indices.shape)])
+            index = tuple(where[: len(indices.shape)])
             if own is not None and d == 0:
-                start, test = _own_start(k, indices, place, own)
+                start, test = _own_start(k, indices, index, own)
             else:
-                start, test = _start(k, indices, place, shape[d] - _size(window, kept, d))
+                start, test = _start(k, indices, index, shape[d] - _size(window, kept, d))
             if start is None:
                 return
             starts[d] = start
@@ -144,14 +144,14 @@ def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[
             source = [ZERO] * len(update.shape)
             for d, i in (*zip(batch, at), *zip(window_axes, inner)):
                 source[d] = i
-            place = list(starts)
+            target_index = list(starts)
             for d, i in zip(kept, inner):
-                place[d] = place[d] + i
+                target_index[d] = target_index[d] + i
             item = code.get(update, tuple(source))
             if not replaces:
-                old = code.load(whole, tuple(place))
+                old = code.load(whole, tuple(target_index))
                 item = region(k, code, block, [old, item], [element] * 2)[0]
-            code.store(whole, tuple(place), item)
+            code.store(whole, tuple(target_index), item)
 
         axis = max((d for d, n in enumerate(window) if n > 1), default=None)
         width = 1 if axis is None else lanes_of([element], k.processor.vector_bytes, window[axis])

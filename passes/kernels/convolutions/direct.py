@@ -54,28 +54,28 @@ class _Direct:
         panels = -(-convolution.columns // width)
         groups = (sum(counts), panels, convolution.groups.extent)
         self.epilogue.begin(w, 0)
-        place, panel, self.group = (w.workgroup(axis, size) for axis, size in enumerate(groups))
+        tile, panel, self.group = (w.workgroup(axis, size) for axis, size in enumerate(groups))
 
         def parts(number: int, first: int) -> None:
             def this() -> None:
-                self._part(number, w.sub(place, first), tiles[number], panel, panels, width)
+                self._part(number, w.sub(tile, first), tiles[number], panel, panels, width)
 
             if number == len(counts) - 1:
                 this()
                 return
             end = first + counts[number]
-            w.choose(w.compare("ult", place, end), this, lambda: parts(number + 1, end))
+            w.choose(w.compare("ult", tile, end), this, lambda: parts(number + 1, end))
 
         parts(0, 0)
         return groups
 
-    def _part(self, number: int, place: Index, tiles: list[int], panel: Index, panels: int, width: int) -> None:
+    def _part(self, number: int, tile: Index, tiles: list[int], panel: Index, panels: int, width: int) -> None:
         w, columns = self.w, self.convolution.columns
         self.part, self.sizes = self.convolution.parts[number], self.tiling.pixels[number]
         starts: list[Index] = [0] * len(tiles)
         for i in reversed(range(len(tiles))):
-            starts[i] = w.rem(place, tiles[i]) if i else place
-            place = w.div(place, tiles[i])
+            starts[i] = w.rem(tile, tiles[i]) if i else tile
+            tile = w.div(tile, tiles[i])
         left = columns % width
 
         def part(count: int) -> None:
@@ -167,8 +167,8 @@ class _Direct:
             return found
 
         def term(a: Index, b: Index, sums: list[str]) -> list[str]:
-            def step(place: Index, values: list[str]) -> list[str]:
-                return piece(w.add(a, place), w.add(b, place), values, v.lanes)
+            def step(i: Index, values: list[str]) -> list[str]:
+                return piece(w.add(a, i), w.add(b, i), values, v.lanes)
 
             sums = w.loop(0, whole, v.lanes, step, sums, [v.type] * len(sums))
             return piece(w.add(a, whole), w.add(b, whole), sums, left) if left else sums
@@ -187,8 +187,8 @@ class _Direct:
             return term(lhs, rhs, sums)
         axis = axes[0]
 
-        def step(place: Index, values: list[str]) -> list[str]:
-            a, b = w.add(lhs, w.mul(place, axis.first)), w.add(rhs, w.mul(place, axis.second))
+        def step(i: Index, values: list[str]) -> list[str]:
+            a, b = w.add(lhs, w.mul(i, axis.first)), w.add(rhs, w.mul(i, axis.second))
             return self._walk(axes[1:], a, b, values, term)
 
         return w.loop(0, axis.extent, 1, step, sums, [self.v.type] * len(sums))

@@ -253,13 +253,13 @@ def _spatial_axis(op: Any, dims: attrs.ConvolutionDimensions, i: int, out_shape:
     with zeros. Pixel `d * y + f` needs only the window elements `p + d * j`, with element `y + j + shift` for each.
     """
     ones = (1,) * len(dims.lhs_spatial)
-    step, apart = attrs.ints(op, "window_strides", ones)[i], attrs.ints(op, "rhs_dilation", ones)[i]
+    step, window_dilation = attrs.ints(op, "window_strides", ones)[i], attrs.ints(op, "rhs_dilation", ones)[i]
     dilation = attrs.ints(op, "lhs_dilation", ones)[i]
     low, high = attrs.pairs(op, "padding", len(ones))[i]
     size, window = shape_of(op.lhs)[dims.lhs_spatial[i]], shape_of(op.rhs)[dims.rhs_spatial[i]]
     pixels = out_shape[dims.out_spatial[i]]
-    if dilation == 1 or dilation > MOST_PHASES or step != 1 or apart != 1:
-        phase = Phase(pixels, window, (step, apart, 1, 1), (0, 0, 0))
+    if dilation == 1 or dilation > MOST_PHASES or step != 1 or window_dilation != 1:
+        phase = Phase(pixels, window, (step, window_dilation, 1, 1), (0, 0, 0))
         return SpatialAxis((phase,), low, high, dilation - 1)
     found = []
     for f in range(min(dilation, pixels)):

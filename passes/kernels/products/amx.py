@@ -124,12 +124,12 @@ class Tiles:
     def _finish(self, m: Index, n: Index, columns: int) -> None:
         w, v, product = self.w, self.v, self.product
         rows = w.least(AMX_ROWS, w.sub(product.m, m)) if product.m % AMX_ROWS else AMX_ROWS
-        place = w.add(self.result0, w.add(w.mul(m, product.n), n))
+        start = w.add(self.result0, w.add(w.mul(m, product.n), n))
 
         def row(r: Index, _: object) -> None:
             for j in range(0, columns, LANES):
                 value = v.load(self.sums, w.add(w.mul(r, AMX_WIDTH), j))
-                at = w.add(w.add(place, w.mul(r, product.n)), j)
+                at = w.add(w.add(start, w.mul(r, product.n)), j)
                 self.epilogue.finish(v, value, at, w.add(m, r), w.add(n, j), min(LANES, columns - j))
 
         w.loop(0, rows, 1, row)

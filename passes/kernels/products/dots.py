@@ -36,8 +36,8 @@ def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogu
         first = w.mul(group, tiling.row_blocks)
         last = w.least(w.add(first, tiling.row_blocks), panels)
 
-        def panel(place: Index, count: int) -> None:
-            start = w.mul(place, tiling.rows)
+        def panel(index: Index, count: int) -> None:
+            start = w.mul(index, tiling.rows)
             many_here: list[Index] = [w.add(start, i) for i in range(count)]
             few: list[Index] = list(range(min(product.m, product.n)))
             m, n = (few, many_here) if along_columns else (many_here, few)
@@ -52,7 +52,7 @@ def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogu
                 epilogue.finish(narrow, value, at, row, n[0], len(n))
 
         left, whole = many % tiling.rows, many // tiling.rows
-        w.loop(first, w.least(last, whole), 1, lambda place, _: panel(place, tiling.rows))
+        w.loop(first, w.least(last, whole), 1, lambda index, _: panel(index, tiling.rows))
         if left:
             w.choose(w.compare("eq", last, panels), lambda: panel(whole, left))
     return Kernel.written("product", w, [lhs, rhs, *epilogue.inputs], epilogue.outputs, groups)
@@ -63,11 +63,11 @@ def _sums(v: Vectors, product: Product, lhs: Buffer, rhs: Buffer, rows: list[Ind
     w, k = v.w, product.k
     whole = k // v.lanes * v.lanes
 
-    def term(place: Index, sums: list[str], count: int | None = None) -> list[str]:
-        right = [v.load(rhs, w.add(column, place), product.rhs.element, count) for column in columns]
+    def term(index: Index, sums: list[str], count: int | None = None) -> list[str]:
+        right = [v.load(rhs, w.add(column, index), product.rhs.element, count) for column in columns]
         found = []
         for i, row in enumerate(rows):
-            left = v.load(lhs, w.add(row, place), product.lhs.element, count)
+            left = v.load(lhs, w.add(row, index), product.lhs.element, count)
             found += [v.multiply_add(left, value, sums[i * len(columns) + j]) for j, value in enumerate(right)]
         return found
 

@@ -92,8 +92,8 @@ class Epilogue:
             source = self.sources.get(value)
             if number is None:
                 assert source is not None, "a value that is not constant is an input"
-                place = source.row, source.column, source.batch, self.operands.index(source.value), source.value.type
-            given.append((value.type, place if number is None else number.tobytes()))
+                layout = source.row, source.column, source.batch, self.operands.index(source.value), source.value.type
+            given.append((value.type, layout if number is None else number.tobytes()))
         returned = tuple(numbers[value] for value in self.results)
         return tuple(computed), tuple(given), returned, tuple(self.inputs), self.result.type
 
@@ -241,8 +241,8 @@ def _taken(
 def _ordered(members: list[Any]) -> list[Any]:
     found: list[Any] = []
     for member in members:
-        place = next((i for i, other in enumerate(found) if member.is_before_in_block(other)), len(found))
-        found.insert(place, member)
+        position = next((i for i, other in enumerate(found) if member.is_before_in_block(other)), len(found))
+        found.insert(position, member)
     return found
 
 

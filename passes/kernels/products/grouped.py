@@ -60,12 +60,12 @@ class Grouped(Tiled):
         starts = [w.add(self.lhs0, w.mul(w.add(m, r), step)) for r in range(rows)]
         kind = f"vector<{each}x{ELEMENTS[matrix.element].stored}>"
 
-        def read(place: Index) -> Iterator[str]:
+        def read(term: Index) -> Iterator[str]:
             for start in starts:
                 if self.left is not None:
-                    value = w.op(f"memref.load {self.lhs.name}[{w.index(w.add(start, place))}] : {self.lhs.type}")
+                    value = w.op(f"memref.load {self.lhs.name}[{w.index(w.add(start, term))}] : {self.lhs.type}")
                 else:
-                    at = w.index(w.add(start, w.mul(place, each)))
+                    at = w.index(w.add(start, w.mul(term, each)))
                     value = w.op(f"vector.load {self.lhs.name}[{at}] : {self.lhs.type}, {kind}")
                     value = w.op(f"vector.bitcast {value} : {kind} to vector<1xi32>")
                     value = w.op(f"vector.extract {value}[0] : i32 from vector<1xi32>")
@@ -78,10 +78,10 @@ class Grouped(Tiled):
         # A panel begins at the address of its first column, if each column had `length` groups.
         start = w.add(self.rhs0, w.mul(n, self.right.length))
 
-        def read(place: Index) -> list[str]:
-            at = w.add(start, w.mul(place, width))
-            places = [w.index(w.add(at, j * v.lanes)) for j in range(vectors)]
-            return [w.op(f"vector.load {self.rhs.name}[{p}] : {self.rhs.type}, {self.pairs}") for p in places]
+        def read(term: Index) -> list[str]:
+            at = w.add(start, w.mul(term, width))
+            addresses = [w.index(w.add(at, j * v.lanes)) for j in range(vectors)]
+            return [w.op(f"vector.load {self.rhs.name}[{p}] : {self.rhs.type}, {self.pairs}") for p in addresses]
 
         return read
 

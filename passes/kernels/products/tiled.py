@@ -129,16 +129,16 @@ class Tiled:
         vectors = -(-columns // v.lanes)
         counts = [min(v.lanes, columns - j * v.lanes) for j in range(vectors)]
         m, n = w.mul(row, tiling.rows), w.mul(column, tiling.width)
-        place = w.add(self.result0, w.add(w.mul(m, product.n), n))
+        start = w.add(self.result0, w.add(w.mul(m, product.n), n))
         target = self.partial or self.epilogue.outputs[0]
         if tiling.prefetch:
             for r in range(rows):
                 for j in range(vectors):
-                    w.do(_prefetch(w, target, w.add(place, r * product.n + j * v.lanes), "write" if begins else "read"))
+                    w.do(_prefetch(w, target, w.add(start, r * product.n + j * v.lanes), "write" if begins else "read"))
         sums = self._contract(self._lhs(row, m, rows, k), self._rhs(n, vectors, counts, k), rows, vectors, depth)
         for r in range(rows):
             for j in range(vectors):
-                at = w.add(place, r * product.n + j * v.lanes)
+                at = w.add(start, r * product.n + j * v.lanes)
                 value = sums[r * vectors + j]
                 if not begins:
                     assert self.partial is not None, "a sum of several blocks has memory for partial sums"
@@ -162,8 +162,8 @@ class Tiled:
             start = w.add(self.lhs0, w.mul(k, step))
             starts = [w.add(start, w.mul(w.add(m, r), matrix.row)) for r in range(rows)]
 
-        def read(place: Index) -> Iterator[str]:
-            moved = w.mul(place, step)
+        def read(index: Index) -> Iterator[str]:
+            moved = w.mul(index, step)
             if self.tiling.prefetch and self.lhs_panels is not None:
                 w.do(_prefetch(w, self.lhs, w.add(w.add(starts[0], moved), _AHEAD_LHS * step), "read"))
             for r, start in enumerate(starts):
@@ -186,8 +186,8 @@ class Tiled:
         else:
             start = w.add(self.rhs0, w.add(w.mul(k, step), n))
 
-        def read(place: Index) -> list[str]:
-            moved = w.add(start, w.mul(place, step))
+        def read(index: Index) -> list[str]:
+            moved = w.add(start, w.mul(index, step))
             if self.tiling.prefetch and self.panel is None:
                 for j in range(vectors):
                     w.do(_prefetch(w, self.rhs, w.add(moved, _AHEAD_RHS * step + j * v.lanes), "read"))
@@ -206,12 +206,12 @@ class Tiled:
         """The register tile: sums over a range of `k`, as many vectors as the tile has."""
         v = self.v
 
-        def term(place: Index, sums: list[str]) -> list[str]:
-            columns = rhs(place)
+        def term(index: Index, sums: list[str]) -> list[str]:
+            columns = rhs(index)
             found = []
             # Each value is loaded right before it is used: the generated code keeps this order, and there are too few
             # registers for all values.
-            for r, value in enumerate(lhs(place)):
+            for r, value in enumerate(lhs(index)):
                 found += [self._multiply_add(value, columns[j], sums[r * vectors + j]) for j in range(vectors)]
             return found
 

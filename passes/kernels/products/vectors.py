@@ -73,12 +73,12 @@ class Vectors:
 
     def _raw(self, memory: Buffer, at: Index, count: int | None) -> str:
         type_ = f"vector<{self.lanes}x{memory.element}>"
-        place = f"{memory.name}[{self.w.index(at)}]"
+        reference = f"{memory.name}[{self.w.index(at)}]"
         if count is None or count == self.lanes:
-            return self.w.op(f"vector.load {place} : {memory.type}, {type_}")
+            return self.w.op(f"vector.load {reference} : {memory.type}, {type_}")
         zeros = self.w.constant(f"dense<{'0.0' if 'f' in memory.element else '0'}>", type_)
         types = f"{memory.type}, vector<{self.lanes}xi1>, {type_} into {type_}"
-        return self.w.op(f"vector.maskedload {place}, {self.mask(count)}, {zeros} : {types}")
+        return self.w.op(f"vector.maskedload {reference}, {self.mask(count)}, {zeros} : {types}")
 
     def store(self, value: str, memory: Buffer, at: Index, target: str = "", count: int | None = None) -> None:
         """A vector into memory, of which only the first `count` lanes are written."""
@@ -88,12 +88,12 @@ class Vectors:
 
     def _put(self, value: str, memory: Buffer, at: Index, count: int | None) -> None:
         type_ = f"vector<{self.lanes}x{memory.element}>"
-        place = f"{memory.name}[{self.w.index(at)}]"
+        reference = f"{memory.name}[{self.w.index(at)}]"
         if count is None or count == self.lanes:
-            self.w.do(f"vector.store {value}, {place} : {memory.type}, {type_}")
+            self.w.do(f"vector.store {value}, {reference} : {memory.type}, {type_}")
         else:
             kind = f"vector<{self.lanes}xi1>"
-            self.w.do(f"vector.maskedstore {place}, {self.mask(count)}, {value} : {memory.type}, {kind}, {type_}")
+            self.w.do(f"vector.maskedstore {reference}, {self.mask(count)}, {value} : {memory.type}, {kind}, {type_}")
 
     def read(self, memory: Buffer, at: Index, element: Element, count: int) -> str:
         """A vector of other elements from memory."""

@@ -144,8 +144,8 @@ class _Block:
             self.kernels.plan.refuse(_name(group), location, str(error) or "elements that are computed one by one")
             return False
         ir = bindings.ir
-        places = [buffer for node in group.nodes for buffer in node.buffers]
-        outputs = [(places[n], buffer) for n, buffer in written.outputs]
+        buffers = [buffer for node in group.nodes for buffer in node.buffers]
+        outputs = [(buffers[n], buffer) for n, buffer in written.outputs]
         with ir.InsertionPoint(reading.end), location:
             types = [self._type(reading, known, buffer) for known, buffer in outputs]
             types += [build.tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in written.spilled]
@@ -193,12 +193,12 @@ class _Block:
             # The compiler would run a kernel of constants once, before the first call, and mix up its results.
             made.inputs.append(_argument(reading))
             key = None
-        places = {buffer: n for n, buffer in enumerate(b for node in group.nodes for b in node.buffers)}
+        positions = {buffer: n for n, buffer in enumerate(b for node in group.nodes for b in node.buffers)}
         bindings_ = [_binding(buffer) for _, buffer in made.outputs] + [_binding(b) for b in made.spilled]
         inputs = [_binding(buffer) for _, buffer in made.inputs]
         written = Written(
             Kernel.written(_name(group), writing.k.writer, inputs, bindings_, (made.groups,)),
-            tuple((places[known], buffer) for known, buffer in made.outputs),
+            tuple((positions[known], buffer) for known, buffer in made.outputs),
             tuple(made.spilled),
             tuple(writing.own_elements),
             len(writing.k.writer.lines),

@@ -23,20 +23,20 @@ def concatenate(a: OwnKernel) -> None:
     row = size // outer
 
     def rows(r: Linear, _: list[str]) -> None:
-        place = r * row
+        offset = r * row
         for part in parts:
             length = part.size // outer
             begin, end = (a.code.divided(ends * length, pieces)[0] for ends in (low, high))
             begin, end = (begin, end) if pieces > 1 else (ZERO, Linear(length))
-            _copy(a, part, r * length, target, place, begin, end)
-            place = place + length
+            _copy(a, part, r * length, target, offset, begin, end)
+            offset = offset + length
 
     a.code.loop(first, last, 1, rows)
 
 
-def _copy(a: OwnKernel, part: Value, start: Linear, target: View, place: Linear, begin: Linear, end: Linear) -> None:
+def _copy(a: OwnKernel, part: Value, start: Linear, target: View, offset: Linear, begin: Linear, end: Linear) -> None:
     width = a.lanes(part.size)
-    a.along(begin, end, lambda i: a.code.store(target, (place + i,), a.code.get(part, (start + i,))), width)
+    a.along(begin, end, lambda i: a.code.store(target, (offset + i,), a.code.get(part, (start + i,))), width)
 
 
 def _flat(value: Value) -> Value:

@@ -23,9 +23,8 @@ def merge(rows: Rows) -> None:
     """Sort all rows, one after the other."""
     a, n = rows.a, rows.count
     size = 2 * n * sum(element.size for element in rows.elements)
-    low, high = a.share(
-        rows.number, 10 * rows.number * n * n.bit_length(), max(1, min(MAX_WORKGROUPS, _MEMORY // size))
-    )
+    most = max(1, min(MAX_WORKGROUPS, _MEMORY // size))
+    low, high = a.share(rows.number, 10 * rows.number * n * n.bit_length(), most)
     if size <= _STACK:
         buffers, base = rows.scratch(2 * n), ZERO
     else:

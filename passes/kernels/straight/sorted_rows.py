@@ -77,28 +77,28 @@ class Rows:
         found = [(writer.scratch(size * element.parts, element.stored), element) for element in self.elements]
         return [Buffer(made.name, size, element) for made, element in found]
 
-    def kept(self, buffers: Sequence[Buffer], place: Linear) -> list[Item]:
+    def kept(self, buffers: Sequence[Buffer], address: Linear) -> list[Item]:
         """An element in scratch memory."""
-        return [self.code.load(View(buffer, (1,)), (place,)) for buffer in buffers]
+        return [self.code.load(View(buffer, (1,)), (address,)) for buffer in buffers]
 
-    def keep(self, buffers: Sequence[Buffer], place: Linear, items: Sequence[Item]) -> None:
+    def keep(self, buffers: Sequence[Buffer], address: Linear, items: Sequence[Item]) -> None:
         """Write an element to scratch memory."""
         for buffer, item in zip(buffers, items):
-            self.code.store(View(buffer, (1,)), (place,), item)
+            self.code.store(View(buffer, (1,)), (address,), item)
 
     def insert(
         self,
         element: Callable[[Linear], list[Item]],
         count: Linear,
         buffers: Sequence[Buffer],
-        place: Callable[[Linear], Linear],
+        address: Callable[[Linear], Linear],
     ) -> None:
         """Insertion sort of elements into scratch memory.
 
         Args:
           element: the elements, by index.
           count: the number of elements.
-          place: the address in scratch memory of each sorted index.
+          address: the address in scratch memory of each sorted index.
         """
         code = self.code
         is_vector = code.width > 1
@@ -110,12 +110,12 @@ class Rows:
 
             def step(back: Linear, names: list[str]) -> list[str]:
                 at = k - back - 1
-                new, old = [Item(name, is_vector) for name in names], self.kept(buffers, place(at))
+                new, old = [Item(name, is_vector) for name in names], self.kept(buffers, address(at))
                 test = self.is_before(new, old)
-                self.keep(buffers, place(at + 1), self.chosen(test, old, new))
+                self.keep(buffers, address(at + 1), self.chosen(test, old, new))
                 return [item.name for item in self.chosen(test, new, old)]
 
             last = code.loop(ZERO, k, 1, step, moving, types)
-            self.keep(buffers, place(ZERO), [Item(name, is_vector) for name in last])
+            self.keep(buffers, address(ZERO), [Item(name, is_vector) for name in last])
 
         code.loop(ZERO, count, 1, outer)

@@ -68,11 +68,11 @@ def _insertion(rows: Rows, buffers: Sequence[Buffer], start: Linear) -> None:
     """Insertion sort in memory, with a vector for each element of the rows."""
     width = rows.code.width
 
-    def place(k: Linear) -> Linear:
+    def address(k: Linear) -> Linear:
         return (k * width).lanes() if width > 1 else k
 
     def write(k: Linear, _: list[str]) -> None:
-        rows.store(start, k, rows.kept(buffers, place(k)))
+        rows.store(start, k, rows.kept(buffers, address(k)))
 
-    rows.insert(lambda k: rows.loaded(start, k), Linear(rows.count), buffers, place)
+    rows.insert(lambda k: rows.loaded(start, k), Linear(rows.count), buffers, address)
     rows.code.loop(ZERO, Linear(rows.count), 1, write)

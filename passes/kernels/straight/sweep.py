@@ -95,7 +95,7 @@ class Sweep:
         code.forget()
         for value, index, item in seeds:
             code.remember(value, index, item)
-        is_vector, place, stores = code.width > 1, 0, []
+        is_vector, position, stores = code.width > 1, 0, []
         for part in self.parts:
             index = part.index(at, range(len(part.node.axes)))
             if not part.kinds:
@@ -104,10 +104,10 @@ class Sweep:
                 stores.append((part, part.targets[0], index, item))
                 continue
             count = len(part.values)
-            old = [Item(name, is_vector) for name in sums[place : place + count]]
+            old = [Item(name, is_vector) for name in sums[position : position + count]]
             new = self._combined(part, old, [code.get(v, index) for v in part.values])
             found += [code.vector(i, e) if is_vector else i.name for i, e in zip(new, part.elements)]
-            place += count
+            position += count
         for part, target, index, item in stores:
             if target is not None:
                 with code.located(part.values[0].location):
@@ -187,10 +187,10 @@ class Sweep:
             def ahead(i: Linear, sums: list[str]) -> list[str]:
                 found = []
                 for strand in range(self.strands):
-                    place = i + strand * self.width
+                    first = i + strand * self.width
                     with code.lanes(self.width):
                         mine = sums[strand * count : (strand + 1) * count]
-                        found += self.visit({**at, lane: place.lanes()}, mine)
+                        found += self.visit({**at, lane: first.lanes()}, mine)
                 return found
 
             if self.width > 1:
@@ -255,8 +255,8 @@ class Sweep:
             while width > size - position:
                 width //= 2
             with self.code.lanes(width), self.code.scope():
-                place = Linear(position)
-                self.visit({**at, lane: place.lanes() if width > 1 else place}, [])
+                first = Linear(position)
+                self.visit({**at, lane: first.lanes() if width > 1 else first}, [])
             position += width
 
     def _total(self, vectors: list[str], scalars: list[str]) -> list[str]:

@@ -25,21 +25,21 @@ class TransposedReads(Shares):
             return None
         width = min(width, _LANES)
         recorder = self._in_vectors(parts, lane, width)
-        places = _strided_reads(recorder, width) if recorder is not None else {}
-        if not 0 < len(places) <= _SQUARES or any(self._is_computed(at) for _, at in places):
+        reads = _strided_reads(recorder, width) if recorder is not None else {}
+        if not 0 < len(reads) <= _SQUARES or any(self._is_computed(at) for _, at in reads):
             return None
         for axis in self.sizes:
             symbol = self.symbols[axis].terms[0][0] if self.symbols[axis].terms else None
-            if axis == lane or symbol is None or any(abs(at.coefficient(symbol)) != 1 for _, at in places):
+            if axis == lane or symbol is None or any(abs(at.coefficient(symbol)) != 1 for _, at in reads):
                 continue
             while width > self.sizes[axis]:
                 width //= 2
             return (axis, width) if width > 1 else None
         return None
 
-    def _is_computed(self, place: Linear) -> bool:
+    def _is_computed(self, address: Linear) -> bool:
         """Whether an address depends on values that the kernel loads or divides, for which a recorder has no name."""
-        return any(self.k.symbols.names[symbol] == NOWHERE for symbol, _ in place.terms)
+        return any(self.k.symbols.names[symbol] == NOWHERE for symbol, _ in address.terms)
 
     def _squares(self, parts: Sequence[Part], lane: int, axis: int, width: int) -> int:
         """Write the kernel, whose workgroups have strips of squares; returns the number of workgroups."""

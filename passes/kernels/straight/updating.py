@@ -36,8 +36,8 @@ def dynamic_update_slice(a: OwnKernel) -> None:
 
     def rows(i: Linear, _: list[str]) -> None:
         def inner(at: Index) -> None:
-            place = tuple(s + j for s, j in zip(starts, (i, *at)))
-            a.code.store(a.whole, place, a.code.get(update, (i, *at)))
+            index = tuple(s + j for s, j in zip(starts, (i, *at)))
+            a.code.store(a.whole, index, a.code.get(update, (i, *at)))
 
         a.nest(update.shape[1:], inner)
 

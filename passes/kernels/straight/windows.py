@@ -73,9 +73,9 @@ def _pooled(a: OwnKernel, found: Sequence[Window]) -> None:
         is_vector = code.width > 1
         type_ = code.type(element, is_vector)
 
-        def level(axis: int, place: tuple[Linear, ...], state: list[str]) -> list[str]:
+        def level(axis: int, source_index: tuple[Linear, ...], state: list[str]) -> list[str]:
             if axis == len(found):
-                item = code.get(source, place)
+                item = code.get(source, source_index)
                 made = _combined(a, Item(state[0], is_vector), item)
                 return [code.vector(made, element) if is_vector else made.name]
             w = found[axis]
@@ -83,7 +83,7 @@ def _pooled(a: OwnKernel, found: Sequence[Window]) -> None:
             if not (w.low or w.high) or (is_inside and axis == len(found) - 1):
                 if w.size <= _UNROLLED:
                     for j in range(w.size):
-                        state = level(axis + 1, (*place, start + j * w.dilation), state)
+                        state = level(axis + 1, (*source_index, start + j * w.dilation), state)
                     return state
                 ends = ZERO, Linear(w.size)
             else:
@@ -91,7 +91,7 @@ def _pooled(a: OwnKernel, found: Sequence[Window]) -> None:
 
             def along(j: Linear, values: list[str]) -> list[str]:
                 code.forget()
-                return level(axis + 1, (*place, start + j * w.dilation), values)
+                return level(axis + 1, (*source_index, start + j * w.dilation), values)
 
             return code.loop(*ends, 1, along, state, [type_])
 
@@ -151,9 +151,9 @@ def _columns(a: OwnKernel, source: View, n: int, inner: int, is_reversed: bool) 
             found = []
             here = first + (j * -1 + (n - 1) if is_reversed else j) * inner
             for strand, old in enumerate(state):
-                place = (here + strand * width).lanes() if width > 1 else here + strand
-                made = _combined(a, Item(old, width > 1), code.load(source, (place,)))
-                _store(a, target, (place,), made)
+                address = (here + strand * width).lanes() if width > 1 else here + strand
+                made = _combined(a, Item(old, width > 1), code.load(source, (address,)))
+                _store(a, target, (address,), made)
                 found.append(made.name)
             return found
 

@@ -86,12 +86,12 @@ class Writing(TransposedReads):
         for piece in self._pieces():
             span = self._span(axis, *piece[axis], step, count) if count > 1 else None
             sums += Sweep(self.k, parts, piece, width, strands).rows({}, span)
-        place = self.number if count > 1 else ZERO
+        index = self.number if count > 1 else ZERO
         for part in parts:
             for number in range(len(part.kinds)):
                 _, buffer = self.outputs[self._output_of(part, number)]
                 buffer.size = count
-                self.code.store(View(buffer, (1,)), (place,), Item(sums.pop(0)))
+                self.code.store(View(buffer, (1,)), (index,), Item(sums.pop(0)))
         return count
 
     def _longest(self, axis: int) -> int:
@@ -234,20 +234,20 @@ class Writing(TransposedReads):
                 )
                 first = self.k.symbols.new(name, 0, size - strip)
             starts = [first + min(j * width, strip - width) for j in range(strands)]
-            places = [{**outer, lane: start.lanes()} for start in starts]
-            self._strip(places, sweeps, width)
+            columns = [{**outer, lane: start.lanes()} for start in starts]
+            self._strip(columns, sweeps, width)
 
         self.code.loop(low, high, 1, body)
         return count
 
-    def _strip(self, places: Sequence[dict[int, Linear]], sweeps: Sequence[Sweep | None], width: int) -> None:
+    def _strip(self, columns: Sequence[dict[int, Linear]], sweeps: Sequence[Sweep | None], width: int) -> None:
         kept = self.group.kept or ()
-        seeds: list[list[tuple[Value, Index, Item]]] = [[] for _ in places]
+        seeds: list[list[tuple[Value, Index, Item]]] = [[] for _ in columns]
         with self.code.lanes(width):
             for level, sweep in enumerate(sweeps):
                 for part in self.parts.values():
                     if part.node.level == level and not part.kinds and not self.group.is_full(part.node):
-                        for at, known in zip(places, seeds):
+                        for at, known in zip(columns, seeds):
                             self.code.forget()
                             for seed in known:
                                 self.code.remember(*seed)
@@ -255,14 +255,14 @@ class Writing(TransposedReads):
                             self._column(part, 0, at, item, known)
                 if sweep is None:
                     continue
-                found = sweep.columns(places, seeds)
+                found = sweep.columns(columns, seeds)
                 for part in sweep.parts:
                     if not part.kinds:
                         if part.targets[0] is not None:
                             part.stands[0].view = part.targets[0]
                         continue
                     for number in range(len(part.stands)):
-                        for at, sums, known in zip(places, found, seeds):
+                        for at, sums, known in zip(columns, found, seeds):
                             self._column(part, number, at, Item(sums.pop(0), True), known)
 
     def _column(self, part: Part, number: int, at: dict[int, Linear], item: Item, known: list[Any]) -> None:
