@@ -182,7 +182,7 @@ class Planner:
         if is_reduction and sum(n.is_reduction for n in group.nodes) >= _MOST_REDUCTIONS:
             return False
         if node.is_scattered and (group.is_full(node) or not group.kept or group.lanes_kept):
-            # Elements that are read one by one are computed only once for each row.
+            # A node whose elements are read one by one may only have one element for each row.
             return False
         if any(n.is_scattered and group.is_full(n) for n in group.nodes):
             return False
