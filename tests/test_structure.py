@@ -1,7 +1,9 @@
 """The shape of the code: who imports whom, what is public, what an import costs."""
 
 import ast
+import functools
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -69,13 +71,22 @@ def layer(name):
     return None
 
 
+@functools.cache
 def imports(path):
+    found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def nodes_of_files_with(expression):
+    """Name and syntax node of each module whose text an expression matches: few, and parsing takes long."""
+    for name, path in modules():
+        if re.search(expression, text := path.read_text()):
+            yield from ((name, node) for node in ast.walk(ast.parse(text)))
 
 
 @pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda v: v if isinstance(v, str) else "")
@@ -140,12 +151,11 @@ def test_the_class_for_annotations_is_not_asked_for_at_run_time(name, path):
 
 def test_rules_import_the_rows_that_they_apply():
     """A row is looked up by its name only in `core`, which puts conversions around operations on small dtypes."""
-    for name, path in modules():
+    for name, node in nodes_of_files_with(r"\bregistry\b"):
         if not name.startswith("stagec.core."):
-            for node in ast.walk(ast.parse(path.read_text())):
-                by_name = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
-                found = by_name and ast.unparse(node.value).endswith("Primitive.registry")
-                assert not found, f"{name}:{node.lineno} looks {ast.unparse(node.slice)} up: import the row"
+            by_name = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+            found = by_name and ast.unparse(node.value).endswith("Primitive.registry")
+            assert not found, f"{name}:{node.lineno} looks {ast.unparse(node.slice)} up: import the row"
 
 
 def test_only_bindings_and_the_compiler_import_the_compilers_library():
@@ -153,9 +163,9 @@ def test_only_bindings_and_the_compiler_import_the_compilers_library():
     for name, path in modules():
         if name not in allowed:
             assert not any(t.startswith("iree.compiler") for t in imports(path)), name
-        if name.startswith("passes.") and name != "passes.bindings":
-            strings = [n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant)]
-            assert not any(str(text).startswith("iree.compiler") for text in strings), f"{name}: use passes.bindings"
+    for name, node in nodes_of_files_with("iree"):
+        if name.startswith("passes.") and name != "passes.bindings" and isinstance(node, ast.Constant):
+            assert not str(node.value).startswith("iree.compiler"), f"{name}: use passes.bindings"
 
 
 def test_importing_stagec_is_lean():
@@ -251,14 +261,13 @@ def test_a_module_can_be_imported_before_all_others(name):
 
 def test_nobody_asks_for_a_backend_by_its_name():
     names = set(BACKENDS)
-    for name, path in modules():
+    for name, node in nodes_of_files_with("|".join(names)):
         if not name.startswith("stagec.") or name.startswith("stagec.backends"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
-            parts += [e for p in parts if isinstance(p, (ast.Tuple, ast.Set, ast.List)) for e in p.elts]
-            asked = [p.value for p in parts if isinstance(p, ast.Constant) and p.value in names]
-            assert not asked, f"{name}:{node.lineno} compares with {asked[0]!r}: make it an attribute of Backend"
+        parts = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+        parts += [e for p in parts if isinstance(p, (ast.Tuple, ast.Set, ast.List)) for e in p.elts]
+        asked = [p.value for p in parts if isinstance(p, ast.Constant) and p.value in names]
+        assert not asked, f"{name}:{node.lineno} compares with {asked[0]!r}: make it an attribute of Backend"
 
 
 # Modules that know of MLIR and use regular expressions, with what they read by them.
@@ -353,7 +362,9 @@ def in_table(name):
 
 
 def test_functions_import_only_what_is_slow_or_rarely_needed():
-    late = [(name, line, module) for name, path in modules() for line, module in imports_of_functions(path)]
+    indented = re.compile(r"^[ \t]+(import|from)\b|import_module", re.MULTILINE)
+    files = [(name, path) for name, path in modules() if indented.search(path.read_text())]
+    late = [(name, line, module) for name, path in files for line, module in imports_of_functions(path)]
     unknown = [f"{name}:{line} imports {module}" for name, line, module in late if in_table(module) is None]
     assert unknown == [], "import it at the top, or give the reason in LAZY"
     assert sorted(set(LAZY) - {in_table(module) for _, _, module in late}) == [], "no function imports these"

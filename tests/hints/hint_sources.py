@@ -17,10 +17,12 @@ PACKAGES = ("passes", "stagec")
 def templates():
     """`(place, pattern)` for every hint; the pattern matches what users may read."""
     trees = {path: ast.parse(path.read_text()) for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
-    takers, others, known = _takers(trees.values()), _other_methods(trees.values()), _Known(trees.values())
+    statements = {path: list(_statements(tree)) for path, tree in trees.items()}
+    all_statements = [node for some in statements.values() for node in some]
+    takers, others, known = _takers(all_statements), _other_methods(all_statements), _Known(trees.values())
     found = {}
     for path, tree in sorted(trees.items()):
-        imported = _imported(tree)
+        imported = _imported(statements[path])
         for scope, node in _with_scope(tree):
             for expression in _hints(node, takers, others, imported):
                 for text in known.texts(expression, scope):
@@ -28,39 +30,44 @@ def templates():
     return [(f"{path}:{line}", text) for (path, text), line in found.items()]
 
 
-def _takers(trees):
+def _statements(node):
+    """The statements in a node, at any depth: few beside all expressions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+            yield child
+            yield from _statements(child)
+
+
+def _takers(statements):
     """Position of the parameter or field `fix`, by the name of the function or class."""
     found = {"message": 3, "error": 3}
-    for tree in trees:
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-                method = bool(names) and names[0] in ("self", "cls")
-                if "fix" in names:
-                    found[node.name] = names.index("fix") - method
-            elif isinstance(node, ast.ClassDef):
-                fields = [
-                    n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
-                ]
-                start = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
-                names = [a.arg for a in start.args.args[1:]] if start else fields
-                if "fix" in names:
-                    found[node.name] = names.index("fix")
+    for node in statements:
+        if isinstance(node, ast.FunctionDef):
+            names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+            method = bool(names) and names[0] in ("self", "cls")
+            if "fix" in names:
+                found[node.name] = names.index("fix") - method
+        elif isinstance(node, ast.ClassDef):
+            fields = [n.target.id for n in node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)]
+            start = next((n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"), None)
+            names = [a.arg for a in start.args.args[1:]] if start else fields
+            if "fix" in names:
+                found[node.name] = names.index("fix")
     return found
 
 
-def _other_methods(trees):
+def _other_methods(statements):
     """The names of methods without a parameter `fix`; a function may have the same name, and take one."""
-    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for node in statements if isinstance(node, ast.ClassDef)]
     methods = [node for one in classes for node in one.body if isinstance(node, ast.FunctionDef)]
     takers = {node.name for node in methods if "fix" in [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]}
     return {node.name for node in methods} - takers
 
 
-def _imported(tree):
+def _imported(statements):
     """The names that a module's import statements bind."""
-    statements = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return {(alias.asname or alias.name).partition(".")[0] for node in statements for alias in node.names}
+    imports = [node for node in statements if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return {(alias.asname or alias.name).partition(".")[0] for node in imports for alias in node.names}
 
 
 def _with_scope(tree):

@@ -84,7 +84,7 @@ class Environment:
 
     def install(self, wheel):
         """Install a wheel whose requirements are there already."""
-        self.pip("install", "--quiet", "--no-index", wheel)
+        self.pip("install", "--quiet", "--no-index", "--no-compile", wheel)
 
     def run(self, *arguments, cwd=None, code=0):
         """Run Python."""

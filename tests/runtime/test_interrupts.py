@@ -60,7 +60,7 @@ class Child:
         for line in self.process.stdout:
             words = line.split()
             if words == ["begin"]:
-                time.sleep(0.5)
+                time.sleep(0.25)
                 sent = time.monotonic()
                 os.kill(self.process.pid, kind)
             elif words[0] == "back":
