@@ -25,7 +25,6 @@ from stagec.numpy.extremes import maximum
 from stagec.numpy.linear import matmul, vdot
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.rounding import conjugate, real
-from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
 from stagec.primitives.slicing import dynamic_update_index_in_dim
 from stagec.scipy.solvers import solve_triangular
@@ -258,8 +257,8 @@ def gmres(
             x, residual, k = state
             better = M(residual)
             length = sqrt(_norm2(better))
-            # Not an update of zeros: the compiler crashes on one of complex numbers between two loops.
-            basis = concatenate([(better / length)[None], zeros((width, aval.size), dtype=aval.dtype)], 0)
+            basis = zeros((width + 1, aval.size), dtype=aval.dtype)
+            basis = dynamic_update_index_in_dim(basis, better / length, 0, 0)
 
             def grow(j: Any, both: Any) -> Any:
                 basis, table = both
