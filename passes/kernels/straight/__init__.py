@@ -115,8 +115,8 @@ class _Block:
         count = sum(self._write(reading, group, needed) for group in planner.ordered())
         if count:
             self._replace(reading)
-        alone = [stay.op for stay in reading.stays.values() if stay.has_own_kernel]
-        done = [op for op in alone if form_own_kernel(self.kernels, RULES, self.processor, op)]
+        own = [unfused.op for unfused in reading.unfused.values() if unfused.has_own_kernel]
+        done = [op for op in own if form_own_kernel(self.kernels, RULES, self.processor, op)]
         if count or done:
             _erase_unused(reading)
         return count + len(done)
@@ -159,9 +159,9 @@ class _Block:
         """Compute a small group that depends on constants alone, such as a triangular mask, at compile time."""
         found: dict[Buffer, Any] = {}
         # A constant that an operation outside kernels updates would be copied at every call (`passes.legalize`).
-        stay = {buffer for stay in reading.stays.values() if not stay.has_own_kernel for buffer in stay.needs}
+        read = {buffer for u in reading.unfused.values() if not u.has_own_kernel for buffer in u.needs}
         for node in group.nodes:
-            if not node.results or not stay.isdisjoint(node.buffers):
+            if not node.results or not read.isdisjoint(node.buffers):
                 return False
             for buffer, result in zip(node.buffers, node.results):
                 array = computed(result, _MOST_CONSTANTS)
@@ -235,7 +235,7 @@ def _erase_unused(reading: Reading) -> None:
 def _needed(reading: Reading, planner: Planner) -> set[Buffer]:
     """The buffers that the block returns, that operations outside kernels read, or that other groups read."""
     found = set(reading.returned)
-    found.update(buffer for stay in reading.stays.values() for buffer in stay.needs)
+    found.update(buffer for unfused in reading.unfused.values() for buffer in unfused.needs)
     for group in planner.groups:
         for node in group.nodes:
             for buffer, _ in node.reads:

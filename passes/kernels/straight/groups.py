@@ -8,7 +8,7 @@ from typing import Any
 
 from passes.kernels.linear import Linear, address
 from passes.kernels.straight.lazy import has_effects
-from passes.kernels.straight.nodes import Node, Reading, Stay, finish
+from passes.kernels.straight.nodes import Node, Reading, Unfused, finish
 from passes.kernels.straight.pieces import PIECES, pieces_of
 from passes.kernels.values import Buffer, row_major
 
@@ -75,8 +75,8 @@ class Planner:
         self._last_effect: Any = None
         made = {node.op: node for node in reading.nodes}
         for op in reading.operations:
-            if op in reading.stays:
-                self._stay(reading.stays[op])
+            if op in reading.unfused:
+                self._add_unfused(reading.unfused[op])
             if op in made:
                 self._place(made[op])
 
@@ -84,26 +84,26 @@ class Planner:
         """The groups in topological order."""
         return sorted(self.groups, key=lambda group: self._before[group].bit_count())
 
-    def _stay(self, stay: Stay) -> None:
-        before = self._mask(stay.needs)
+    def _add_unfused(self, unfused: Unfused) -> None:
+        before = self._mask(unfused.needs)
         # Values that it does not read from memory must come before it, too: scalars that its own kernel computes, and
         # elements of types that kernels do not support.
-        todo, seen = list(self.reading.operands(stay.op)), set()
+        todo, seen = list(self.reading.operands(unfused.op)), set()
         while todo:
             value = todo.pop()
             node, op = self.reading.root(value), getattr(value.owner, "operation", None)
-            unit = self.reading.stays.get(op) if node is None else node.group
+            unit = self.reading.unfused.get(op) if node is None else node.group
             if unit is not None:
                 before |= self._bits[unit] | self._before[unit]
             elif op in self.reading.lowered and op not in seen:
                 seen.add(op)
                 todo += self.reading.operands(op)
-        if has_effects(stay.op):
+        if has_effects(unfused.op):
             # Operations with effects stay in their order.
             if self._last_effect is not None:
                 before |= self._before[self._last_effect] | self._bits[self._last_effect]
-            self._last_effect = stay
-        self._add(stay, before)
+            self._last_effect = unfused
+        self._add(unfused, before)
 
     def _add(self, unit: Any, before: int) -> None:
         self._bits[unit] = 1 << len(self.units)

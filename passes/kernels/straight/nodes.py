@@ -17,7 +17,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.pieces import PIECES, cuts_of, parts_of, pieces_of
-from passes.kernels.straight.staying import cut_from, has_own_kernel, iota_range, part_read, spare_row
+from passes.kernels.straight.unfused import cut_from, has_own_kernel, iota_range, part_read, spare_row
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.legalize.many_operands import MOST_ARRAYS
@@ -37,7 +37,7 @@ SHORT = 16
 GATHERED = 0.25
 # The most workgroups of a kernel.
 MAX_WORKGROUPS = 32
-_STAYING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
+_MOVING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
 
 
 class Node:
@@ -101,7 +101,7 @@ class Node:
         return math.prod(self.shape)
 
 
-class Stay:
+class Unfused:
     """An operation that is in no group: it stays outside kernels, or has a kernel of its own.
 
     Attributes:
@@ -126,9 +126,9 @@ class Reading:
 
     Attributes:
       nodes: in the order of the program.
-      stays: the operations in no group.
+      unfused: the operations in no group.
       constant: the operations that depend on constants alone.
-      makers: what writes each buffer: a node, a `Stay`, or None for values from outside.
+      makers: what writes each buffer: a node, a `Unfused`, or None for values from outside.
 
     Args:
       kinds: numbers of regions (`passes.kernels.structure`).
@@ -145,7 +145,7 @@ class Reading:
         self.end = self.operations.pop()
         self.constant: set[Any] = set()
         self.lowered: dict[Any, None] = {}
-        self.stays: dict[Any, Stay] = {}
+        self.unfused: dict[Any, Unfused] = {}
         self.reasons: list[tuple[Any, str]] = []
         self.makers: dict[Buffer, Any] = {}
         self.order: dict[Any, int] = {op: i for i, op in enumerate(self.operations)}
@@ -170,8 +170,8 @@ class Reading:
 
     def _read(self, op: Any) -> None:
         scatter = cut_from(op)
-        if scatter is not None and self.stays[scatter].has_own_kernel:
-            return self._external(op.results[0], self.stays[scatter])
+        if scatter is not None and self.unfused[scatter].has_own_kernel:
+            return self._external(op.results[0], self.unfused[scatter])
         try:
             if any(value not in self.k.env for value in self.operands(op)):
                 raise RefusedError("an operand of a type that kernels do not support")
@@ -192,9 +192,9 @@ class Reading:
             return None
         except RefusedError as error:
             self.reasons.append((op, str(error)))
-            self.stays[op] = stay = Stay(op, not self.is_function and self._host is None)
+            self.unfused[op] = unfused = Unfused(op, not self.is_function and self._host is None)
             for result in op.results:
-                self._external(result, stay)
+                self._external(result, unfused)
             return None
 
     def _is_hosts(self, op: Any) -> bool:
@@ -224,7 +224,7 @@ class Reading:
         if operations.of(op.name).joins and parts_of(op) > PIECES and has_own_kernel(op):
             raise RefusedError("an array of many parts")
 
-    def _external(self, value: Any, maker: Stay | None) -> None:
+    def _external(self, value: Any, maker: Unfused | None) -> None:
         try:
             shape, element = element_type(value.type)
         except RefusedError:
@@ -263,8 +263,8 @@ class Reading:
 
     def _keep_what_is_needed(self) -> None:
         for op in self.operations:
-            if op in self.stays:
-                self.stays[op].needs = self._needs(op)
+            if op in self.unfused:
+                self.unfused[op].needs = self._needs(op)
             elif op.name in ("stablehlo.dynamic_slice", "stablehlo.gather"):
                 array, *starts = op.operands
                 for value in starts if op.name == "stablehlo.dynamic_slice" else ():
@@ -281,20 +281,20 @@ class Reading:
             if op in self.lowered and len(op.results) == 1:
                 self._consider(op)
         self.returned = [buffer for value in self.end.operands for buffer in self._kept(value)]
-        for stay in self.stays.values():
+        for unfused in self.unfused.values():
             # A value that it reads through moves may have become a node since.
-            stay.needs = self._needs(stay.op)
+            unfused.needs = self._needs(unfused.op)
 
     def _needs(self, op: Any) -> list[Buffer]:
         """The buffers that an operation outside groups reads."""
         values = self.operands(op)
-        if op.name == "stablehlo.scatter" and self.stays[op].has_own_kernel and (spare := spare_row(op)) is not None:
+        if op.name == "stablehlo.scatter" and self.unfused[op].has_own_kernel and (spare := spare_row(op)) is not None:
             values[0] = spare[0]
-        elif self.stays[op].has_own_kernel and (part := part_read(op)) is not None:
+        elif self.unfused[op].has_own_kernel and (part := part_read(op)) is not None:
             values[0] = part.operands[0]
-        if self.stays[op].has_own_kernel:
+        if self.unfused[op].has_own_kernel:
             values = [value for value in values if iota_range(op, value) is None]
-        absorbs = op.name != "flow.dispatch" and not self.stays[op].has_own_kernel and self._host is None
+        absorbs = op.name != "flow.dispatch" and not self.unfused[op].has_own_kernel and self._host is None
         return [buffer for value in values for buffer in self._kept(value, absorbs)]
 
     def _consider(self, op: Any) -> None:
@@ -356,7 +356,7 @@ class Reading:
         if op.name in MOVES and len(op.operands) == 1 and self.k.env.get(op.operands[0]) is known:
             # A slice or reshape of a whole array is that array.
             return self._kept(op.operands[0], absorbed)
-        if op.name == "stablehlo.reshape" or (absorbed and op.name in (*_STAYING, "stablehlo.pad")):
+        if op.name == "stablehlo.reshape" or (absorbed and op.name in (*_MOVING, "stablehlo.pad")):
             return [buffer for operand in op.operands for buffer in self._kept(operand, absorbed)]
         inner = Value(
             known.shape,

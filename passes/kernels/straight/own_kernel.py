@@ -18,7 +18,7 @@ from passes.kernels.nests import nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
 from passes.kernels.straight.nodes import MAX_WORKGROUPS
-from passes.kernels.straight.staying import iota_range, part_read, results_of, spare_row
+from passes.kernels.straight.unfused import iota_range, part_read, results_of, spare_row
 from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.match import splat_of

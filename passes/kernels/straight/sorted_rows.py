@@ -12,7 +12,7 @@ from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.own_kernel import OwnKernel, flat
-from passes.kernels.straight.staying import iota_range
+from passes.kernels.straight.unfused import iota_range
 from passes.kernels.values import Buffer, Item, View
 
 

@@ -12,7 +12,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.own_kernel import OwnKernel
-from passes.kernels.straight.staying import Window, windows_of
+from passes.kernels.straight.unfused import Window, windows_of
 from passes.kernels.values import Index, Item, View
 
 # The most iterations of a loop over a window that is unrolled; the vectors of a strip of columns.
