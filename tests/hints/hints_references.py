@@ -65,8 +65,8 @@ CASES = [
         lambda: stagec.jvp(lambda r: r[...], (OUTER,), (stagec.new_ref(1.0),)),
     ),
     (
-        "return the value and write it outside; stagec.jit and the loops and conditionals of stagec.lax write references, "
-        "rules of custom derivatives, checkpoint and make_graph do not",
+        "return the value and write it outside; stagec.jit and the loops and conditionals of stagec.lax write "
+        "references, rules of custom derivatives, checkpoint and make_graph do not",
         lambda: stagec.checkpoint(write)(1.0),
         lambda: OUTER.set(stagec.checkpoint(lambda x: x)(1.0)),
     ),
