@@ -41,8 +41,8 @@ class Pattern:
       name: the function's name, shown in reports and errors.
       ops: full op names, such as `"stablehlo.add"`.
       fn: `fn(op)` returns the replacement, or None.
-      of: full op names, one of which has made an operand of each op that the law rewrites, or `passes.match.SPLAT`
-        for an operand that repeats one number; empty for any operands. The driver does not call `fn` for other ops.
+      of: full op names, or `passes.match.SPLAT` for a constant that repeats one number. The driver calls `fn` only
+        for ops with an operand that one of these produces. Empty for all.
       assumes: what the law takes for granted, by the names of `passes.fast_math.FLAGS`. Passes apply it where
         `fast_math` grants all of them.
       doc: the law, in the function's docstring.
@@ -57,10 +57,7 @@ class Pattern:
 
     @property
     def exact(self) -> bool:
-        """Whether the program's results keep their bits.
-
-        Or become others that StableHLO allows where it leaves digits or the order of a sum open.
-        """
+        """Whether results keep their bits, except where StableHLO leaves digits or the order of a sum open."""
         return not self.assumes
 
     def __call__(self, op: Any) -> Any:
@@ -80,8 +77,8 @@ def pattern(
       ops: the names of the ops it looks at.
       exact: False for a law that can change results in any way: it assumes all that `fast_math` can grant. A law
         that a user passes by itself runs in either case.
-      of: the names of ops, one of which makes an operand of each op to rewrite, or `passes.match.SPLAT`. It saves the
-        call for all others.
+      of: the names of ops that must produce an operand, or `passes.match.SPLAT`; the law is not called for ops
+        without such an operand.
       assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
 
     Raises:
@@ -205,20 +202,20 @@ def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
 
 
 def apply_own(module: Any, laws: Sequence[Pattern]) -> dict[str, int]:
-    """As `apply`, for laws of this package, whose faults are a warning: the program is right without them.
+    """As `apply`, for laws of this package, whose faults are a warning: the program is correct without them.
 
-    If laws do not stop, what they left stays; one that raises is left out.
+    If laws do not terminate, the rewritten program stays; a law that raises is left out.
     """
     try:
         return apply(module, laws)
     except EndlessError as error:
-        text = "passes rewrote a program forever, and were stopped; it is right, and larger than it could be: "
+        text = "passes that would rewrite a program forever were stopped; its results are correct, but it may be slow: "
         warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=2)
         return error.hits
     except PatternError as error:
         if not error.pattern:
             raise
-        text = "a law of the passes failed and was left out; the program is right, and larger than it could be: "
+        text = "a law of the passes failed and was left out; results are correct, but the program may be slow: "
         warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=2)
         return apply_own(module, [law for law in laws if law.name != error.pattern])
 
@@ -404,7 +401,7 @@ def _check(item: Pattern, op: Any, values: list[Any]) -> None:
 
 
 def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> EndlessError:
-    """The error for patterns that still fire when the driver gives up; those that fired most are to blame."""
+    """Return the error for patterns that do not terminate; it names those that fired most."""
     most = max(hits.values(), default=0)
     busy = {item.name: item for item in patterns if 2 * hits.get(item.name, 0) > most}
     where = next(iter(busy.values()), None)
@@ -414,7 +411,7 @@ def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> EndlessError:
             f"pattern {' and '.join(busy)} does not terminate: its replacements match it again",
             where=f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else "",
             values=[(name, f"rewrote {hits[name]} ops in {_MAX_ITERATIONS} rounds") for name in busy],
-            fix="return None for an op that has the wanted form already, such as one that the pattern itself built",
+            fix="return None for an op that already has the wanted form, such as one that the pattern itself built",
         ),
         hits,
     )

@@ -30,7 +30,7 @@ from passes.simplify import (
     selections,
     shapes,
     slices,
-    unread,
+    unused,
     updates,
 )
 
@@ -64,7 +64,7 @@ _ALGEBRA = (
 LAWS = (
     *control_flow.PATTERNS,
     *loops.PATTERNS,
-    *unread.PATTERNS,
+    *unused.PATTERNS,
     *constants.PATTERNS,
     *_ALGEBRA,
     *casts.PATTERNS,
@@ -76,7 +76,7 @@ LAWS = (
 
 
 def _inline(module: Any, options: PassOptions | None = None) -> int:
-    """Put the bodies of functions in the place of their calls, and drop private functions that nothing calls."""
+    """Inline function calls, and drop private functions that nothing calls; return how many calls were inlined."""
     calls = len(operations_in(module, "func.call"))
     if calls:
         bindings.run_passes(module, "inline,symbol-dce")
@@ -88,11 +88,11 @@ def _cse(module: Any, options: PassOptions) -> None:
 
 
 def _merge(module: Any) -> bool:
-    """Merge equal ops; returns whether commutative operands were exchanged for that."""
+    """Merge equal ops, and return whether operands of commutative ops were exchanged for that."""
     bindings.run_passes(module, "cse")
     if not commutative.has_exchanged_operands(module):
         return False
-    # This takes ten times as long as the question.
+    # This takes ten times as long as asking whether it is needed.
     commutative.canonicalize(module)
     bindings.run_passes(module, "cse")
     return True
@@ -103,17 +103,17 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     laws = selected(LAWS, options.granted)
     calls = _inline(module)
     _merge(module)
-    hits = apply_own(module, laws)
-    total = Counter(hits)
+    matches = apply_own(module, laws)
+    total = Counter(matches)
     if calls:
         total["inline"] = calls
     # Merging makes operands equal, which is what `x - x` and `select(p, x, x)` ask for.
     for _ in range(4):
-        before = count_ops(module) if hits else 0
-        if not hits or not (_merge(module) or count_ops(module) < before):
-            break  # `apply` went on until no law had anything left to do
-        hits = apply_own(module, laws)
-        total.update(hits)
+        before = count_ops(module) if matches else 0
+        if not matches or not (_merge(module) or count_ops(module) < before):
+            break  # no law matches what `apply_own` left
+        matches = apply_own(module, laws)
+        total.update(matches)
     return dict(total)
 
 
@@ -122,11 +122,9 @@ CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants
 SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move elements.")
 REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
-_FLOW = (*control_flow.PATTERNS, *loops.PATTERNS, *unread.PATTERNS)
-CONTROL_FLOW = pattern_pass(
-    "control_flow", _FLOW, "Laws of choices and loops: branches that are known, state that is not needed."
-)
-INLINE = Pass("inline", _inline, "Put the bodies of functions in the place of their calls.")
+_FLOW = (*control_flow.PATTERNS, *loops.PATTERNS, *unused.PATTERNS)
+CONTROL_FLOW = pattern_pass("control_flow", _FLOW, "Laws of conditionals and loops: known branches, unused state.")
+INLINE = Pass("inline", _inline, "Inline function calls.")
 CSE = Pass("cse", _cse, "Merge equal ops.")
 DCE = pattern_pass("dce", (), "Drop ops without side effects that nothing reads.")
 SIMPLIFY = Pass("simplify", _simplify, "All of the above, until nothing changes.")

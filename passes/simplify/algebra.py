@@ -69,7 +69,8 @@ def subtract_from_negative_zero(op: Any) -> Any:
 
 @pattern("stablehlo.multiply", of=SPLAT)
 def multiply_identity(op: Any) -> Any:
-    """x * 1 -> x. Exact for real numbers; complex ones multiply zeros and infinities."""
+    """x * 1 -> x. Exact for real numbers; a complex product also multiplies
+    infinities by zero."""
     if is_complex(op.lhs):
         return None
     if is_splat(op.rhs, 1):
@@ -326,7 +327,7 @@ def power_one(op: Any) -> Any:
 
 @pattern("stablehlo.power", of=SPLAT)
 def power_two(op: Any) -> Any:
-    """x ** 2 -> x * x. The product is correctly rounded, which a pow at best is."""
+    """x ** 2 -> x * x. The product is correctly rounded; pow need not be."""
     if is_complex(op.lhs) or not is_splat(op.rhs, 2):
         return None
     return build.op("stablehlo.multiply", [op.lhs, op.lhs])

@@ -26,8 +26,8 @@ from passes.types import is_lossless
 def convert_of_convert(op: Any) -> Any:
     """convert(convert(x, wide), t) -> convert(x, t) where `wide` holds every value of x.
 
-    Exact; a conversion of booleans and one to booleans are covered. Integers that
-    go through another integer type of at least their width wrap the same way.
+    Exact, also from and to booleans. Integers that go through another integer type of at least their width wrap the
+    same way.
     """
     inner = producer(op.operand, "stablehlo.convert")
     if inner is None:
@@ -76,24 +76,25 @@ def bitcast_of_bitcast(op: Any) -> Any:
 
 @pattern("stablehlo.convert", of="stablehlo.iota")
 def convert_of_iota(op: Any) -> Any:
-    """convert(iota) -> iota of the other type, where both have all of its numbers. Exact."""
+    """convert(iota) -> iota of the other type, where both types represent all of its numbers. Exact."""
     inner, result = producer(op.operand, "stablehlo.iota"), op.operation.results[0]
     if inner is None or not is_static(result) or dtype_of(result).kind == "b":
         return None
     most = shape_of(result)[attrs.integer(inner, "iota_dimension")] - 1
-    if any(not _counts_to(dtype_of(value), most) for value in (op.operand, result)):
+    if any(not _represents_integers_to(dtype_of(value), most) for value in (op.operand, result)):
         return None
     return build.op("stablehlo.iota", [], result.type, attributes=attrs.copied(inner))
 
 
-def _counts_to(dtype: np.dtype[Any], number: int) -> bool:
-    """Whether a type has every whole number up to this one."""
+def _represents_integers_to(dtype: np.dtype[Any], number: int) -> bool:
+    """Whether a type represents every integer from 0 to this one."""
     if dtype.kind in "iu" and dtype.isbuiltin == 1:
         return number <= int(np.iinfo(dtype).max)
     return number <= {"float64": 2**53, "float32": 2**24, "float16": 2**11, "bfloat16": 2**8}.get(dtype.name, -1)
 
 
-# Types whose sums, products, quotients and roots may be rounded twice: the wider has more than twice the digits.
+# Sums, products, quotients and roots of these types are the same when they are rounded to the second type first, which
+# has more than twice the digits.
 _ROUNDED_TWICE = {("float16", "float32"), ("float16", "float64"), ("float32", "float64"), ("bfloat16", "float64")}
 _FLOATING = ("stablehlo.divide", "stablehlo.sqrt", "stablehlo.abs", "stablehlo.sign")
 _NARROWED = tuple(
@@ -108,10 +109,10 @@ _NARROWED = tuple(
 
 @pattern("stablehlo.convert", of=_NARROWED)
 def convert_result_back(op: Any) -> Any:
-    """convert(f(convert(x), convert(y)), t) -> f(x, y), where x and y have the type t and the wider one its values.
+    """convert(f(convert(x), convert(y)), t) -> f(x, y), where x and y are of type t, and f computes in a wider type.
 
     Exact: integers wrap in the same way, and a float that is rounded to more than twice the digits first is rounded to
-    the same number. Nothing else reads the wider results.
+    the same number. The law requires that nothing else reads the wider result.
     """
     inner, target = producer(op.operand), op.operation.results[0].type
     if inner is None or inner.operation.name not in _NARROWED or not has_one_use(op.operand):
@@ -120,12 +121,12 @@ def convert_result_back(op: Any) -> Any:
     sources = [producer(value, "stablehlo.convert") for value in inner.operation.operands]
     if any(source is None or source.operand.type != target for source in sources):
         return None
-    if not is_lossless(narrow, wide) or not _may_be_narrow(operations.of(name), narrow, wide):
+    if not is_lossless(narrow, wide) or not _is_exact_in_narrow(operations.of(name), narrow, wide):
         return None
     return build.op(name, [source.operand for source in sources])  # type: ignore[union-attr]
 
 
-def _may_be_narrow(row: operations.Operation, narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:
+def _is_exact_in_narrow(row: operations.Operation, narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:
     if narrow.kind in "iu" and wide.kind in "iu" and narrow.isbuiltin == 1:
         return row.signless or row.chooses
     if narrow.kind == "b" or wide.kind in "iu" or narrow.kind in "iu":

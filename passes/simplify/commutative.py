@@ -1,4 +1,4 @@
-"""Canonicalization of commutative operands, so that ops that differ in their order are merged."""
+"""Canonicalization of commutative operands, so that ops that differ only in operand order are merged."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _NAMES = operations.where(commutative=True)
 
 
 def has_exchanged_operands(module: Any) -> bool:
-    """Whether two commutative ops of one kind have the same two operands in another order.
+    """Whether two commutative ops of the same kind have the same operands in different order.
 
-    Where equal ops have been merged, each op that `canonicalize` would change comes after such a pair, or is in one.
+    Once equal ops have been merged, `canonicalize` changes nothing unless there is such a pair.
     """
     seen = set()
     for op in host_operations(module, *_NAMES):
@@ -28,11 +28,11 @@ def has_exchanged_operands(module: Any) -> bool:
 def canonicalize(module: Any) -> int:
     """Give `y * x` the order of an `x * y` before it, so that equal ops are merged. Exact.
 
-    The compiler merges the two in a kernel otherwise, and miscompiles a kernel that returns one value twice: it reads
-    another value for the second result.
+    Otherwise IREE merges the two inside a dispatch, and it miscompiles a dispatch that returns the same value twice:
+    the second result is read from another value.
 
     Returns:
-      How many ops were changed.
+      The number of ops that were changed.
     """
     numbers: dict[Any, int] = {}
     leaders: dict[Any, tuple[list[int], list[int]]] = {}

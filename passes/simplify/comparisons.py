@@ -31,7 +31,7 @@ COMPARE, NEGATE, ADD = "stablehlo.compare", "stablehlo.negate", "stablehlo.add"
 
 
 def direction_of(op: Any) -> str:
-    """The direction of a comparison, such as `"LT"`."""
+    """Return the direction of a comparison, such as `"LT"`."""
     return attrs.word(op, "comparison_direction")
 
 
@@ -56,7 +56,7 @@ def compare_constant_second(op: Any) -> Any:
 def compare_of_same_step(op: Any) -> Any:
     """-x < -y -> x > y for floats, ~x < ~y -> x > y for integers, x + z == y + z -> x == y for integers.
 
-    Exact; a sum or a negation of integers may wrap, so only == and != of them.
+    Exact; sums and negations of integers may wrap, so only == and != of those are rewritten.
     """
     left, right = producer(op.lhs), producer(op.rhs)
     if left is None or right is None or left.operation.name != right.operation.name or is_complex(op.lhs):
@@ -79,7 +79,7 @@ def compare_of_same_step(op: Any) -> Any:
 def compare_step_with_constant(op: Any) -> Any:
     """-x < c -> x > -c for floats, ~x < c -> x > ~c, x + c == d -> x == d - c, c - x == d -> x == c - d.
 
-    Exact; integers may wrap, so an order of sums is moved only where the range of x says that they do not.
+    Exact; integers may wrap, so an ordering of sums is rewritten only where the range of x excludes that.
     """
     inner, direction = producer(op.lhs), direction_of(op)
     if inner is None or not is_constant(op.rhs) or is_complex(op.lhs) or is_boolean(op.lhs):
@@ -141,7 +141,7 @@ _NATURAL = {"f": "FLOAT", "V": "FLOAT", "i": "SIGNED", "u": "UNSIGNED", "b": "UN
 
 @pattern(COMPARE, of=CONVERT)
 def compare_converted(op: Any) -> Any:
-    """convert(x) < convert(y) -> x < y, where the type has all values of x and y. Exact."""
+    """convert(x) < convert(y) -> x < y, where the wider type represents all values of x and y. Exact."""
     left, right = producer(op.lhs, CONVERT), producer(op.rhs, CONVERT)
     if left is None or right is None or is_total(op) or not same_type(left.operand, right.operand):
         return None
@@ -153,9 +153,10 @@ def compare_converted(op: Any) -> Any:
 
 @pattern(COMPARE, of=CONVERT)
 def compare_converted_with_constant(op: Any) -> Any:
-    """convert(x) < c -> x < c' for an integer x of which the type has all values.
+    """convert(x) < c -> x < c' for an integer x whose values the wider type represents.
 
-    Exact: c' is the whole number next to c on the right side. Where the type of x has no c', ranges decide.
+    Exact: c' is c, rounded to an integer up or down as the direction needs. `compare_ranges` covers a c' that does not
+    fit the type of x.
     """
     inner, limit = producer(op.lhs, CONVERT), splat_of(op.rhs)
     if inner is None or limit is None or not is_integer(inner.operand) or is_total(op):
@@ -171,7 +172,7 @@ def compare_converted_with_constant(op: Any) -> Any:
     return build.compare(inner.operand, build.full(whole, inner.operand), direction, _NATURAL[source.kind])
 
 
-# The outcomes of comparing two numbers for which each comparison holds: less, equal, greater, unordered.
+# For which outcomes each comparison is true: less, equal, greater, or unordered ("?").
 _OUTCOMES = {name: frozenset(text) for name, text in
              {"LT": "<", "LE": "<=", "EQ": "=", "NE": "<>?", "GT": ">", "GE": "=>"}.items()}  # fmt: skip
 _SETS = {AND: frozenset.intersection, OR: frozenset.union, XOR: frozenset.symmetric_difference}
@@ -207,7 +208,7 @@ def logic_of_limits(op: Any) -> Any:
         return None
     if c != c or d != d:
         return None
-    # A lower limit that both must keep is the greater one.
+    # Both lower limits hold where the greater one does.
     greater = (direction in ("GT", "GE")) == (op.operation.name == AND)
     first = np.greater_equal(c, d) if greater else np.less_equal(c, d)
     return op.lhs if bool(first) else op.rhs

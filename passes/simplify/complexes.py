@@ -37,7 +37,7 @@ def part_of_conjugate(op: Any) -> Any:
 def part_of_sum(op: Any) -> Any:
     """real(z + w) -> real(z) + real(w), and the same for differences, negations and imaginary parts.
 
-    Exact: the parts of a sum do not meet. Nothing else reads the sum.
+    Exact: real and imaginary parts are added separately. The law requires that nothing else reads the sum.
     """
     inner, type_ = producer(op.operand), op.operation.results[0].type
     if inner is None or inner.operation.name not in _BY_PARTS:
@@ -97,7 +97,7 @@ def complex_of_negated_parts(op: Any) -> Any:
 
 @pattern(CONJ, of=COMPLEX)
 def conjugate_of_parts(op: Any) -> Any:
-    """conj(complex(a, b)) -> complex(a, -b). Exact; a law may know the parts."""
+    """conj(complex(a, b)) -> complex(a, -b). Exact; other laws may simplify the parts."""
     inner = producer(op.operand, COMPLEX)
     if inner is None:
         return None

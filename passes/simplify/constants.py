@@ -1,8 +1,8 @@
 """Constant folding.
 
-Only ops whose result NumPy and the compiled program compute to the same bits
-are folded: integers, and the float ops that IEEE rounds correctly. A folded
-constant is never larger than `FOLDED_ELEMENTS` unless it repeats one number.
+Only ops for which NumPy and the compiled program compute the same bits are
+folded: integer ops, and float ops that IEEE rounds correctly. A folded
+constant has at most `FOLDED_ELEMENTS` elements, unless it repeats one number.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOVES = tuple(row.name for row in _KNOWN if row.moves)
 
 
 def is_folded(op: Any) -> bool:
-    """Whether NumPy's result is the only right one, for these dtypes."""
+    """Whether every target computes the bits that NumPy computes, for the dtypes of this op."""
     name = op.operation.name.split(".")[1]
     dtypes = {dtype_of(value) for value in (*op.operation.operands, *op.operation.results)}
     if any(dtype.isbuiltin != 1 and dtype.name != "bfloat16" for dtype in dtypes):
@@ -48,8 +48,8 @@ def is_folded(op: Any) -> bool:
     return True
 
 
-def _traps(op: Any, arrays: list[np.ndarray]) -> bool:
-    """Whether the outcome is one that targets disagree on."""
+def _is_target_dependent(op: Any, arrays: list[np.ndarray]) -> bool:
+    """Whether targets disagree on the result for these operands, as for division by zero."""
     name = op.operation.name.split(".")[1]
     if name in ("divide", "remainder") and arrays[0].dtype.kind in "iu":
         return bool((arrays[1] == 0).any() or (arrays[0].dtype.kind == "i" and (arrays[1] == -1).any()))
@@ -70,13 +70,13 @@ def fold_splats(op: Any) -> Any:
             return None
         numbers.append(np.asarray(number, dtype_of(value)))
     result = op.operation.results[0]
-    if not is_static(result) or size_of(result) == 0 or not is_folded(op) or _traps(op, numbers):
+    if not is_static(result) or size_of(result) == 0 or not is_folded(op) or _is_target_dependent(op, numbers):
         return None
     return build.full(_scalar_result(op, numbers), result)
 
 
 def _scalar_result(op: Any, numbers: list[np.ndarray]) -> np.ndarray:
-    # Operands of one element stand for the whole arrays: elementwise ops do not look at shapes.
+    # One element stands for each splat: the result of an elementwise op does not depend on shapes.
     meaning = operations.of(op.operation.name).numpy
     with np.errstate(all="ignore"):
         value = meaning(*numbers) if meaning is not None else interpreter.SIMPLE[op.operation.name](op, *numbers)
@@ -84,7 +84,7 @@ def _scalar_result(op: Any, numbers: list[np.ndarray]) -> np.ndarray:
 
 
 def _arrays(op: Any) -> list[np.ndarray] | None:
-    """The operands' values, when all are constants of a foldable size."""
+    """Return the operands as arrays, or None unless all are constants small enough to fold."""
     result = op.operation.results[0]
     if not is_static(result) or size_of(result) > FOLDED_ELEMENTS:
         return None
@@ -93,7 +93,7 @@ def _arrays(op: Any) -> list[np.ndarray] | None:
         if producer(value, "stablehlo.constant") is None or size_of(value) > FOLDED_ELEMENTS:
             return None
         array = constant_of(value)
-        assert array is not None  # it has just been seen to be a constant
+        assert array is not None, "its producer is a constant"
         arrays.append(array)
     return arrays
 
@@ -106,14 +106,14 @@ def fold_small(op: Any) -> Any:
     if not is_folded(op):
         return None
     arrays = _arrays(op)
-    if arrays is None or _traps(op, arrays):
+    if arrays is None or _is_target_dependent(op, arrays):
         return None
     return _emit(op, evaluate(op, arrays)[0])
 
 
 @pattern(*_MOVES, of="stablehlo.constant")
 def fold_moves(op: Any) -> Any:
-    """A small constant, moved, cut, joined or padded -> a constant. Exact."""
+    """A small constant, transposed, sliced, concatenated, padded and so on -> a constant. Exact."""
     if not all(producer(value, "stablehlo.constant") is not None for value in op.operation.operands):
         return None
     arrays = _arrays(op)
@@ -123,7 +123,7 @@ def fold_moves(op: Any) -> Any:
 
 
 def computed(value: Any, most: int) -> np.ndarray | None:
-    """A value of at most so many elements, where it follows from constants and iotas by exactly rounded ops alone."""
+    """Return a value of at most `most` elements that exact ops compute from constants and iotas, or None."""
     known: dict[Any, np.ndarray | None] = {}
 
     def of(value: Any) -> np.ndarray | None:
@@ -151,7 +151,7 @@ def _computed(value: Any, most: int, of: Callable[[Any], np.ndarray | None]) -> 
         if array is None or (array.dtype.itemsize == 1 and array.dtype.isbuiltin != 1):
             return None
         arrays.append(array)
-    return None if _traps(op, arrays) else evaluate(op, arrays)[0]
+    return None if _is_target_dependent(op, arrays) else evaluate(op, arrays)[0]
 
 
 def _emit(op: Any, array: np.ndarray) -> Any:
@@ -170,10 +170,10 @@ def iota_of_one(op: Any) -> Any:
     return None
 
 
-_WHOLE = ("reduce", "reduce_window", "sort", "scatter", "dot_general", "dynamic_update_slice", "map")
+_COMBINING = ("reduce", "reduce_window", "sort", "scatter", "dot_general", "dynamic_update_slice", "map")
 
 
-@pattern(*(f"stablehlo.{name}" for name in _WHOLE), of="stablehlo.constant")
+@pattern(*(f"stablehlo.{name}" for name in _COMBINING), of="stablehlo.constant")
 def fold_combinations(op: Any) -> Any:
     """A reduction, sort, scatter or product of small constants of integers or booleans -> a constant. Exact."""
     operation = op.operation

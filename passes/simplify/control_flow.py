@@ -1,4 +1,4 @@
-"""Branches that are known, that agree, or that choose between values that are there."""
+"""Laws of conditionals: known branches, equal branches, and branches that only select a value."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from passes import attributes as attrs, bindings, build, operations
 from passes.match import SPLAT, is_static, operations_in, size_of, splat_of, uses, yielded
 from passes.operations import Cost
 from passes.patterns import pattern
-from passes.simplify.regions import has_effects, hoisted, inlined_region, is_function, or_zeros, with_results
+from passes.simplify.regions import has_effects, hoisted, inlined_region, is_function, with_results, with_zeros
 
-# A select reads both of its operands, a choice only one.
+# A select reads both of its operands, a conditional only runs one branch.
 _SELECTED_ELEMENTS = 1 << 16
 
 
 def _returned(op: Any) -> list[list[Any]]:
-    """What each branch returns."""
+    """Return the values that each branch returns."""
     return [yielded(region.blocks[0]) for region in op.operation.regions]
 
 
 @pattern(*operations.CONDITIONALS, of=SPLAT)
 def known_branch(op: Any) -> Any:
-    """case or if with a constant index -> the ops of that branch. Exact."""
+    """A conditional with a constant index -> the ops of that branch. Exact."""
     number = splat_of(op.operation.operands[0])
     if number is None:
         return None
@@ -41,9 +41,9 @@ def single_branch(op: Any) -> Any:
 
 @pattern(*operations.CONDITIONALS)
 def index_inside_branch(op: Any) -> Any:
-    """The index of a choice, read inside a branch -> the constant that selects the branch. Exact.
+    """The index of a conditional, read inside a branch -> the constant that selects the branch. Exact.
 
-    The last branch of a case runs for other indices, too.
+    The last branch of a case is left, since it also runs for indices out of range.
     """
     operation = op.operation
     index = operation.operands[0]
@@ -75,17 +75,17 @@ def _is_in_region(inner: Any, region: Any, operation: Any) -> bool:
 
 @pattern(*operations.CONDITIONALS)
 def unused_results(op: Any) -> Any:
-    """case or if, some results of which nothing reads -> one that returns the others. Exact."""
+    """A conditional with unused results -> one that returns only the others. Exact."""
     results = list(op.operation.results)
     kept = [i for i, result in enumerate(results) if uses(result) or not is_static(result)]
     if len(kept) == len(results) or not kept:
         return None
-    return or_zeros(op, dict(zip(kept, with_results(op, kept))))
+    return with_zeros(op, dict(zip(kept, with_results(op, kept))))
 
 
 @pattern(*operations.CONDITIONALS)
 def equal_results(op: Any) -> Any:
-    """case or if, two results of which are equal in each branch -> one that returns them once. Exact."""
+    """A conditional with two results that are equal in each branch -> one that returns the value once. Exact."""
     columns = list(zip(*_returned(op)))
     first = {column: i for i, column in reversed(list(enumerate(columns)))}
     if len(first) == len(columns):
@@ -97,9 +97,9 @@ def equal_results(op: Any) -> Any:
 
 @pattern(*operations.CONDITIONALS)
 def branches_that_agree(op: Any) -> Any:
-    """case or if, all branches of which return the same value from outside -> that value. Exact.
+    """A conditional whose branches all return the same value from outside -> that value. Exact.
 
-    Branches that call the host still do.
+    Calls of the host in branches are kept.
     """
     results = op.operation.results
     columns = [set(column) for column in zip(*_returned(op))]
@@ -115,7 +115,7 @@ def branches_that_agree(op: Any) -> Any:
 
 @pattern(*operations.CONDITIONALS)
 def op_of_all_branches(op: Any) -> Any:
-    """An op that each branch computes from the same values -> the op before the choice. Exact: it runs in any case."""
+    """An op that each branch computes from the same values -> the op before the conditional. Exact: one branch runs."""
     blocks = [[o.operation for o in region.blocks[0].operations] for region in op.operation.regions]
     shared = set.intersection(*({o.name for o in ops if is_function(o)} for ops in blocks))
     if all(operations.of(name).cost is Cost.FREE for name in shared):
@@ -125,7 +125,7 @@ def op_of_all_branches(op: Any) -> Any:
     common = set.intersection(*(set(each) for each in found))
     keys = {result: number for number, at in found[0].items() for result in blocks[0][at].results}
     wanted: set[int] = set()
-    # An op that takes no code of its own is better made where it is read.
+    # An op of no cost is hoisted only if a hoisted op reads it.
     for number in sorted(common, reverse=True):
         made = blocks[0][found[0][number]]
         if operations.of(made.name).cost is not Cost.FREE or number in wanted:
@@ -137,29 +137,29 @@ def op_of_all_branches(op: Any) -> Any:
 
 
 def _numbered(ops: list[Any], names: set[str], numbers: dict[Any, int]) -> dict[int, int]:
-    """The places of ops of a branch that depend on nothing else in it, by what they compute.
+    """Return the positions of the ops of a branch that depend on nothing else in it, by value number.
 
     Args:
-      numbers: what is known to be computed, as name, attributes, types and operands; added to.
+      numbers: value numbers by name, attributes, types and operands of an op; extended here.
     """
     inside = {result for o in ops for result in o.results}
     known: dict[Any, Any] = {}
     found: dict[int, int] = {}
-    for place, o in enumerate(ops):
+    for position, o in enumerate(ops):
         if o.name not in names or not is_function(o) or any(v in inside and v not in known for v in o.operands):
             continue
         operands = tuple(known.get(v, v) for v in o.operands)
         types = tuple(result.type for result in o.results)
         number = numbers.setdefault((o.name, tuple(attrs.copied(o).items()), types, operands), len(numbers))
         if number not in found:
-            found[number] = place
+            found[number] = position
             known.update((result, (number, i)) for i, result in enumerate(o.results))
     return found
 
 
 @pattern(*operations.CONDITIONALS)
-def choice_of_values(op: Any) -> Any:
-    """if or case of two branches without ops -> select. Exact."""
+def conditional_of_values(op: Any) -> Any:
+    """A conditional of two branches without ops -> select. Exact."""
     regions, results = op.operation.regions, list(op.operation.results)
     if len(regions) != 2 or not results or not all(map(is_static, results)):
         return None
@@ -181,5 +181,5 @@ PATTERNS = (
     equal_results,
     branches_that_agree,
     op_of_all_branches,
-    choice_of_values,
+    conditional_of_values,
 )

@@ -21,17 +21,17 @@ from passes.match import (
 from passes.patterns import pattern
 
 MAXIMUM, MINIMUM, CLAMP, NEGATE = "stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp", "stablehlo.negate"
-# A value, and the numbers below and above which it is cut off.
+# A value, its lower bound and its upper bound.
 Bounds = tuple[Any, Any, Any]
 
 
 def _order(number: Any) -> tuple[Any, float]:
-    """A key by which numbers are in the order of maxima and minima: -0.0 comes before 0.0."""
+    """Return a sort key that orders numbers as maximum and minimum do: -0.0 comes before 0.0."""
     return number, math.copysign(1.0, number) if number == 0 and isinstance(number, float) else 1.0
 
 
 def _bounds(op: Any) -> Bounds | None:
-    """What max(x, c), min(x, d) or clamp(c, x, d) cuts off, for constants."""
+    """Return x and the bounds of max(x, c), min(x, d) or clamp(c, x, d) for constants c and d, or None."""
     if op is None or op.operation.name not in (MAXIMUM, MINIMUM, CLAMP):
         return None
     name = op.operation.name
@@ -53,7 +53,7 @@ def _bounds(op: Any) -> Bounds | None:
 def nested_bounds(op: Any) -> Any:
     """min(max(x, c), d) -> clamp(c, x, d), and one clamp for each nest of max, min and clamp with constants.
 
-    Exact: NaN stays NaN, and -0.0 is less than 0.0. Nothing else reads the inner ones.
+    Exact: NaN stays NaN, and -0.0 is less than 0.0. The law requires that nothing else reads the inner ops.
     """
     outer = _bounds(op)
     inner = _bounds(producer(outer[0])) if outer is not None else None
@@ -61,7 +61,7 @@ def nested_bounds(op: Any) -> Any:
         return None
     value, low, high = inner
     _, least, most = outer
-    cut = [_cut(bound, least, most) for bound in (low, high)]
+    cut = [_clamped(bound, least, most) for bound in (low, high)]
     low = least if cut[0] is None else cut[0]
     high = most if cut[1] is None else cut[1]
     if low is not None and high is not None:
@@ -73,7 +73,7 @@ def nested_bounds(op: Any) -> Any:
     return build.op(MAXIMUM if high is None else MINIMUM, [value, build.full(low if high is None else high, value)])
 
 
-def _cut(bound: Any, least: Any, most: Any) -> Any:
+def _clamped(bound: Any, least: Any, most: Any) -> Any:
     if bound is not None and least is not None:
         bound = max(bound, least, key=_order)
     if bound is not None and most is not None:

@@ -1,6 +1,6 @@
-"""Laws of real numbers that floats follow up to rounding; on under `fast_math` only.
+"""Laws of real numbers that floats follow up to rounding; they run under `fast_math` only.
 
-Each names what it assumes (`passes.fast_math.FLAGS`), and its docstring says what can change.
+Each law names what it assumes (`passes.fast_math.FLAGS`), and its docstring says what can change.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def add_positive_zero(op: Any) -> Any:
 def reassociate_constants(op: Any) -> Any:
     """(x + c) + d -> x + (c + d), and the same for products. Differs by rounding."""
     name = op.operation.name
-    for outer, rest in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-        inner = producer(rest, name)
+    for outer, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+        inner = producer(other, name)
         if splat_of(outer) is None or inner is None or not is_floating(op.lhs):
             continue
         for constant, value in ((inner.rhs, inner.lhs), (inner.lhs, inner.rhs)):
@@ -182,7 +182,7 @@ def fold_functions(op: Any) -> Any:
         return None
     arrays = [np.asarray(n, dtype_of(v)) for n, v in zip(numbers, op.operation.operands)]
     meaning = operations.of(op.operation.name).numpy
-    assert meaning is not None, "these have one"
+    assert meaning is not None, "_FUNCTIONS are evaluated by NumPy"
     with np.errstate(all="ignore"):
         return build.full(meaning(*arrays), op.operation.results[0])
 

@@ -1,4 +1,4 @@
-"""More laws of real numbers that floats follow up to rounding; on under `fast_math` only."""
+"""More laws of real numbers that floats follow up to rounding; they run under `fast_math` only."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ EXP, EXPM1, LOG, LOG1P = (
 )
 
 
-def _made(value: Any, name: str) -> Any | None:
-    """The op of that name that makes a float."""
+def _float_producer(value: Any, name: str) -> Any | None:
+    """Return the op of that name that produces a float value, or None."""
     return producer(value, name) if is_floating(value) else None
 
 
@@ -42,14 +42,14 @@ def _scaled(value: Any, factor: float) -> Any:
 @pattern(NEGATE, of=SUBTRACT, assumes="nsz")
 def negated_difference(op: Any) -> Any:
     """-(x - y) -> y - x. Differs in the sign of zero."""
-    inner = _made(op.operand, SUBTRACT)
+    inner = _float_producer(op.operand, SUBTRACT)
     return None if inner is None else build.op(SUBTRACT, [inner.rhs, inner.lhs])
 
 
 @pattern(SUBTRACT, of=ADD, assumes="reassoc,nnan")
 def subtract_part(op: Any) -> Any:
     """(x + y) - y -> x. Differs by rounding, and for infinities."""
-    inner = _made(op.lhs, ADD)
+    inner = _float_producer(op.lhs, ADD)
     return None if inner is None else other_operand(inner, op.rhs)
 
 
@@ -57,7 +57,7 @@ def subtract_part(op: Any) -> Any:
 def add_difference(op: Any) -> Any:
     """(x - y) + y -> x. Differs by rounding, and for infinities."""
     for value, other in sides(op):
-        inner = _made(value, SUBTRACT)
+        inner = _float_producer(value, SUBTRACT)
         if inner is not None and inner.rhs == other:
             return inner.lhs
     return None
@@ -66,7 +66,7 @@ def add_difference(op: Any) -> Any:
 @pattern(ADD, SUBTRACT, of=MULTIPLY, assumes="reassoc,nnan")
 def common_factor(op: Any) -> Any:
     """x * y + x * z -> x * (y + z), and the same for differences. Differs by rounding."""
-    left, right = _made(op.lhs, MULTIPLY), _made(op.rhs, MULTIPLY)
+    left, right = _float_producer(op.lhs, MULTIPLY), _float_producer(op.rhs, MULTIPLY)
     if left is None or right is None or op.lhs == op.rhs or not (has_one_use(op.lhs) and has_one_use(op.rhs)):
         return None
     return factored(op.operation.name, left, right)
@@ -75,7 +75,7 @@ def common_factor(op: Any) -> Any:
 @pattern(ADD, SUBTRACT, of=DIVIDE, assumes="reassoc,arcp,nnan")
 def common_divisor(op: Any) -> Any:
     """x / z + y / z -> (x + y) / z, and the same for differences. Differs by rounding."""
-    left, right = _made(op.lhs, DIVIDE), _made(op.rhs, DIVIDE)
+    left, right = _float_producer(op.lhs, DIVIDE), _float_producer(op.rhs, DIVIDE)
     if left is None or right is None or left.rhs != right.rhs or not (has_one_use(op.lhs) and has_one_use(op.rhs)):
         return None
     return build.op(DIVIDE, [build.op(op.operation.name, [left.lhs, right.lhs]), left.rhs])
@@ -84,10 +84,10 @@ def common_divisor(op: Any) -> Any:
 @pattern(DIVIDE, of=DIVIDE, assumes="reassoc,arcp,nnan")
 def divide_twice(op: Any) -> Any:
     """(x / y) / z -> x / (y * z) and x / (y / z) -> x * z / y. Differs by rounding, and where y * z overflows."""
-    inner = _made(op.lhs, DIVIDE)
+    inner = _float_producer(op.lhs, DIVIDE)
     if inner is not None and has_one_use(op.lhs):
         return build.op(DIVIDE, [inner.lhs, build.op(MULTIPLY, [inner.rhs, op.rhs])])
-    inner = _made(op.rhs, DIVIDE)
+    inner = _float_producer(op.rhs, DIVIDE)
     if inner is None or not has_one_use(op.rhs):
         return None
     return build.op(DIVIDE, [build.op(MULTIPLY, [op.lhs, inner.rhs]), inner.lhs])
@@ -96,7 +96,7 @@ def divide_twice(op: Any) -> Any:
 @pattern(DIVIDE, of=MULTIPLY, assumes="reassoc,arcp,nnan")
 def divide_product_by_factor(op: Any) -> Any:
     """(x * y) / y -> x. Differs by rounding, and where y is zero."""
-    inner = _made(op.lhs, MULTIPLY)
+    inner = _float_producer(op.lhs, MULTIPLY)
     return None if inner is None else other_operand(inner, op.rhs)
 
 
@@ -104,7 +104,7 @@ def divide_product_by_factor(op: Any) -> Any:
 def multiply_quotient(op: Any) -> Any:
     """(x / y) * y -> x, and (1 / y) * x -> x / y. Differs by rounding, and where y is zero."""
     for value, other in sides(op):
-        inner = _made(value, DIVIDE)
+        inner = _float_producer(value, DIVIDE)
         if inner is not None and inner.rhs == other:
             return inner.lhs
         if inner is not None and is_splat(inner.lhs, 1) and has_one_use(value):
@@ -115,7 +115,7 @@ def multiply_quotient(op: Any) -> Any:
 @pattern(DIVIDE, of=RSQRT, assumes="arcp,afn")
 def divide_by_reciprocal_root(op: Any) -> Any:
     """x / rsqrt(y) -> x * sqrt(y). Differs by rounding."""
-    inner = _made(op.rhs, RSQRT)
+    inner = _float_producer(op.rhs, RSQRT)
     return None if inner is None else build.op(MULTIPLY, [op.lhs, build.op(SQRT, [inner.operand])])
 
 
@@ -123,7 +123,7 @@ def divide_by_reciprocal_root(op: Any) -> Any:
 def product_with_reciprocal_root(op: Any) -> Any:
     """x * rsqrt(x) -> sqrt(x), and rsqrt(x) * rsqrt(x) -> 1 / x. Differs by rounding, and for zero and infinity."""
     for value, other in sides(op):
-        inner = _made(value, RSQRT)
+        inner = _float_producer(value, RSQRT)
         if inner is not None and inner.operand == other:
             return build.op(SQRT, [other])
         if inner is not None and value == other:
@@ -134,7 +134,7 @@ def product_with_reciprocal_root(op: Any) -> Any:
 @pattern(SQRT, RSQRT, of=DIVIDE, assumes="afn")
 def root_of_reciprocal(op: Any) -> Any:
     """sqrt(1 / x) -> rsqrt(x) and rsqrt(1 / x) -> sqrt(x). Differs by rounding."""
-    inner = _made(op.operand, DIVIDE)
+    inner = _float_producer(op.operand, DIVIDE)
     if inner is None or not is_splat(inner.lhs, 1):
         return None
     return build.op(RSQRT if op.operation.name == SQRT else SQRT, [inner.rhs])
@@ -143,7 +143,7 @@ def root_of_reciprocal(op: Any) -> Any:
 @pattern(MULTIPLY, of=SQRT, assumes="afn,reassoc,nnan,ninf")
 def product_of_roots(op: Any) -> Any:
     """sqrt(x) * sqrt(y) -> sqrt(x * y). Differs by rounding, and where x * y over- or underflows."""
-    left, right = _made(op.lhs, SQRT), _made(op.rhs, SQRT)
+    left, right = _float_producer(op.lhs, SQRT), _float_producer(op.rhs, SQRT)
     if left is None or right is None or op.lhs == op.rhs or not (has_one_use(op.lhs) and has_one_use(op.rhs)):
         return None
     return build.op(SQRT, [build.op(MULTIPLY, [left.operand, right.operand])])
@@ -159,14 +159,14 @@ def inverse_function(op: Any) -> Any:
     Differs by rounding, and where g has no result or over- or underflows.
     """
     (value,) = op.operation.operands
-    inner = _made(value, operations.of(op.operation.name).inverse)
+    inner = _float_producer(value, operations.of(op.operation.name).inverse)
     return None if inner is None else inner.operation.operands[0]
 
 
 @pattern(LOG, of=ADD, assumes="afn")
 def log_of_one_more(op: Any) -> Any:
     """log(x + 1) -> log_plus_one(x). Differs by rounding: the law is more precise for small x."""
-    inner = _made(op.operand, ADD)
+    inner = _float_producer(op.operand, ADD)
     for value, other in sides(inner) if inner is not None else ():
         if is_splat(other, 1):
             return build.op(LOG1P, [value])
@@ -176,7 +176,7 @@ def log_of_one_more(op: Any) -> Any:
 @pattern(SUBTRACT, ADD, of=EXP, assumes="afn")
 def exponential_less_one(op: Any) -> Any:
     """exp(x) - 1 -> exponential_minus_one(x). Differs by rounding: the law is more precise for small x."""
-    inner, one = _made(op.lhs, EXP), 1 if op.operation.name == SUBTRACT else -1
+    inner, one = _float_producer(op.lhs, EXP), 1 if op.operation.name == SUBTRACT else -1
     if inner is None or not is_splat(op.rhs, one) or not has_one_use(op.lhs):
         return None
     return build.op(EXPM1, [inner.operand])
@@ -185,14 +185,14 @@ def exponential_less_one(op: Any) -> Any:
 @pattern(LOG1P, of=SUBTRACT, assumes="afn")
 def log_plus_one_of_less(op: Any) -> Any:
     """log_plus_one(x - 1) -> log(x). Differs by rounding."""
-    inner = _made(op.operand, SUBTRACT)
+    inner = _float_producer(op.operand, SUBTRACT)
     return build.op(LOG, [inner.lhs]) if inner is not None and is_splat(inner.rhs, 1) else None
 
 
 @pattern(LOG, of=DIVIDE, assumes="afn")
 def log_of_reciprocal(op: Any) -> Any:
     """log(1 / x) -> -log(x). Differs by rounding."""
-    inner = _made(op.operand, DIVIDE)
+    inner = _float_producer(op.operand, DIVIDE)
     if inner is None or not is_splat(inner.lhs, 1):
         return None
     return build.op(NEGATE, [build.op(LOG, [inner.rhs])])
@@ -201,7 +201,7 @@ def log_of_reciprocal(op: Any) -> Any:
 @pattern(LOG, of=MULTIPLY, assumes="afn,ninf,nnan")
 def log_of_product_with_exponential(op: Any) -> Any:
     """log(exp(x) * y) -> x + log(y). Differs by rounding, and where the exponential over- or underflows."""
-    inner = _made(op.operand, MULTIPLY)
+    inner = _float_producer(op.operand, MULTIPLY)
     for value, other in sides(inner) if inner is not None else ():
         exponential = producer(value, EXP)
         if exponential is not None:
@@ -212,7 +212,7 @@ def log_of_product_with_exponential(op: Any) -> Any:
 @pattern(SQRT, RSQRT, CBRT, of=EXP, assumes="afn,ninf")
 def root_of_exponential(op: Any) -> Any:
     """sqrt(exp(x)) -> exp(x / 2), rsqrt(exp(x)) -> exp(-x / 2), cbrt(exp(x)) -> exp(x / 3). Differs by rounding."""
-    inner = _made(op.operand, EXP)
+    inner = _float_producer(op.operand, EXP)
     factor = {SQRT: 0.5, RSQRT: -0.5, CBRT: 1 / 3}[op.operation.name]
     return None if inner is None else build.op(EXP, [_scaled(inner.operand, factor)])
 
@@ -220,7 +220,7 @@ def root_of_exponential(op: Any) -> Any:
 @pattern(POWER, of=EXP, assumes="afn,ninf")
 def power_of_exponential(op: Any) -> Any:
     """exp(x) ** y -> exp(x * y). Differs by rounding, and where exp(x) over- or underflows."""
-    inner = _made(op.lhs, EXP)
+    inner = _float_producer(op.lhs, EXP)
     return None if inner is None else build.op(EXP, [build.op(MULTIPLY, [inner.operand, op.rhs])])
 
 
@@ -251,7 +251,7 @@ def power_of_root(op: Any) -> Any:
 @pattern(POWER, of=POWER, assumes="afn,nnan,ninf")
 def power_of_power(op: Any) -> Any:
     """(x ** c) ** d -> x ** (c * d) for constants, where d is a whole number. Differs by rounding and overflow."""
-    inner = _made(op.lhs, POWER)
+    inner = _float_producer(op.lhs, POWER)
     first, second = (splat_of(inner.rhs), splat_of(op.rhs)) if inner is not None else (None, None)
     if inner is None or first is None or second is None or float(second) % 1:
         return None
@@ -269,19 +269,19 @@ def power_of_known_exponent(op: Any) -> Any:
         return build.op(MULTIPLY, [op.lhs, build.op(SQRT, [op.lhs])])
     if exponent not in (-4, -3, -2, 5, 6, 7, 8):
         return None
-    product, square, left = None, op.lhs, int(abs(exponent))
-    while left:
-        if left & 1:
+    product, square, bits = None, op.lhs, int(abs(exponent))
+    while bits:
+        if bits & 1:
             product = square if product is None else build.op(MULTIPLY, [product, square])
-        left >>= 1
-        square = build.op(MULTIPLY, [square, square]) if left else square
+        bits >>= 1
+        square = build.op(MULTIPLY, [square, square]) if bits else square
     return product if exponent > 0 else build.op(DIVIDE, [build.full(1, op.lhs), product])
 
 
 @pattern(DIVIDE, of=ADD, assumes="afn")
 def logistic(op: Any) -> Any:
     """1 / (1 + exp(-x)) -> logistic(x), and exp(x) / (1 + exp(x)) -> logistic(x). Differs by rounding and overflow."""
-    inner = _made(op.rhs, ADD)
+    inner = _float_producer(op.rhs, ADD)
     for value, other in sides(inner) if inner is not None else ():
         exponential = producer(value, EXP)
         if exponential is None or not is_splat(other, 1):
@@ -328,7 +328,7 @@ def tangent(op: Any) -> Any:
 @pattern(ADD, of=MULTIPLY, assumes="afn,nnan,reassoc")
 def squares_of_sine_and_cosine(op: Any) -> Any:
     """sin(x) * sin(x) + cos(x) * cos(x) -> 1. Differs by rounding, and for infinities."""
-    left, right = _made(op.lhs, MULTIPLY), _made(op.rhs, MULTIPLY)
+    left, right = _float_producer(op.lhs, MULTIPLY), _float_producer(op.rhs, MULTIPLY)
     if left is None or right is None or left.lhs != left.rhs or right.lhs != right.rhs:
         return None
     parts = {name: producer(side.lhs, name) for side in (left, right) for name in ("stablehlo.sine", "stablehlo.cosine")
@@ -361,7 +361,7 @@ def select_abs(op: Any) -> Any:
 def multiply_by_boolean(op: Any) -> Any:
     """convert(p) * x -> select(p, x, 0) for a boolean p. Differs for NaN and infinities, and in the sign of zero."""
     for value, other in sides(op):
-        inner = _made(value, "stablehlo.convert")
+        inner = _float_producer(value, "stablehlo.convert")
         if inner is not None and is_boolean(inner.operand):
             return build.select(inner.operand, other, build.full(0, other))
     return None
@@ -370,7 +370,7 @@ def multiply_by_boolean(op: Any) -> Any:
 @pattern("stablehlo.compare", of=SUBTRACT, assumes="nnan,ninf")
 def compare_difference_with_zero(op: Any) -> Any:
     """x - y < 0 -> x < y. Differs for infinities."""
-    inner = _made(op.lhs, SUBTRACT)
+    inner = _float_producer(op.lhs, SUBTRACT)
     if inner is None or not (is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0)):
         return None
     if attrs.word(op, "compare_type") == "TOTALORDER":

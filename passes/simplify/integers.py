@@ -1,4 +1,4 @@
-"""Exact laws of sums, products, quotients and shifts: integers wrap, so that most of school algebra holds for them."""
+"""Exact laws of sums, products, quotients and shifts: they hold because integers wrap."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _ASSOCIATIVE = operations.where(associative=True)
 _SHIFTS = ("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
 
 
-def _number(value: Any) -> int | None:
-    """The integer that fills a value of at least 8 bits, or None."""
+def _splat_integer(value: Any) -> int | None:
+    """Return the integer that a splat of at least 8 bits repeats, or None."""
     if not is_integer(value) or dtype_of(value).isbuiltin != 1:
         return None
     found = splat_of(value)
@@ -85,7 +85,7 @@ def operand_again(op: Any) -> Any:
 @pattern(SUBTRACT, of=SPLAT)
 def subtract_constant(op: Any) -> Any:
     """x - c -> x + (-c) for integers. Exact; sums are what other laws look for."""
-    number = _number(op.rhs)
+    number = _splat_integer(op.rhs)
     return None if number is None or is_constant(op.lhs) else build.op(ADD, [op.lhs, _wrapped(-number, op.rhs)])
 
 
@@ -115,10 +115,10 @@ def subtract_part(op: Any) -> Any:
     if not is_integer(op.lhs):
         return None
     left, right = producer(op.lhs), producer(op.rhs)
-    if left is not None and left.operation.name == ADD and (rest := other_operand(left, op.rhs)) is not None:
-        return rest
-    if right is not None and right.operation.name == ADD and (rest := other_operand(right, op.lhs)) is not None:
-        return build.op(NEGATE, [rest])
+    if left is not None and left.operation.name == ADD and (other := other_operand(left, op.rhs)) is not None:
+        return other
+    if right is not None and right.operation.name == ADD and (other := other_operand(right, op.lhs)) is not None:
+        return build.op(NEGATE, [other])
     if right is not None and right.operation.name == SUBTRACT and op.lhs == right.lhs:
         return right.rhs
     if left is not None and left.operation.name == SUBTRACT and op.rhs == left.lhs:
@@ -143,9 +143,9 @@ def xor_again(op: Any) -> Any:
     """x ^ (x ^ y) -> y. Exact."""
     for value, other in sides(op):
         inner = producer(value, "stablehlo.xor")
-        rest = other_operand(inner, other) if inner is not None else None
-        if rest is not None:
-            return rest
+        remaining = other_operand(inner, other) if inner is not None else None
+        if remaining is not None:
+            return remaining
     return None
 
 
@@ -160,7 +160,7 @@ def negated_difference(op: Any) -> Any:
 def negated_sum_with_constant(op: Any) -> Any:
     """-(x + c) -> (-c) - x for integers. Exact."""
     inner = producer(op.operand, ADD)
-    number = _number(inner.rhs) if inner is not None else None
+    number = _splat_integer(inner.rhs) if inner is not None else None
     return None if inner is None or number is None else build.op(SUBTRACT, [_wrapped(-number, inner.rhs), inner.lhs])
 
 
@@ -182,7 +182,7 @@ def negated_product_with_constant(op: Any) -> Any:
 def negated_factor_and_constant(op: Any) -> Any:
     """(-x) * c -> x * (-c); also (-x) / c -> x / (-c) and c / (-x) -> (-c) / x for floats. Exact.
 
-    Not where x is a constant, too, which is folded.
+    A constant x is left to constant folding.
     """
     name = op.operation.name
     if is_complex(op.lhs) or (name == DIVIDE and not is_floating(op.lhs)):
@@ -201,7 +201,7 @@ def divide_twice(op: Any) -> Any:
     inner = producer(op.lhs, DIVIDE)
     if inner is None:
         return None
-    first, second = _number(inner.rhs), _number(op.rhs)
+    first, second = _splat_integer(inner.rhs), _splat_integer(op.rhs)
     if first is None or second is None or first < 1 or second < 1 or first * second > np.iinfo(dtype_of(op.lhs)).max:
         return None
     return build.op(DIVIDE, [inner.lhs, build.full(first * second, op.lhs)])
@@ -213,21 +213,22 @@ def remainder_twice(op: Any) -> Any:
     inner = producer(op.lhs, "stablehlo.remainder")
     if inner is None:
         return None
-    first, second = _number(inner.rhs), _number(op.rhs)
+    first, second = _splat_integer(inner.rhs), _splat_integer(op.rhs)
     if first is None or second is None or first < 1 or second < 1 or first % second:
         return None
     return build.op("stablehlo.remainder", [inner.lhs, op.rhs])
 
 
 def _shift(value: Any, bits: int) -> int | None:
-    """A constant number of bits to shift by, `bits` for more."""
-    number = _number(value)
+    """Return the constant number of bits to shift by, at most `bits`, or None."""
+    number = _splat_integer(value)
     return None if number is None else min(number, bits) if number >= 0 else bits
 
 
 @pattern(*_SHIFTS, of=_SHIFTS)
 def shift_twice(op: Any) -> Any:
-    """(x << a) << b -> x << (a + b), and the same to the right. Exact: all bits may go, or all be the sign."""
+    """(x << a) << b -> x << (a + b), and the same to the right. Exact: a shift by all bits gives 0, or the sign
+    in each bit."""
     name, bits = op.operation.name, dtype_of(op.lhs).itemsize * 8
     inner = producer(op.lhs, name)
     if inner is None:
@@ -269,7 +270,7 @@ def logic_of_shifts(op: Any) -> Any:
     return build.op(left.operation.name, [build.op(op.operation.name, [left.lhs, right.lhs]), left.rhs])
 
 
-# What each operation distributes over, and for which types: those of numbers only for integers.
+# By operation, the one that distributes over it; multiplication only for integers.
 _DISTRIBUTES = {
     ADD: MULTIPLY,
     SUBTRACT: MULTIPLY,
@@ -298,7 +299,7 @@ def common_factor(op: Any) -> Any:
 
 
 def factored(name: str, left: Any, right: Any) -> Any:
-    """x * (y + z) of two products that have x in common; None if they have no common factor."""
+    """Return x * (y + z) for the products x * y and x * z; None if they have no common factor."""
     for factor, first in sides(left):
         for other, second in sides(right):
             if factor == other:
@@ -311,7 +312,7 @@ def one_more_times(op: Any) -> Any:
     """x * c + x -> x * (c + 1) and x * c - x -> x * (c - 1) for integers. Exact."""
     for value, other in sides(op) if op.operation.name == ADD else ((op.lhs, op.rhs),):
         inner = producer(value, MULTIPLY)
-        number = _number(inner.rhs) if inner is not None and inner.lhs == other else None
+        number = _splat_integer(inner.rhs) if inner is not None and inner.lhs == other else None
         if inner is not None and number is not None and has_one_use(value):
             return build.op(MULTIPLY, [other, _wrapped(number + (1 if op.operation.name == ADD else -1), other)])
     return None
@@ -351,7 +352,7 @@ def even_function(op: Any) -> Any:
 
 @pattern(*operations.where(odd=True), of=NEGATE)
 def odd_function(op: Any) -> Any:
-    """f(-x) -> -f(x) for odd functions, such as the sine: f(x) may have been computed. Exact."""
+    """f(-x) -> -f(x) for odd functions, such as the sine. Exact; other ops may use f(x), too."""
     inner = producer(op.operation.operands[0], NEGATE)
     if inner is None or is_complex(inner.operand):
         return None

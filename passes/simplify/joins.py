@@ -10,20 +10,20 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import dtype_of, producer, shape_of, size_of, splat_of
 from passes.patterns import pattern
-from passes.simplify.places import (
+from passes.simplify.moves import (
     ELEMENTWISE,
     all_static,
     elementwise,
     is_elementwise,
     is_static_op,
-    makers_of,
+    producers_of,
     spread,
     used_once,
 )
 
 
 def same_number(a: Any, b: Any) -> bool:
-    """Whether two values repeat one number, bit for bit, or are one value."""
+    """Whether two values are the same value, or splats of the same number, bit for bit."""
     if a == b:
         return True
     first, second = splat_of(a), splat_of(b)
@@ -50,7 +50,7 @@ def pad_of_pad(op: Any) -> Any:
 
 @pattern("stablehlo.pad", of="stablehlo.constant")
 def pad_of_splat(op: Any) -> Any:
-    """pad(c, c), where all elements are equal -> a larger constant; so is the pad of no elements. Exact."""
+    """pad(c, c), where all elements are equal -> a larger constant, also where the operand has no elements. Exact."""
     result = op.operation.results[0]
     if not is_static_op(op) or dtype_of(result).kind == "c" or size_of(result) == 0:
         return None
@@ -65,9 +65,9 @@ def elementwise_of_pads(op: Any) -> Any:
     if not is_elementwise(op) or not is_static_op(op):
         return None
     values = spread(op)
-    pads = makers_of(values, "stablehlo.pad")
-    makers = dict(zip(values, pads))
-    if not pads or not all(used_once(pad) for pad in pads) or not _alike(pads):
+    pads = producers_of(values, "stablehlo.pad")
+    producers = dict(zip(values, pads))
+    if not pads or not all(used_once(pad) for pad in pads) or not _equal_padding(pads):
         return None
     shape = shape_of(pads[0].operand)
     if size_of(pads[0].operand) >= size_of(op.operation.results[0]):
@@ -76,11 +76,12 @@ def elementwise_of_pads(op: Any) -> Any:
         return None
     if any(len(v.type.shape) == 0 and splat_of(v) is None for v in op.operation.operands):
         return None
-    number = elementwise(op, (), lambda v: makers[v].padding_value)
-    return build.pad(elementwise(op, shape, lambda v: makers[v].operand), number, *attrs.padding(pads[0]))
+    number = elementwise(op, (), lambda v: producers[v].padding_value)
+    return build.pad(elementwise(op, shape, lambda v: producers[v].operand), number, *attrs.padding(pads[0]))
 
 
-def _alike(pads: list[Any]) -> bool:
+def _equal_padding(pads: list[Any]) -> bool:
+    """Whether pads have the same padding and operands of the same shape."""
     return len({(shape_of(pad.operand), attrs.padding(pad)) for pad in pads}) == 1
 
 
@@ -116,13 +117,13 @@ def concatenate_of_neighbors(op: Any) -> Any:
 
 
 def _joined(a: Any, b: Any, dim: int) -> Any:
-    """One slice for two that are adjacent along `dim`, or None."""
+    """Return one slice for two that are adjacent along `dim`, or None."""
     first, second = producer(a, "stablehlo.slice"), producer(b, "stablehlo.slice")
     if first is None or second is None or first.operand != second.operand:
         return None
     (starts, limits, strides), (begin, end, steps) = attrs.cut(first), attrs.cut(second)
     step, count, more = strides[dim], shape_of(a)[dim], shape_of(b)[dim]
-    # One element has any stride.
+    # A slice of one element has any stride.
     if 0 in (count, more) or begin[dim] != starts[dim] + count * step or (steps[dim] != step and more != 1):
         return None
     others = [d for d in range(len(starts)) if d != dim]
@@ -145,26 +146,26 @@ def concatenate_of_equal_parts(op: Any) -> Any:
         return None
     if shape[dim] == 1:
         return build.broadcast_in_dim(x, shape_of(result), range(len(shape)))
-    wide = [*shape[:dim], len(values), *shape[dim:]]
-    repeated = build.broadcast_in_dim(x, wide, [d + (d >= dim) for d in range(len(shape))])
+    split = [*shape[:dim], len(values), *shape[dim:]]
+    repeated = build.broadcast_in_dim(x, split, [d + (d >= dim) for d in range(len(shape))])
     return build.reshape(repeated, shape_of(result))
 
 
 @pattern("stablehlo.concatenate", of="stablehlo.broadcast_in_dim")
 def concatenate_of_broadcasts(op: Any) -> Any:
-    """concatenate of broadcasts of one array along a dimension that it is repeated in -> one broadcast. Exact."""
+    """concatenate of broadcasts of one array, along a dimension in which it is repeated -> one broadcast. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    makers = makers_of(values, "stablehlo.broadcast_in_dim")
-    if len(values) < 2 or not makers or not is_static_op(op):
+    producers = producers_of(values, "stablehlo.broadcast_in_dim")
+    if len(values) < 2 or not producers or not is_static_op(op):
         return None
-    if not _repeat_one(makers, dim):
+    if not _repeat_one(producers, dim):
         return None
-    dims = attrs.ints(makers[0], "broadcast_dimensions")
-    return build.broadcast_in_dim(makers[0].operand, shape_of(op.operation.results[0]), dims)
+    dims = attrs.ints(producers[0], "broadcast_dimensions")
+    return build.broadcast_in_dim(producers[0].operand, shape_of(op.operation.results[0]), dims)
 
 
 def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
-    """Whether broadcasts are of one array to the same dimensions, along `dim` of which it is repeated."""
+    """Whether all broadcasts are of the same array to the same dimensions, and repeat it along `dim`."""
     x, dims = broadcasts[0].operand, attrs.ints(broadcasts[0], "broadcast_dimensions")
     if any(op.operand != x or attrs.ints(op, "broadcast_dimensions") != dims for op in broadcasts):
         return False
@@ -202,32 +203,33 @@ def concatenate_that_pads(op: Any) -> Any:
     if len(others) != 1:
         return None
     (middle,) = others
-    around = [value for i, value in enumerate(values) if i != middle]
-    if (len(values) == 3 and (middle != 1 or not same_number(*around))) or size_of(values[middle]) == 0:
+    splats = [value for i, value in enumerate(values) if i != middle]
+    if (len(values) == 3 and (middle != 1 or not same_number(*splats))) or size_of(values[middle]) == 0:
         return None
     low, high = [0] * len(shape_of(values[0])), [0] * len(shape_of(values[0]))
     for i, value in enumerate(values):
         if i != middle:
             (low if i < middle else high)[dim] = shape_of(value)[dim]
-    number = build.full(splat_of(around[0]), build.tensor_type((), around[0].type.element_type))
+    number = build.full(splat_of(splats[0]), build.tensor_type((), splats[0].type.element_type))
     return build.pad(values[middle], number, low, high)
 
 
 @pattern("stablehlo.concatenate", of=ELEMENTWISE)
 def concatenate_of_batches(op: Any) -> Any:
-    """f(x[0:2]) ++ f(x[2:4]) -> f(x[0:4]): equal operations on the parts of arrays are done once, on the whole. Exact.
+    """f(x[0:2]) ++ f(x[2:4]) -> f(x[0:4]): equal ops on parts of an array become one op on the whole. Exact.
 
-    The operands must be adjacent parts of one array, one number, or repeated; through several operations, too.
+    The operands are adjacent slices of one array, splats of one number, or broadcasts of one array; or results of such
+    ops.
     """
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
     if len(values) < 2 or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
         return None
-    plan = _batch(values, dim)
+    plan = _whole_array(values, dim)
     return plan() if plan is not None else None
 
 
-def _batch(values: list[Any], dim: int) -> Callable[[], Any] | None:
-    """What makes the concatenation of `values` from whole arrays, or None if they must be joined one by one."""
+def _whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:
+    """Return a function that builds the concatenation of `values` from whole arrays, or None if there is none."""
     first = producer(values[0])
     if first is None:
         return None
@@ -237,19 +239,19 @@ def _batch(values: list[Any], dim: int) -> Callable[[], Any] | None:
     if number is not None:
         type_ = build.tensor_type(shape, values[0].type.element_type)
         return (lambda: build.full(number, type_)) if all(same_number(values[0], v) for v in values) else None
-    makers = makers_of(values, first.operation.name)
-    if not makers:
+    producers = producers_of(values, first.operation.name)
+    if not producers:
         return None
     if first.operation.name == "stablehlo.slice":
-        return _whole(values, dim)
+        return _whole_slice(values, dim)
     if first.operation.name == "stablehlo.broadcast_in_dim":
         dims = attrs.ints(first, "broadcast_dimensions")
-        return (lambda: build.broadcast_in_dim(first.operand, shape, dims)) if _repeat_one(makers, dim) else None
-    if not is_elementwise(first) or not all(used_once(maker) for maker in makers):
+        return (lambda: build.broadcast_in_dim(first.operand, shape, dims)) if _repeat_one(producers, dim) else None
+    if not is_elementwise(first) or not all(used_once(one) for one in producers):
         return None
-    if any(attrs.copied(maker) != attrs.copied(first) for maker in makers):
+    if any(attrs.copied(one) != attrs.copied(first) for one in producers):
         return None
-    columns = list(zip(*(maker.operation.operands for maker in makers)))
+    columns = list(zip(*(one.operation.operands for one in producers)))
     rank = len(shape)
     plans: list[Callable[[], Any]] = []
     for column in columns:
@@ -258,7 +260,7 @@ def _batch(values: list[Any], dim: int) -> Callable[[], Any] | None:
                 return None
             plans.append(functools.partial(_itself, column[0]))
             continue
-        plan = _batch(list(column), dim)
+        plan = _whole_array(list(column), dim)
         if plan is None:
             return None
         plans.append(plan)
@@ -270,9 +272,9 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _whole(values: list[Any], dim: int) -> Callable[[], Any] | None:
-    """One slice for adjacent slices of one array."""
-    parts = makers_of(values, "stablehlo.slice")
+def _whole_slice(values: list[Any], dim: int) -> Callable[[], Any] | None:
+    """Return a function that builds one slice for adjacent slices of one array, or None."""
+    parts = producers_of(values, "stablehlo.slice")
     x = parts[0].operand
     bounds = [list(zip(attrs.ints(p, "start_indices"), attrs.ints(p, "limit_indices"))) for p in parts]
     if any(part.operand != x or any(step != 1 for step in attrs.ints(part, "strides")) for part in parts):

@@ -1,6 +1,6 @@
 """Broadcasts, transposes, reshapes and reversals moved through one another and through arithmetic. Exact.
 
-Broadcasts move down: what is equal is computed once. The others move only where a pair of them becomes one or none.
+Broadcasts move after arithmetic, so that equal elements are computed once. The others move only where that removes one.
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import producer, shape_of, size_of
 from passes.patterns import pattern
-from passes.simplify.places import (
+from passes.simplify.moves import (
     ELEMENTWISE,
-    again,
     all_static,
     elementwise,
     groups,
     is_elementwise,
     is_static_op,
-    makers_of,
+    producers_of,
+    rebuilt,
     spread,
     unit_map,
     used_once,
@@ -32,7 +32,7 @@ def elementwise_of_broadcasts(op: Any) -> Any:
     """f(broadcast(x), broadcast(y)) -> broadcast(f(x, y)) for equal broadcasts, or where x is one number. Exact."""
     if not is_elementwise(op) or not is_static_op(op):
         return None
-    makers = makers_of(spread(op), "stablehlo.broadcast_in_dim")
+    makers = producers_of(spread(op), "stablehlo.broadcast_in_dim")
     if not makers:
         return None
     widest = max(makers, key=lambda maker: size_of(maker.operand))
@@ -54,7 +54,7 @@ def elementwise_of_broadcasts(op: Any) -> Any:
 
 
 def _same_move(makers: list[Any]) -> bool:
-    """Whether all makers are one transpose, reshape or reversal of arrays of one shape."""
+    """Whether all producers are the same transpose, reshape or reversal of arrays of the same shape."""
     if not makers:
         return False
     first = makers[0]
@@ -71,7 +71,7 @@ def elementwise_of_equal_moves(op: Any) -> Any:
     values = spread(op)
     if len(values) < 2 or not is_elementwise(op) or not is_static_op(op):
         return None
-    makers = makers_of(values)
+    makers = producers_of(values)
     if not _same_move(makers) or not all(used_once(maker) for maker in makers):
         return None
     inner = {value: maker.operand for value, maker in zip(values, makers)}
@@ -81,7 +81,7 @@ def elementwise_of_equal_moves(op: Any) -> Any:
 
 
 def _undoes(op: Any, maker: Any) -> bool:
-    """Whether a transpose, reshape or reversal leads back to what `maker` was given."""
+    """Whether a transpose, reshape or reversal undoes `maker`."""
     if maker is None or maker.operation.name != op.operation.name:
         return False
     if shape_of(maker.operand) != shape_of(op.operation.results[0]):
@@ -96,7 +96,7 @@ def _undoes(op: Any, maker: Any) -> bool:
 
 @pattern(*_PERMUTING, of=ELEMENTWISE)
 def move_back_after_elementwise(op: Any) -> Any:
-    """transpose(f(transpose(x), y)) -> f(x, transpose(y)), where two cancel and at most one is new. Exact.
+    """transpose(f(transpose(x), y)) -> f(x, transpose(y)), where two transposes cancel and at most one is added. Exact.
 
     The same for reshapes and reversals that undo each other.
     """
@@ -110,11 +110,11 @@ def move_back_after_elementwise(op: Any) -> Any:
     if not back or len(values) - len(back) > sum(used_once(maker) for maker in back.values()):
         return None
     shape = shape_of(op.operation.results[0])
-    return elementwise(inner, shape, lambda v: back[v].operand if v in back else again_of(op, v))
+    return elementwise(inner, shape, lambda v: back[v].operand if v in back else rebuilt_for(op, v))
 
 
-def again_of(op: Any, value: Any) -> Any:
-    """An op of one operand once more, for another operand of the same shape."""
+def rebuilt_for(op: Any, value: Any) -> Any:
+    """Return a copy of an op with one operand, for another operand of the same shape."""
     type_ = build.tensor_type(shape_of(op.operation.results[0]), value.type.element_type)
     return build.op(op.operation.name, [value], type_, attributes=attrs.copied(op))
 
@@ -129,7 +129,7 @@ def transpose_of_broadcast(op: Any) -> Any:
     order = attrs.ints(op, "permutation")
     dims = [order.index(d) for d in attrs.ints(inner, "broadcast_dimensions")]
     if dims != sorted(dims):
-        return None  # the broadcast would transpose
+        return None  # a broadcast that permutes dimensions is no simpler
     return build.broadcast_in_dim(inner.operand, shape_of(result), dims)
 
 
@@ -148,7 +148,7 @@ def _iota(like: Any, dim: int) -> Any:
 
 
 def _smaller_padded(op: Any) -> Any:
-    """The pad before an op, which nothing else reads, of an array that has fewer elements; or None."""
+    """Return the pad that produces the operand, if nothing else reads it and it adds elements; or None."""
     inner = producer(op.operand, "stablehlo.pad")
     if inner is None or not is_static_op(inner) or not used_once(inner):
         return None
@@ -168,7 +168,7 @@ def transpose_of_pad(op: Any) -> Any:
 
 @pattern("stablehlo.reshape", of="stablehlo.iota")
 def reshape_of_iota(op: Any) -> Any:
-    """reshape(iota) -> iota, where only dimensions of size 1, or ones not counted along, change. Exact."""
+    """reshape(iota) -> iota, where the reshape keeps the dimension along which it counts. Exact."""
     inner = producer(op.operand, "stablehlo.iota")
     result = op.operation.results[0]
     if inner is None or not all_static(op.operand, result):
@@ -189,16 +189,16 @@ def reshape_of_broadcast(op: Any) -> Any:
         return None
     dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
     kept = [i for i, n in enumerate(source) if n != 1]
-    places = []
+    positions = []
     for left, right in groups(shape_of(op.operand), shape_of(result)) or ():
         own = [i for i in kept if dims[i] in left]
         if own and (len(left) != 1 or len(right) != 1):
             return None
-        places += [(i, right[0]) for i in own]
-    if 0 in shape_of(result) or len(places) != len(kept):
+        positions += [(i, right[0]) for i in own]
+    if 0 in shape_of(result) or len(positions) != len(kept):
         return None
     value = build.reshape(inner.operand, [source[i] for i in kept]) if len(kept) != len(source) else inner.operand
-    return build.broadcast_in_dim(value, shape_of(result), [d for _, d in sorted(places)])
+    return build.broadcast_in_dim(value, shape_of(result), [d for _, d in sorted(positions)])
 
 
 @pattern("stablehlo.broadcast_in_dim", of="stablehlo.reshape")
@@ -209,11 +209,11 @@ def broadcast_of_reshape(op: Any) -> Any:
     if inner is None or not all_static(inner.operand, result):
         return None
     before, after = shape_of(inner.operand), shape_of(op.operand)
-    places = unit_map(before, after)
-    if places is None or len(places) != len(before):
+    positions = unit_map(before, after)
+    if positions is None or len(positions) != len(before):
         return None
     dims = attrs.ints(op, "broadcast_dimensions")
-    return build.broadcast_in_dim(inner.operand, shape_of(result), [dims[places[d]] for d in range(len(before))])
+    return build.broadcast_in_dim(inner.operand, shape_of(result), [dims[positions[d]] for d in range(len(before))])
 
 
 @pattern("stablehlo.reverse", of="stablehlo.reverse")
@@ -232,14 +232,14 @@ def _reverse(value: Any, dims: list[int]) -> Any:
 
 @pattern("stablehlo.reverse", of="stablehlo.broadcast_in_dim")
 def reverse_of_broadcast(op: Any) -> Any:
-    """reverse(broadcast(x)) -> broadcast(reverse(x)); along repeated dimensions, all is equal. Exact."""
+    """reverse(broadcast(x)) -> broadcast(reverse(x)). Exact: along repeated dimensions, all elements are equal."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
     if inner is None or not all_static(inner.operand, op.operand):
         return None
     source, reversed_dims = shape_of(inner.operand), attrs.ints(op, "dimensions")
     own = [i for i, d in enumerate(attrs.ints(inner, "broadcast_dimensions")) if d in reversed_dims and source[i] != 1]
     value = _reverse(inner.operand, own) if own else inner.operand
-    return again(inner, [value], shape_of(op.operand))
+    return rebuilt(inner, [value], shape_of(op.operand))
 
 
 @pattern("stablehlo.reverse", of="stablehlo.pad")
@@ -258,7 +258,7 @@ def reverse_of_pad(op: Any) -> Any:
 
 @pattern("stablehlo.transpose", of="stablehlo.reverse")
 def transpose_of_reversed_transpose(op: Any) -> Any:
-    """transpose(reverse(transpose(x))) -> reverse(transpose(x)), with one transpose or none. Exact."""
+    """transpose(reverse(transpose(x))) -> reverse(transpose(x)). Exact."""
     inner = producer(op.operand, "stablehlo.reverse")
     first = producer(inner.operand, "stablehlo.transpose") if inner is not None and used_once(inner) else None
     if first is None or not used_once(first):

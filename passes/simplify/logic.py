@@ -25,22 +25,22 @@ from passes.types import is_lossless
 
 AND, OR, XOR, NOT = "stablehlo.and", "stablehlo.or", "stablehlo.xor", "stablehlo.not"
 CONVERT = "stablehlo.convert"
-_OTHER_WAY = {AND: OR, OR: AND, "stablehlo.maximum": "stablehlo.minimum", "stablehlo.minimum": "stablehlo.maximum"}
+_DUAL = {AND: OR, OR: AND, "stablehlo.maximum": "stablehlo.minimum", "stablehlo.minimum": "stablehlo.maximum"}
 
 
-@pattern(*_OTHER_WAY, of=tuple(_OTHER_WAY))
+@pattern(*_DUAL, of=tuple(_DUAL))
 def absorption(op: Any) -> Any:
     """x & (x | y) -> x, x | (x & y) -> x, max(x, min(x, y)) -> x, min(x, max(x, y)) -> x.
 
-    Exact; for extremes of floats, where y is never NaN.
+    Exact; max and min of floats only where y is never NaN.
     """
     for value, other in sides(op):
-        inner = producer(value, _OTHER_WAY[op.operation.name])
-        rest = other_operand(inner, other) if inner is not None else None
-        if rest is None or is_complex(other):
+        inner = producer(value, _DUAL[op.operation.name])
+        remaining = other_operand(inner, other) if inner is not None else None
+        if remaining is None or is_complex(other):
             continue
         if is_floating(other):
-            known = of(rest)
+            known = of(remaining)
             if known is None or known.nan:
                 continue
         return other
@@ -64,18 +64,18 @@ def complements(op: Any) -> Any:
     left, right = producer(op.lhs, NOT), producer(op.rhs, NOT)
     if left is None or right is None or not has_one_use(op.lhs) or not has_one_use(op.rhs):
         return None
-    return build.op(NOT, [build.op(_OTHER_WAY[op.operation.name], [left.operand, right.operand])])
+    return build.op(NOT, [build.op(_DUAL[op.operation.name], [left.operand, right.operand])])
 
 
 @pattern(AND, OR, of=(AND, OR))
 def absorbed_complement(op: Any) -> Any:
     """x & (~x | y) -> x & y and x | (~x & y) -> x | y. Exact."""
     for value, other in sides(op):
-        inner = producer(value, _OTHER_WAY[op.operation.name])
-        for part, rest in sides(inner) if inner is not None else ():
+        inner = producer(value, _DUAL[op.operation.name])
+        for part, remaining in sides(inner) if inner is not None else ():
             complement, own = producer(part, NOT), producer(other, NOT)
             if (complement is not None and complement.operand == other) or (own is not None and own.operand == part):
-                return build.op(op.operation.name, [other, rest])
+                return build.op(op.operation.name, [other, remaining])
     return None
 
 
@@ -94,7 +94,8 @@ def xor_of_complement(op: Any) -> Any:
 def logic_of_converted(op: Any) -> Any:
     """convert(x) & convert(y) -> convert(x & y), and the same for or, xor, max, min.
 
-    Exact, where the type has all values of x and y. Nothing else reads the two.
+    Exact where the wider type represents all values of x and y. The law requires that nothing else reads the
+    conversions.
     """
     left, right = producer(op.lhs, CONVERT), producer(op.rhs, CONVERT)
     if left is None or right is None or not same_type(left.operand, right.operand):

@@ -1,4 +1,4 @@
-"""State of loops that nothing reads, that never changes, or that equals other state; loops that hardly run."""
+"""Laws of loops: dead, invariant and duplicate state, and loops that run at most once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from passes.simplify.regions import Congruence, has_effects, inlined_region, wit
 def loop_that_never_runs(op: Any) -> Any:
     """while whose condition is false at once -> its initial values. Exact.
 
-    The condition's ops run once, for those that call the host.
+    Ops of the condition that call the host still run once.
     """
     condition = op.operation.regions[0].blocks[0]
     number = splat_of(yielded(condition)[0])
@@ -41,7 +41,7 @@ def loop_that_runs_once(op: Any) -> Any:
 
 @pattern(_LOOP)
 def counter_after_loop(op: Any) -> Any:
-    """The result of a loop of known length that is a counter -> the number. Exact: it does not wrap around."""
+    """The final value of a counter of a loop of known length -> a constant. Exact: it does not wrap around."""
     operation = op.operation
     if trip_count(operation) is None:
         return None
@@ -55,18 +55,18 @@ def counter_after_loop(op: Any) -> Any:
 
 @pattern(_LOOP)
 def unchanged_state(op: Any) -> Any:
-    """State that the body returns as it was -> its initial value. Exact."""
+    """State that the body returns unchanged -> its initial value. Exact."""
     body = op.operation.regions[1].blocks[0]
     columns = zip(op.operation.operands, body.arguments, yielded(body))
-    instead = {i: initial for i, (initial, argument, value) in enumerate(columns) if value in (argument, initial)}
-    return without_state(op, instead) if 0 < len(instead) < len(op.operation.operands) else None
+    invariant = {i: initial for i, (initial, argument, value) in enumerate(columns) if value in (argument, initial)}
+    return without_state(op, invariant) if 0 < len(invariant) < len(op.operation.operands) else None
 
 
 @pattern(_LOOP)
 def equal_state(op: Any) -> Any:
-    """Two parts of a loop's state that begin equal and are updated alike -> one. Exact.
+    """Two parts of a loop's state that begin equal and are updated equally -> one. Exact.
 
-    They are taken to be equal until the update of one is found to differ from that of the other.
+    Parts with equal initial values are assumed to be equal. Groups are split where updates differ, until none does.
     """
     initial = [before_barriers(value) for value in op.operation.operands]
     if len(set(initial)) == len(initial):
@@ -87,15 +87,15 @@ def equal_state(op: Any) -> Any:
                 part = next((p for p in parts if same(updates[p[0]], updates[i])), None)
                 parts.append([i]) if part is None else part.append(i)
             found += parts
-    instead = {i: group[0] for group in found for i in group[1:]}
-    return without_state(op, instead) if instead else None
+    duplicates = {i: group[0] for group in found for i in group[1:]}
+    return without_state(op, duplicates) if duplicates else None
 
 
 @pattern(_LOOP)
 def dead_state(op: Any) -> Any:
-    """State that is read for nothing but its own update -> none. Exact.
+    """State that only its own update depends on -> none. Exact.
 
-    Neither the results that are read, nor the condition, nor calls of the host depend on it.
+    Neither results that are read, nor the condition, nor calls of the host depend on it.
     """
     operation = op.operation
     arguments, unread = list(operation.regions[0].blocks[0].arguments), []
@@ -112,7 +112,7 @@ def dead_state(op: Any) -> Any:
 
 
 def _needed(loop: Any) -> set[Any]:
-    """The values of a loop that its effects, its condition, and its results that are read depend on."""
+    """Return the values on which the effects, the condition and the used results of a loop depend."""
     inside = [loop, *operations_in(loop)]
     made = {result for op in inside for result in op.results}
     found: set[Any] = set()
@@ -124,7 +124,7 @@ def _needed(loop: Any) -> set[Any]:
         stack.extend(new)
 
     def reach(op: Any) -> None:
-        """What decides whether an op runs."""
+        """Add the values that decide whether an op runs."""
         while op != loop:
             op = op.parent.operation
             if op.name == _LOOP:

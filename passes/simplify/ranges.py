@@ -1,4 +1,4 @@
-"""Exact laws that ask what is known of values (`passes.analysis.facts`): bounds, signs, NaN."""
+"""Exact laws that use what `passes.analysis.facts` knows of values: bounds, signs, NaN."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def abs_of_known_sign(op: Any) -> Any:
 def extreme_of_ranges(op: Any) -> Any:
     """max(x, y) -> x where no y is greater than any x, and min(x, y) -> x where no y is less.
 
-    Exact: y is never NaN, and of two zeros the sign does not differ.
+    Exact: y is never NaN, and the two never compare zeros of different signs.
     """
     largest = op.operation.name == "stablehlo.maximum"
     left, right = of(op.lhs), of(op.rhs)
@@ -65,7 +65,7 @@ def clamp_of_range(op: Any) -> Any:
 
 
 def _holds(direction: str, x: Facts, y: Facts) -> bool:
-    """Whether numbers of these ranges always compare so, leaving NaN aside."""
+    """Whether all numbers of these ranges, apart from NaN, compare in this direction."""
     return {
         "LT": x.high < y.low,
         "LE": x.high <= y.low,
@@ -78,7 +78,7 @@ def _holds(direction: str, x: Facts, y: Facts) -> bool:
 
 @pattern("stablehlo.compare", of=KNOWN)
 def compare_ranges(op: Any) -> Any:
-    """x < y -> true where every x is less than every y, and the like. Exact: NaN compares as false, but for !=."""
+    """x < y -> true where every x is less than every y, and the like. Exact: with NaN, only != is true."""
     y = of(op.rhs)
     x = of(op.lhs) if y is not None and not y.low == -np.inf == -y.high else None
     if x is None or y is None or attrs.word(op, "compare_type") == "TOTALORDER":
@@ -96,7 +96,7 @@ def compare_ranges(op: Any) -> Any:
 def compare_with_end_of_range(op: Any) -> Any:
     """x > c -> x != c and x <= c -> x == c where no x is less than c, and the same at the other end.
 
-    Exact, for integers and booleans: one of two numbers is asked about, which other laws know better.
+    Exact, for integers and booleans; other laws know more about equality.
     """
     direction = attrs.word(op, "comparison_direction")
     number = None if direction in ("EQ", "NE") or is_floating(op.lhs) else splat_of(op.rhs)
@@ -158,10 +158,7 @@ def sign_known(op: Any) -> Any:
 
 @pattern("stablehlo.convert", of="stablehlo.convert")
 def convert_there_and_back(op: Any) -> Any:
-    """convert(convert(x, t), u) -> convert(x, u) where each x is a value of t, though not each value of its type.
-
-    Exact: the range of x says so.
-    """
+    """convert(convert(x, t), u) -> convert(x, u) where t represents all numbers in the range of x. Exact."""
     inner = producer(op.operand, "stablehlo.convert")
     if inner is None:
         return None
@@ -169,14 +166,14 @@ def convert_there_and_back(op: Any) -> Any:
     x = of(inner.operand)
     if x is None or source.kind == "b" or is_lossless(source, middle) or not _holds_values(middle, x):
         return None
-    # Out of range, an integer wraps and a float saturates.
+    # Out of range, conversions of integers wrap and conversions of floats saturate.
     if target.kind in "bc" or (target.kind in "iu" and not _holds_values(target, x)):
         return None
     return inner.operand if target == source else build.convert(inner.operand, target)
 
 
 def _holds_values(dtype: np.dtype[Any], x: Facts) -> bool:
-    """Whether a type has every number of a range of whole numbers, and no -0.0 is among them."""
+    """Whether a value is a finite whole number, never -0.0, and a type represents its whole range."""
     if not x.whole or x.minus_zero or x.nan or not x.finite:
         return False
     if dtype.kind in "iu" and dtype.isbuiltin == 1:

@@ -11,13 +11,13 @@ from passes import attributes as attrs, build, operations
 from passes.match import SPLAT, dtype_of, is_static, producer, shape_of, single_op, splat_of
 from passes.patterns import pattern
 from passes.simplify.integers import wrapped
-from passes.simplify.places import groups, is_static_op, used_once
+from passes.simplify.moves import groups, is_static_op, used_once
 
-# The order of their combinations is open, or changes nothing.
+# Reductions by these may combine elements in any order.
 _IN_ANY_ORDER = operations.where(commutative=True)
 _IDEMPOTENT = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")
 
-# As many parts of a concatenation are combined one after the other.
+# The largest number of parts of a concatenation that are combined one after the other.
 _MOST_PARTS = 8
 
 
@@ -29,7 +29,7 @@ def _is_exact_function(op: Any) -> bool:
 
 
 def _combination(op: Any) -> str | None:
-    """The name of the op that combines the elements of one static, real array; None for another reduction."""
+    """Return the name of the op that combines the elements of one static, real array; None for other reductions."""
     if len(op.inputs) != 1 or not is_static(op.inputs[0]) or dtype_of(op.inputs[0]).kind == "c":
         return None
     return single_op(op.operation.regions[0])
@@ -39,7 +39,7 @@ def _combination(op: Any) -> str | None:
 def reduce_of_unit_dimensions(op: Any) -> Any:
     """A reduction of dimensions of size 1 -> one combination with the initial value.
 
-    Exact: there is one element. `+ 0.0` stays, which makes -0.0 of it +0.0.
+    Exact: there is one element. The addition of an initial 0.0 stays, because it turns -0.0 into +0.0.
     """
     shape, result = shape_of(op.inputs[0]), op.operation.results[0]
     name = _combination(op) if all(shape[d] == 1 for d in attrs.ints(op, "dimensions")) else None
@@ -54,7 +54,7 @@ def reduce_of_pad(op: Any) -> Any:
     """reduce(f(pad(x, c))) -> pad(reduce(f(x))), where f(c) changes no result.
 
     Exact apart from the order in which floats are combined: elements equal to the identity of the combination are left
-    out. The identity of an addition that begins with +0.0 is either zero.
+    out. If an addition begins with +0.0, zeros of both signs are its identity.
     """
     functions = []
     value = op.inputs[0]
@@ -67,10 +67,10 @@ def reduce_of_pad(op: Any) -> Any:
         return None
     dimensions = attrs.ints(op, "dimensions")
     low, high, between = attrs.padding(inner)
-    filling, initial = splat_of(inner.padding_value), splat_of(op.init_values[0])
-    if filling is None or initial is None or min((*low, *high), default=0) < 0:
+    fill, initial = splat_of(inner.padding_value), splat_of(op.init_values[0])
+    if fill is None or initial is None or min((*low, *high), default=0) < 0:
         return None
-    number = np.asarray(filling)
+    number = np.asarray(fill)
     for made in reversed(functions):
         meaning = operations.of(made.operation.name).numpy or np.asarray
         number = meaning(number).astype(dtype_of(made.operation.results[0]))
@@ -98,7 +98,7 @@ def _changes_nothing(name: str, number: Any, initial: Any) -> bool:
         return bool(number == 0)
     if name == "stablehlo.and":
         return bool(~number == 0)
-    # Any number to which the initial value is preferred.
+    # A number that never wins against the initial value.
     if name == "stablehlo.maximum":
         return bool(number <= initial) and number != 0
     return name == "stablehlo.minimum" and bool(number >= initial) and number != 0
@@ -114,7 +114,7 @@ def reduce_of_nothing(op: Any) -> Any:
 
 @pattern("stablehlo.reduce", of=("stablehlo.transpose", "stablehlo.reverse"))
 def reduce_of_moved(op: Any) -> Any:
-    """reduce(transpose(x)) -> reduce(x), where dimensions that are kept keep their order; so for reversed dimensions.
+    """reduce(transpose(x)) -> reduce(x), where kept dimensions keep their order; the same for reversed dimensions.
 
     Exact apart from the order in which floats are combined.
     """
@@ -179,26 +179,25 @@ def reduce_of_reduce(op: Any) -> Any:
 
 @pattern("stablehlo.reduce", of="stablehlo.broadcast_in_dim")
 def reduce_of_broadcast(op: Any) -> Any:
-    """The largest (smallest, and, or) of elements that are repeated -> that of each once. Exact."""
+    """The maximum, minimum, and, or of repeated elements -> that of the elements before the broadcast. Exact."""
     name, inner = _combination(op), producer(op.inputs[0], "stablehlo.broadcast_in_dim")
     if name not in _IDEMPOTENT or inner is None or not is_static(inner.operand) or 0 in shape_of(op.inputs[0]):
         return None
-    dims, places = attrs.ints(op, "dimensions"), attrs.ints(inner, "broadcast_dimensions")
-    repeated = [d for d in dims if d not in places]
+    dims, targets = attrs.ints(op, "dimensions"), attrs.ints(inner, "broadcast_dimensions")
+    repeated = [d for d in dims if d not in targets]
     if not repeated:
         return None
     kept = [d for d in range(len(shape_of(op.inputs[0]))) if d not in repeated]
     shape = [shape_of(op.inputs[0])[d] for d in kept]
-    value = build.broadcast_in_dim(inner.operand, shape, [kept.index(d) for d in places])
-    return build.reduce([name], [value], [op.init_values[0]], [kept.index(d) for d in dims if d in places])
+    value = build.broadcast_in_dim(inner.operand, shape, [kept.index(d) for d in targets])
+    return build.reduce([name], [value], [op.init_values[0]], [kept.index(d) for d in dims if d in targets])
 
 
 @pattern("stablehlo.reduce", of=SPLAT)
 def reduce_of_splat(op: Any) -> Any:
     """A sum of n equal constants -> n times the constant, and the largest or smallest of them -> one of them.
 
-    Exact apart from the order of a sum: integers wrap alike, and of floats each partial sum is a whole number that the
-    type holds.
+    Exact: integers wrap alike, and sums of floats are rewritten only where the type represents each partial sum.
     """
     number = splat_of(op.inputs[0])
     name = _combination(op) if number is not None else None
@@ -213,7 +212,7 @@ def reduce_of_splat(op: Any) -> Any:
 
 
 def _sum_of(number: Any, count: int) -> Any:
-    """The sum of equal numbers, where its order does not matter."""
+    """Return the sum of equal numbers, or None where it depends on the order."""
     dtype = number.dtype
     if dtype.kind in "iu" and dtype.isbuiltin == 1:
         return wrapped(int(number) * count, dtype)

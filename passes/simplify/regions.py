@@ -1,4 +1,4 @@
-"""Ops with regions taken apart and put together again, and what their values depend on."""
+"""Helpers that rebuild ops with regions, and compare the values in them."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from typing import Any
 from passes import attributes as attrs, bindings, build, operations
 from passes.match import yielded
 
-# Ops of the same operands that need not have the same results, and the end of a block.
+# Random numbers differ from op to op, and a return is the end of a block.
 _NO_FUNCTIONS = ("stablehlo.rng", "stablehlo.return")
 _DEPTH = 64
 
 
 def inlined_region(op: Any, number: int, arguments: Sequence[Any]) -> list[Any]:
-    """Copy a region's ops to the insertion point, with values for its arguments; what it would have returned."""
+    """Copy a region's ops to the insertion point, with values for its arguments, and return what the region returns."""
     copy = op.operation.clone(ip=False)
     return build.inlined(copy.regions[number].blocks[0], arguments)
 
 
 def is_function(operation: Any) -> bool:
-    """Whether an op without regions of its own does nothing but compute results, the same for the same operands."""
+    """Whether an op has no regions and no effects, and its results depend on its operands alone."""
     row = operations.TABLE.get(operation.name)
     return row is not None and not row.effects and row.name not in _NO_FUNCTIONS and not len(operation.regions)
 
 
 def has_effects(operation: Any) -> bool:
-    """Whether an op itself, apart from those in its regions, may do more than compute its results."""
+    """Whether an op itself, apart from the ops in its regions, may have side effects."""
     row = operations.TABLE.get(operation.name)
     return row is None or (row.effects and not row.is_control)
 
 
 def with_results(op: Any, kept: Sequence[int]) -> list[Any]:
-    """A choice that returns only some of its results, by number; those results."""
+    """Rebuild a conditional so that it returns only some of its results, by index; return those."""
     copy = op.operation.clone(ip=False)
     for region in copy.regions:
         _return(region.blocks[0], [yielded(region.blocks[0])[i] for i in kept])
-    return list(_moved(copy, list(op.operation.operands), kept).results)
+    return list(_with_regions_of(copy, list(op.operation.operands), kept).results)
 
 
-def or_zeros(op: Any, made: Mapping[int, Any]) -> list[Any]:
-    """The results of an op that are made, by number, and zeros in the place of the others, which nothing reads."""
+def with_zeros(op: Any, made: Mapping[int, Any]) -> list[Any]:
+    """Return the results in `made`, by index, with zeros for the others, which nothing reads."""
     return [made[i] if i in made else build.full(0, result) for i, result in enumerate(op.operation.results)]
 
 
 def with_operands(op: Any, kept: Sequence[int], arguments: Sequence[int]) -> list[Any]:
-    """A reduction or sort with only some of its results and of its region's arguments, by number; those results.
+    """Rebuild a reduction or sort with only some of its results and region arguments, by index; return those results.
 
-    Nothing that stays may follow from the other arguments.
+    Nothing that stays may depend on the other arguments.
     """
     operation = op.operation
     copy = operation.clone(ip=False)
@@ -63,14 +63,17 @@ def with_operands(op: Any, kept: Sequence[int], arguments: Sequence[int]) -> lis
     # Each result has as many operands: an array, and in a reduction an initial value.
     groups = range(0, len(operation.operands), len(operation.results))
     operands = [operation.operands[start + i] for start in groups for i in kept]
-    return list(_moved(copy, operands, kept).results)
+    return list(_with_regions_of(copy, operands, kept).results)
 
 
 def without_state(op: Any, instead: Mapping[int, Any]) -> list[Any]:
-    """A loop without some parts of its state, by number, each of which is another part or a value from outside.
+    """Rebuild a loop without some parts of its state.
+
+    Args:
+      instead: by index of a dropped part, what it equals: the index of another part, or a value from outside.
 
     Returns:
-      What replaces each of the results of the whole loop.
+      The replacement of each result of the original loop.
     """
     count = len(op.operation.operands)
     kept = [i for i in range(count) if i not in instead]
@@ -84,14 +87,14 @@ def without_state(op: Any, instead: Mapping[int, Any]) -> list[Any]:
     for region in copy.regions:
         for i in sorted(instead, reverse=True):
             region.blocks[0].erase_argument(i)
-    results = dict(zip(kept, _moved(copy, [op.operation.operands[i] for i in kept], kept).results))
+    results = dict(zip(kept, _with_regions_of(copy, [op.operation.operands[i] for i in kept], kept).results))
     for i, value in instead.items():
         results[i] = results[value] if isinstance(value, int) else value
     return [results[i] for i in range(count)]
 
 
 def cloned(operation: Any, values: Mapping[Any, Any]) -> Any:
-    """A copy of an op without regions at the insertion point, with other values for some of its operands."""
+    """Clone an op without regions at the insertion point, with other values for some of its operands."""
     copy = operation.clone(bindings.ir.InsertionPoint.current).operation
     for i, value in enumerate(operation.operands):
         if value in values:
@@ -100,10 +103,10 @@ def cloned(operation: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def hoisted(op: Any, blocks: Sequence[Sequence[Any]]) -> Any:
-    """A copy of an op, after copies of the ops of its regions that are to run before it.
+    """Clone an op with ops of its regions hoisted before it; return the clone.
 
     Args:
-      blocks: for each region, the numbers of those ops in its block; the first of each list are equal, and so on.
+      blocks: for each region, the positions of the ops to hoist in its block; corresponding ops are equal.
     """
     values: dict[Any, Any] = {}
     numbers = blocks[0]
@@ -125,15 +128,15 @@ def hoisted(op: Any, blocks: Sequence[Sequence[Any]]) -> Any:
 
 
 def _return(block: Any, values: Sequence[Any]) -> None:
-    """Have the block of a copy return other values."""
+    """Make the block of a copy return other values."""
     end = list(block.operations)[-1].operation
     with bindings.ir.InsertionPoint(end), end.location:
         build.op("stablehlo.return", values, [])
     end.erase()
 
 
-def _moved(copy: Any, operands: Sequence[Any], kept: Sequence[int]) -> Any:
-    """A copy's regions in an op of other operands, with some of the copy's results."""
+def _with_regions_of(copy: Any, operands: Sequence[Any], kept: Sequence[int]) -> Any:
+    """Move the regions of a copy to a new op with other operands and some of the copy's results; return the op."""
     types = [copy.results[i].type for i in kept]
     made = build.op(copy.name, operands, types, attributes=attrs.copied(copy), regions=len(copy.regions))
     for source, target in zip(copy.regions, made.regions):
@@ -142,10 +145,10 @@ def _moved(copy: Any, operands: Sequence[Any], kept: Sequence[int]) -> Any:
 
 
 class Congruence:
-    """Whether values are equal because they are made in the same way.
+    """Whether values are equal because equal ops compute them from equal operands.
 
     Args:
-      same: pairs of different values that are taken to be equal, both ways round.
+      same: pairs of different values that are assumed to be equal, in both orders.
     """
 
     def __init__(self, same: set[tuple[Any, Any]]) -> None:
@@ -156,10 +159,10 @@ class Congruence:
         if a == b:
             return True
         if (a, b) not in self.known:
-            self.known[a, b] = depth > 0 and self._made_alike(a, b, depth - 1)
+            self.known[a, b] = depth > 0 and self._computed_alike(a, b, depth - 1)
         return self.known[a, b]
 
-    def _made_alike(self, a: Any, b: Any, depth: int) -> bool:
+    def _computed_alike(self, a: Any, b: Any, depth: int) -> bool:
         block, x, y = bindings.ir.Block, a.owner, b.owner
         if a.type != b.type or isinstance(x, block) or isinstance(y, block) or x.name != y.name:
             return False

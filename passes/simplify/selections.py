@@ -42,7 +42,7 @@ def select_extreme(op: Any) -> Any:
 
 
 def extreme(op: Any, compare: Any) -> Any:
-    """What a selection by the order of the two values it selects from is."""
+    """Return the minimum or maximum that selects between the two values it compares, or None for another comparison."""
     direction = direction_of(compare)
     if (compare.lhs, compare.rhs) == (op.on_false, op.on_true):
         direction = attrs.EXCHANGED[direction]
@@ -56,7 +56,7 @@ def extreme(op: Any, compare: Any) -> Any:
 def select_by_equality(op: Any) -> Any:
     """select(x == y, x, y) -> y and select(x != y, x, y) -> x.
 
-    Exact; for floats, where one of them is never zero: zeros of both signs are equal.
+    Exact; floats only where one of them is never zero, because zeros of both signs compare equal.
     """
     compare = producer(op.pred, COMPARE)
     if compare is None or direction_of(compare) not in ("EQ", "NE") or is_complex(op.on_true) or is_total(compare):
@@ -80,7 +80,7 @@ def select_abs(op: Any) -> Any:
 
 
 def absolute(op: Any, compare: Any) -> Any:
-    """|x| of a selection between x and -x by its sign, or None."""
+    """Return |x| for a selection between x and -x by the sign of x, or None for another."""
     direction, x = direction_of(compare), compare.lhs
     positive, negative = (op.on_false, op.on_true) if direction in ("LT", "LE") else (op.on_true, op.on_false)
     negated = producer(negative, NEGATE)
@@ -112,7 +112,7 @@ def select_predicate(op: Any) -> Any:
 def select_twice(op: Any) -> Any:
     """select(p, select(q, x, y), y) -> select(p & q, x, y) and select(p, x, select(q, x, y)) -> select(p | q, x, y).
 
-    Exact. Nothing else reads the inner one.
+    Exact. The law requires that nothing else reads the inner selection.
     """
     inner = producer(op.on_true, SELECT)
     if inner is not None and inner.on_false == op.on_false and _merges(op, inner, op.on_true):
@@ -151,17 +151,17 @@ _EXACT = tuple(
 
 
 @pattern(*_EXACT, of=(SELECT, CONVERT))
-def function_of_chosen_constants(op: Any) -> Any:
+def function_of_selected_constants(op: Any) -> Any:
     """f(select(p, c, d), e) -> select(p, f(c, e), f(d, e)) for constants, and f(convert(p), e) for booleans p.
 
-    Exact: both are folded. Nothing else reads the selection.
+    Exact: both are folded. The law requires that nothing else reads the selection.
     """
     operands, result = list(op.operation.operands), op.operation.results[0]
     varying = [i for i, value in enumerate(operands) if splat_of(value) is None]
     if len(varying) != 1 or not has_one_use(operands[varying[0]]) or is_complex(result) or not is_folded(op):
         return None
     (at,) = varying
-    chosen = _chosen_constants(operands[at])
+    chosen = _selected_constants(operands[at])
     if chosen is None or (op.operation.name == CONVERT and not _folds_conversion(operands[at], result)):
         return None
     pred, *values = chosen
@@ -172,12 +172,12 @@ def function_of_chosen_constants(op: Any) -> Any:
 
 
 def _folds_conversion(value: Any, result: Any) -> bool:
-    """Whether conversions of all constants are folded, and not those of booleans, which are the selections."""
+    """Whether conversions of these constants are folded. Those of booleans are the selections themselves."""
     return not is_boolean(value) and not (is_floating(value) and is_integer(result))
 
 
-def _chosen_constants(value: Any) -> tuple[Any, Any, Any] | None:
-    """(p, c, d) for a selection select(p, c, d) of constants or the conversion of a boolean."""
+def _selected_constants(value: Any) -> tuple[Any, Any, Any] | None:
+    """Return (p, c, d) for select(p, c, d) of constants, or for the conversion of a boolean; None for other values."""
     inner = producer(value)
     if inner is None or is_complex(value):
         return None
@@ -195,7 +195,8 @@ _ELEMENTWISE = tuple(
 
 @pattern(SELECT, of=_ELEMENTWISE)
 def select_of_same_function(op: Any) -> Any:
-    """select(p, f(x, z), f(y, z)) -> f(select(p, x, y), z). Exact. Nothing else reads the two."""
+    """select(p, f(x, z), f(y, z)) -> f(select(p, x, y), z). Exact. The law requires that nothing else reads
+    the two."""
     left, right = producer(op.on_true), producer(op.on_false)
     if left is None or right is None or left.operation.name != right.operation.name:
         return None
@@ -209,7 +210,7 @@ def select_of_same_function(op: Any) -> Any:
         return None
     (at,) = different
     x, y = pairs[at]
-    # Constants are chosen from at no cost; operations on constants are better known than on choices.
+    # With two constants, `function_of_selected_constants` folds f into both: the opposite direction.
     if x.type != y.type or tuple(x.type.shape) != tuple(op.on_true.type.shape) or (is_constant(x) and is_constant(y)):
         return None
     operands = [pair[0] for pair in pairs]
@@ -225,6 +226,6 @@ PATTERNS = (
     select_predicate,
     select_twice,
     select_one_or_zero,
-    function_of_chosen_constants,
+    function_of_selected_constants,
     select_of_same_function,
 )

@@ -81,7 +81,7 @@ def broadcast_that_adds_unit_dimensions(op: Any) -> Any:
     if not _static(op.operand, result):
         return None
     count = size_of(result)
-    # An empty array may change shape in ways that repeat nothing but sizes.
+    # Shapes without elements may differ in more than dimensions of size 1.
     if count != size_of(op.operand) or count == 0 or list(dims) != sorted(dims):
         return None
     return build.reshape(op.operand, shape_of(result))
@@ -167,7 +167,7 @@ def pad_by_nothing(op: Any) -> Any:
 def pad_by_less_than_nothing(op: Any) -> Any:
     """pad that cuts elements off -> slice, and pad by what is left.
 
-    Between elements, the cut may end within a gap, which is padded again.
+    With interior padding, a cut may end between two elements; the gap is padded again.
     """
     low, high, between = map(list, attrs.padding(op))
     if not _static(op.operand) or min((*low, *high), default=0) >= 0:

@@ -1,4 +1,4 @@
-"""Slices move up, towards what is sliced: less is computed and moved. Exact."""
+"""Slices move before the ops whose results they slice, so that less is computed and moved. Exact."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import dtype_of, producer, shape_of, size_of, splat_of
 from passes.patterns import pattern
-from passes.simplify.places import (
+from passes.simplify.moves import (
     ELEMENTWISE,
-    again,
     all_static,
     cloned,
     elementwise,
     groups,
     is_elementwise,
     is_static_op,
+    rebuilt,
     saves_work,
     spread,
     used_once,
@@ -39,13 +39,13 @@ def slice_of_elementwise(op: Any) -> Any:
     shape = shape_of(op.operation.results[0])
     if not saves_work(inner, math.prod(shape), len(spread(inner))):
         return None
-    rest = list(op.operation.operands)[1:]
-    return elementwise(inner, shape, lambda value: _sliced(op, value, rest, shape))
+    starts = list(op.operation.operands)[1:]
+    return elementwise(inner, shape, lambda value: _sliced(op, value, starts, shape))
 
 
-def _sliced(op: Any, value: Any, rest: list[Any], shape: Any) -> Any:
+def _sliced(op: Any, value: Any, starts: list[Any], shape: Any) -> Any:
     type_ = build.tensor_type(shape, value.type.element_type)
-    return build.op(op.operation.name, [value, *rest], type_, attributes=attrs.copied(op))
+    return build.op(op.operation.name, [value, *starts], type_, attributes=attrs.copied(op))
 
 
 @pattern("stablehlo.slice", of="stablehlo.broadcast_in_dim")
@@ -86,12 +86,12 @@ def slice_of_reverse(op: Any) -> Any:
     for d in attrs.ints(inner, "dimensions"):
         last = starts[d] + (sizes[d] - 1) * strides[d]
         starts[d], limits[d] = shape[d] - 1 - last, shape[d] - starts[d]
-    return again(inner, [build.slice_(inner.operand, starts, limits, strides)], sizes)
+    return rebuilt(inner, [build.slice_(inner.operand, starts, limits, strides)], sizes)
 
 
 @pattern("stablehlo.slice", of="stablehlo.pad")
 def slice_of_pad(op: Any) -> Any:
-    """slice(pad(x)) -> pad(slice(x)), slice(x), or the padding repeated: what is cut off is not padded first. Exact."""
+    """slice(pad(x)) -> pad(slice(x)), slice(x), or a broadcast of the padding value. Exact."""
     inner = producer(op.operand, "stablehlo.pad")
     result = op.operation.results[0]
     if inner is None or not is_static_op(inner) or size_of(inner.operand) == 0 or size_of(result) == 0:
@@ -100,7 +100,7 @@ def slice_of_pad(op: Any) -> Any:
     padding = attrs.padding(inner)
     if min((*padding.low, *padding.high)) < 0:
         return None
-    found = [_within_padding(*place) for place in zip(*attrs.cut(op), sizes, shape, *padding)]
+    found = [_within_padding(*dimension) for dimension in zip(*attrs.cut(op), sizes, shape, *padding)]
     if "padding" in found:
         return build.broadcast_in_dim(inner.padding_value, sizes, ())
     if None in found:
@@ -112,10 +112,10 @@ def slice_of_pad(op: Any) -> Any:
 
 
 def _within_padding(start: int, limit: int, stride: int, count: int, n: int, low: int, high: int, gap: int) -> Any:
-    """What a slice of one padded dimension is: slice and pad parameters, "padding" for nothing else, or None."""
+    """Return slice and pad parameters for a slice of one padded dimension, "padding" if that is all it has, or None."""
     period = gap + 1
     last = start + (count - 1) * stride
-    end = low + (n - 1) * period  # where the last element is
+    end = low + (n - 1) * period  # the position of the last element
     if last < low or start > end:
         return "padding"
     if stride == 1 and last - start + 1 == low + (n - 1) * period + 1 + high:
@@ -160,7 +160,7 @@ def slice_of_reshape(op: Any) -> Any:
             (d,) = right
             part[left[0]] = (starts[d], limits[d], strides[d])
             continue
-        # A run of neighbors, if only the outermost dimension is cut.
+        # If only the outermost dimension is sliced, the elements are adjacent.
         outer = next(d for d in right if after[d] != 1)
         row = next(d for d in left if before[d] != 1)
         mine = math.prod(before[d] for d in left if d > row)
@@ -185,7 +185,7 @@ def slice_of_iota(op: Any) -> Any:
         starts, _, strides = attrs.cut(op)
         if starts[dim] != 0 or strides[dim] != 1:
             return None
-    return again(inner, [], shape_of(result))
+    return rebuilt(inner, [], shape_of(result))
 
 
 @pattern("stablehlo.slice", of="stablehlo.concatenate")
@@ -212,7 +212,7 @@ def slice_across_concatenate(op: Any) -> Any:
 
 @pattern("stablehlo.slice", of="stablehlo.reduce")
 def slice_of_reduce(op: Any) -> Any:
-    """slice(reduce(x)) -> reduce(slice(x)) for half of the results or less. Exact: the same, but fewer."""
+    """slice(reduce(x)) -> reduce(slice(x)) for half of the results or less. Exact: fewer results are computed."""
     inner = producer(op.operand, "stablehlo.reduce")
     if inner is None or not is_static_op(inner) or not used_once(inner):
         return None
@@ -232,7 +232,7 @@ def slice_of_reduce(op: Any) -> Any:
 
 @pattern("stablehlo.slice", of="stablehlo.dot_general")
 def slice_of_dot(op: Any) -> Any:
-    """slice(dot(x, y)) -> dot(slice(x), slice(y)) for half of the results or less. Exact: the same sums, but fewer."""
+    """slice(dot(x, y)) -> dot(slice(x), slice(y)) for half of the results or less. Exact: fewer sums."""
     inner = producer(op.operand, "stablehlo.dot_general")
     result = op.operation.results[0]
     if inner is None or not is_static_op(inner) or not used_once(inner):
@@ -250,7 +250,7 @@ def slice_of_dot(op: Any) -> Any:
         build.slice_(value, *zip(*(part.get(d, (0, n, 1)) for d, n in enumerate(shape_of(value))))) if part else value
         for value, part in ((inner.lhs, left), (inner.rhs, right))
     )
-    return again(inner, [lhs, rhs], shape_of(result))
+    return rebuilt(inner, [lhs, rhs], shape_of(result))
 
 
 @pattern("stablehlo.slice", of="stablehlo.convolution")
@@ -270,7 +270,7 @@ def slice_of_convolution(op: Any) -> Any:
     right = [(0, n, 1) for n in shape_of(inner.rhs)]
     left[dims.lhs_batch], right[dims.rhs_output] = cuts[dims.out_batch], cuts[dims.out_feature]
     lhs, rhs = build.slice_(inner.lhs, *zip(*left)), build.slice_(inner.rhs, *zip(*right))
-    return again(inner, [lhs, rhs], shape_of(result))
+    return rebuilt(inner, [lhs, rhs], shape_of(result))
 
 
 @pattern("stablehlo.dynamic_slice", of="stablehlo.broadcast_in_dim")
@@ -317,12 +317,12 @@ def dynamic_slice_of_slice(op: Any) -> Any:
     starts, _, strides = attrs.cut(inner)
     if any(step != 1 for step in strides):
         return None
-    places, cut = list(op.start_indices), [d for d in range(len(starts)) if not _is_whole(inner, d)]
+    begin, cut = list(op.start_indices), [d for d in range(len(starts)) if not _is_whole(inner, d)]
     if not all(_is_whole(op, d) for d in cut):
         return None
     for d in cut:
-        places[d] = build.full(starts[d], places[d])
-    return dynamic_slice(inner.operand, places, list(attrs.ints(op, "slice_sizes")))
+        begin[d] = build.full(starts[d], begin[d])
+    return dynamic_slice(inner.operand, begin, list(attrs.ints(op, "slice_sizes")))
 
 
 @pattern("stablehlo.dynamic_slice", of="stablehlo.dynamic_slice")
@@ -349,13 +349,13 @@ def slice_of_dynamic_slice(op: Any) -> Any:
     starts, _, strides = attrs.cut(op)
     if any(step != 1 for step in strides) or size_of(op.operation.results[0]) == 0:
         return None
-    places = list(inner.start_indices)
+    begin = list(inner.start_indices)
     for d, start in enumerate(starts):
         if not _is_whole(op, d):
             if not _is_whole(inner, d):
                 return None
-            places[d] = build.full(start, places[d])
-    return dynamic_slice(inner.operand, places, list(shape_of(op.operation.results[0])))
+            begin[d] = build.full(start, begin[d])
+    return dynamic_slice(inner.operand, begin, list(shape_of(op.operation.results[0])))
 
 
 @pattern("stablehlo.dynamic_slice", of="stablehlo.constant")

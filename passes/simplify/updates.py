@@ -1,4 +1,4 @@
-"""Updates of parts of arrays: nothing is written that is not read. Exact."""
+"""Laws of updates of parts of arrays: writes that are overwritten or not read are dropped. Exact."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _UPDATE = "stablehlo.dynamic_update_slice"
 
 
 def _starts(op: Any) -> list[int] | None:
-    """Where an update of static shape at constant indices begins; None for another."""
+    """Return the start indices of an update of static shape at constant indices; None for other updates."""
     numbers = [splat_of(value) for value in op.start_indices]
     if any(number is None for number in numbers) or not is_static(op.operand) or not is_static(op.update):
         return None
-    places = zip(numbers, shape_of(op.operand), shape_of(op.update))
-    return [max(0, min(int(start), n - k)) for start, n, k in places]  # type: ignore[arg-type]
+    bounds = zip(numbers, shape_of(op.operand), shape_of(op.update))
+    return [max(0, min(int(start), n - k)) for start, n, k in bounds]  # type: ignore[arg-type]
 
 
 @pattern(_UPDATE)
@@ -28,7 +28,7 @@ def update_with_nothing(op: Any) -> Any:
 
 @pattern(_UPDATE, of=_UPDATE)
 def update_of_update(op: Any) -> Any:
-    """What is written to the same place twice is written once: the second time. Exact."""
+    """Two updates of the same size at the same indices -> the second one. Exact."""
     inner = producer(op.operand, _UPDATE)
     if inner is None or not same_type(inner.update, op.update) or list(inner.start_indices) != list(op.start_indices):
         return None
@@ -55,7 +55,7 @@ def read_of_update(op: Any) -> Any:
 
 @pattern("stablehlo.slice", of=_UPDATE)
 def slice_of_update(op: Any) -> Any:
-    """A slice that is all within what was written, or all outside -> a slice of that. Exact."""
+    """A slice inside the updated region -> a slice of the update; outside of it -> a slice of the operand. Exact."""
     inner = producer(op.operand, _UPDATE)
     begin = _starts(inner) if inner is not None else None
     if inner is None or begin is None or size_of(op.operation.results[0]) == 0:

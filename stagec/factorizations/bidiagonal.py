@@ -16,7 +16,7 @@ from stagec.factorizations.bisection import bisected
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.tridiagonal import ordered
 from stagec.factorizations.vectors import at, hypotenuse, put, rotated, turned
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import flip

@@ -9,7 +9,7 @@ from stagec.control.loops import fori_loop
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.vectors import at
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
 from stagec.primitives.broadcast import zeros

@@ -14,7 +14,7 @@ from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import of_scipy, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar

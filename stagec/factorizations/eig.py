@@ -18,7 +18,7 @@ from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.quasi import block_eigenvalues, normalized, triangle_of, vectors_of
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization
 from stagec.factorizations.schur import scaled_schur
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.manipulation import flip
 from stagec.numpy.padding import pad
 from stagec.numpy.reductions import argmax

@@ -17,7 +17,7 @@ from stagec.factorizations.bisection import bisected
 from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, factorization, from_lower, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiagonal
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.joining import concatenate
 from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real

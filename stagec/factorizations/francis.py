@@ -14,7 +14,7 @@ from stagec.core.dtype_info import finfo
 from stagec.factorizations.row import diagonal
 from stagec.factorizations.standard import standardized
 from stagec.factorizations.vectors import at, put
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.diagonals import diagonal as diagonal_of
 from stagec.numpy.joining import concatenate

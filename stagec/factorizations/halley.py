@@ -12,7 +12,7 @@ from stagec.factorizations.cholesky import cholesky_p
 from stagec.factorizations.qr import qr_factors
 from stagec.factorizations.row import adjoint, matrix_argument
 from stagec.factorizations.triangular import triangular_solve
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.joining import concatenate
 from stagec.primitives import arithmetic as ar

@@ -12,7 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.rounding import conj
 from stagec.primitives.broadcast import zeros

@@ -16,7 +16,7 @@ from stagec.factorizations.lapack import of_scipy
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import forward, solve_in_place, triangular_solve
 from stagec.factorizations.vectors import exchanged
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.joining import concatenate

@@ -16,7 +16,7 @@ from stagec.core.graph import Equation, Graph, Literal, inner_graphs
 from stagec.core.primitive import Primitive
 from stagec.core.trace import bind
 from stagec.factorizations.vectors import hypotenuse
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import zeros_like
 from stagec.primitives import arithmetic as ar, complex as cp, logic
 from stagec.primitives.convert import convert_element_type

@@ -12,7 +12,7 @@ from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.row import adjoint, factorization
 from stagec.factorizations.svd import svd_p
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.primitives.broadcast import instantiate
 from stagec.primitives.operand import Operand, aval_of
 

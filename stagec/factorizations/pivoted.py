@@ -14,7 +14,7 @@ from stagec.core.primitive import NOT_DIFFERENTIABLE, SinglePrimitive
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
 from stagec.factorizations.vectors import at, exchanged
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj

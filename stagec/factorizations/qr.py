@@ -17,7 +17,7 @@ from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.padding import pad

@@ -10,7 +10,7 @@ from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.row import adjoint, diagonal
 from stagec.factorizations.vectors import at, put
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.diagonals import diagonal as diagonal_of, triu
 from stagec.numpy.padding import pad

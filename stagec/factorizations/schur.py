@@ -18,7 +18,7 @@ from stagec.factorizations.hessenberg import packed_hessenberg
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
 from stagec.factorizations.sweeps import schur_of
 from stagec.factorizations.tridiagonal import columns_of
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.diagonals import triu
 from stagec.primitives.operand import Operand, as_operand, aval_of
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.vectors import at, hypotenuse, put, turned
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import aval_of

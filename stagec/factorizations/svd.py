@@ -18,7 +18,7 @@ from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.qr import product
 from stagec.factorizations.row import adjoint, diagonal, factorization, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.joining import concatenate
 from stagec.numpy.padding import pad
 from stagec.primitives.broadcast import instantiate

@@ -12,7 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, SinglePrimitive
 from stagec.factorizations.row import diagonal, each_matrix, factorization
 from stagec.factorizations.vectors import at, put
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import zeros

@@ -12,7 +12,7 @@ from stagec.core.dtype_info import finfo
 from stagec.factorizations.qr import product, reflector
 from stagec.factorizations.row import diagonal
 from stagec.factorizations.vectors import at, hypotenuse, put, rotated
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.padding import pad
 from stagec.numpy.reductions import argmax

@@ -15,7 +15,7 @@ from stagec.factorizations.eigh import eigen_tangents, eigh_eval, eigvalsh_eval
 from stagec.factorizations.row import adjoint, diagonal, factorization
 from stagec.factorizations.tridiagonal import eigenvectors
 from stagec.factorizations.tridiagonal_systems import tridiagonal_product
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye, zeros_like
 from stagec.numpy.padding import pad
 from stagec.primitives.logic import is_finite

@@ -12,7 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations import tridiagonal as reduction
 from stagec.factorizations.row import each_matrix, factorization, from_lower, matrix_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.manipulation import flip
 from stagec.primitives.operand import Operand, as_operand, aval_of

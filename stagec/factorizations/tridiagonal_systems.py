@@ -15,7 +15,7 @@ from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.row import factorization
 from stagec.factorizations.vectors import at, put
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import zeros_like
 from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar

@@ -7,7 +7,7 @@ from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.factorizations.row import matrix_argument
 from stagec.factorizations.vectors import at, put
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.diagonals import tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.primitives import arithmetic as ar

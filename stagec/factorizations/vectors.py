@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core.array import Array
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import aval_of
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim

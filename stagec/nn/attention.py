@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.nn.axes import logsumexp, softmax
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where as choose
+from stagec.numpy.conditionals import where as choose
 from stagec.numpy.creation import arange
 from stagec.numpy.einsum import einsum
 from stagec.numpy.promotion import broadcast_to_shape

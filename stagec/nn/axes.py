@@ -15,7 +15,7 @@ from stagec.numpy.arithmetic import (
     square,
     subtract,
 )
-from stagec.numpy.choice import where as choose
+from stagec.numpy.conditionals import where as choose
 from stagec.numpy.elementary import exp, log, tanh as tanh
 from stagec.numpy.extremes import maximum
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact, truth

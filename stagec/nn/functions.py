@@ -15,7 +15,7 @@ from stagec.numpy.arithmetic import (
     sqrt,
     square,
 )
-from stagec.numpy.choice import where as choose
+from stagec.numpy.conditionals import where as choose
 from stagec.numpy.elementary import expm1, tanh as tanh
 from stagec.numpy.extremes import clip, logaddexp, maximum, minimum
 from stagec.numpy.logical import greater_equal

@@ -1,7 +1,7 @@
 """NumPy's functions, on arrays that may be traced.
 
 Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
-`enable_x64` is set, and Python scalars adopt the dtype of the arrays beside them.
+`enable_x64` is set, and Python scalars adopt the dtype of the arrays that they are combined with.
 """
 
 # ruff: noqa: I001
@@ -46,7 +46,7 @@ from stagec.numpy.bits import (
     packbits as packbits,
     unpackbits as unpackbits,
 )
-from stagec.numpy.choice import (
+from stagec.numpy.conditionals import (
     allclose as allclose,
     array_equal as array_equal,
     array_equiv as array_equiv,
@@ -515,8 +515,8 @@ from stagec.numpy.values import (
 from stagec.numpy.ufuncs import attach as _attach
 from stagec.runtime.plans import cover as _cover
 
-# What runs by plans outside `jit`. Some take data that is no array yet, tracing leaves nothing of a copy, and a plan
-# does nothing but compute.
+# Outside `jit`, functions run by recorded plans, which only compute. So these do not: some take data that is not an
+# array yet or have side effects, and a trace of `copy` is empty.
 _unplanned = "array asarray copy array_repr array_str fromfile get_printoptions iterable load printoptions save savez"
 _cover(globals(), methods.OF_NUMBERS, {*_unplanned.split(), "set_printoptions"})
 _attach(globals())

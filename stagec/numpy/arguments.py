@@ -1,4 +1,4 @@
-"""What the NumPy functions do with their arguments before anything is computed."""
+"""Conversion and checks of the arguments of NumPy's functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:
     """The dtype that a user asked for by name, with a warning where 64 bits become 32.
 
     Args:
-      dtype: what `np.dtype` accepts, or a Python scalar type.
+      dtype: anything that `np.dtype` accepts, or a Python scalar type.
       name: the function that was called.
     """
     found = dtypes.canonicalize(dtype)
@@ -42,7 +42,7 @@ def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:
 
 
 def from_numpy(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None, weak_type: bool = False) -> Array:
-    """A NumPy array's elements as an Array of our own memory."""
+    """Copy a NumPy array into an Array with memory of its own."""
     dtype = value.dtype if dtype is None else dtype
     fresh = aligned_empty(value.shape, dtype)
     with np.errstate(all="ignore"):
@@ -51,7 +51,7 @@ def from_numpy(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None, 
 
 
 def to_array(operand: Operand) -> Array:
-    """An operand as users get it: an Array or a tracer."""
+    """Convert an operand to an Array or a tracer, as users get it."""
     if isinstance(operand, ArrayOperators):
         return operand
     if isinstance(operand, Literal):
@@ -60,7 +60,7 @@ def to_array(operand: Operand) -> Array:
 
 
 def array_argument(value: Any, name: str) -> Array:
-    """An argument that must be an array or a number, as an Array or a tracer."""
+    """Convert an argument that must be an array or a number to an Array or a tracer."""
     return value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))
 
 
@@ -70,13 +70,13 @@ def is_traced(*values: Any) -> bool:
 
 
 def concrete(value: Any, name: str, what: str, instead: str = "") -> np.ndarray[Any, Any]:
-    """The value of an argument that shapes depend on.
+    """Return the value of an argument that shapes depend on.
 
     Args:
-      instead: what to do where it has none.
+      instead: how to do without a known value, for the error's fix.
 
     Raises:
-      ConcretizationError: it is traced.
+      ConcretizationError: the argument is traced.
     """
     if isinstance(value, Tracer):
         raise location.error(
@@ -89,7 +89,7 @@ def concrete(value: Any, name: str, what: str, instead: str = "") -> np.ndarray[
 
 
 def immutable(name: str) -> ValueError:
-    """The error of a function of NumPy's that would write to its argument."""
+    """Return the error for a NumPy function that would write to its argument."""
     return location.error(ValueError, f"{name}: arrays are immutable", fix="pass inplace=False and use the result")
 
 

@@ -85,8 +85,8 @@ divide = true_divide
 def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The largest integer not above `x1 / x2`, in the operands' dtype.
 
-    Zeros have the sign of the quotient, and so have the results for infinities, as the array API standard
-    says; NumPy's are NaN and -1.
+    Signs of zeros, and results for infinities, follow the array API standard; NumPy returns NaN or -1 for some
+    infinite operands.
 
     >>> int(floor_divide(-7, 2))
     -4
@@ -117,7 +117,7 @@ def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if dtypes.is_unsigned(dtype_of(x)):
         return left
     if dtypes.is_float(dtype_of(x)):
-        return _on_side(left, y)
+        return _with_divisor_sign(left, y)
     wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
     return logic.select(wrong_side, ar.add(left, y), left)
 
@@ -126,7 +126,7 @@ mod = remainder
 
 
 def nonzero_divisor(y: Operand) -> Array:
-    """`y` with 1 for each 0."""
+    """Return `y` with each 0 replaced by 1."""
     return logic.select(logic.eq(y, 0), 1, y)
 
 
@@ -141,8 +141,8 @@ def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return ar.rem(x, nonzero_divisor(y) if dtypes.is_integer(dtype_of(x)) else y)
 
 
-def _on_side(left: Operand, y: Operand) -> Array:
-    """A remainder that has the sign of the divisor, made of one that has the sign of the dividend."""
+def _with_divisor_sign(left: Operand, y: Operand) -> Array:
+    """Convert a remainder with the sign of the dividend to one with the sign of the divisor."""
     zero = logic.eq(left, 0)
     wrong_side = logic.ne(logic.lt(left, 0), logic.lt(y, 0))
     # The zero of the divisor's sign, with the derivative of `left`.
@@ -154,11 +154,13 @@ def _float_divmod(x: Array, y: Array) -> tuple[Array, Array]:
     left, quotient = ar.rem(x, y), stop_gradient(ar.div(x, y))
     whole = ar.div(ar.sub(x, left), y)
     wrong_side = logic.bitwise_and(logic.ne(logic.lt(left, 0), logic.lt(y, 0)), logic.ne(left, 0))
-    # Where halves are not integers yet, the quotient is within much less than a half of one.
+    # The quotient is within much less than a half of an integer.
     whole = ar.round(logic.select(wrong_side, ar.sub(whole, 1.0), whole), ar.RoundingMethod.TO_NEAREST_EVEN)
     infinite = logic.bitwise_or(logic.eq(ar.abs(y), math.inf), logic.eq(ar.abs(quotient), math.inf))
     # Adding 0 makes -0 positive.
-    return logic.select(logic.bitwise_or(infinite, logic.eq(x, 0)), quotient, ar.add(whole, 0.0)), _on_side(left, y)
+    return logic.select(logic.bitwise_or(infinite, logic.eq(x, 0)), quotient, ar.add(whole, 0.0)), _with_divisor_sign(
+        left, y
+    )
 
 
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
@@ -200,7 +202,8 @@ pow = power
 
 
 def _integer_power(x: Array, y: Array) -> Array:
-    # Six bits suffice: a larger power of anything but -1, 0 and 1 has left 64 bits, and -1 needs the lowest only.
+    # Six bits of the exponent suffice: powers of 64 and more overflow 64 bits, except those of -1, 0 and 1, for which
+    # the lowest bit decides.
     zero_base = logic.bitwise_and(logic.eq(x, 0), logic.ne(y, 0))
     dtype = dtype_of(x)
     result = logic.select(zero_base, literal(0, dtype), literal(1, dtype))

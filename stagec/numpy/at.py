@@ -26,7 +26,7 @@ from stagec.primitives.gather_parts import GatherScatterMode
 from stagec.primitives.iota import full_like
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
 
-# Larger than every axis.
+# An index larger than every axis.
 _BEYOND = np.iinfo(np.int32).max
 
 
@@ -51,7 +51,7 @@ class At:
 
 
 class AtIndex:
-    """A place in an array, with the updates that can be made there.
+    """The indexed elements of an array, with the updates that can be applied to them.
 
     Every update returns a new array of the same shape and dtype. Indices out
     of range are dropped (`mode="drop"`, the default) or moved to the nearest
@@ -78,7 +78,7 @@ class AtIndex:
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Array:
-        """`x[index]`, with a choice of what is read out of range.
+        """`x[index]`; `mode` and `fill_value` say what is read out of range.
 
         >>> import stagec.numpy as snp
         >>> snp.arange(3.0).at[7].get(mode="fill", fill_value=-1)
@@ -224,7 +224,7 @@ class AtIndex:
         """`x[index] = func(x[index])`, once for each time that an index occurs, as `ufunc.at` does.
 
         Args:
-          func: of arrays of any shape, each element alone. Where an index may occur twice, it runs in a loop.
+          func: an elementwise function of arrays of any shape. Where an index may occur twice, it runs in a loop.
 
         >>> import stagec.numpy as snp
         >>> snp.arange(3.0).at[1:].apply(lambda v: v * 10)
@@ -243,7 +243,7 @@ class AtIndex:
         return here._update("set", values, indices_are_sorted, unique_indices, mode)
 
     def _at(self, mode: Any, wrap: bool) -> AtIndex:
-        """The place, where negative numbers count from the end only if `wrap`."""
+        """Return self, with negative indices out of range unless `wrap` is set."""
         if wrap:
             return self
         clips = GatherScatterMode.from_any(mode) == GatherScatterMode.CLIP
@@ -251,19 +251,19 @@ class AtIndex:
         return AtIndex(self._array, tuple([_without_negatives(e, clips) for e in entries]))
 
     def _may_repeat(self) -> bool:
-        """Whether one place may be meant twice."""
+        """Whether the index may contain an element twice."""
         window = windowed(self._array, self._index)
         x, index = (self._array, self._index) if window is None else (window.part, window.entries)
         parsed = parse(index, x.shape, True)
         if parsed.mask is not None and not isinstance(parsed.mask, list):
             return False
         arrays = [p for p in parsed.parts if p.kind == "array"]
-        places = [p.value for p in arrays]
-        if any(isinstance(p, Tracer) for p in places):
-            return any(aval_of(p).size > 1 for p in places)
-        # Different numbers beyond an end may be clipped to one.
-        places = [np.clip(p.value, 0, x.shape[p.axis] - 1) for p in arrays]
-        rows = np.stack([np.ravel(p) for p in np.broadcast_arrays(*places)]) if places else np.empty((1, 0))
+        indices = [p.value for p in arrays]
+        if any(isinstance(p, Tracer) for p in indices):
+            return any(aval_of(p).size > 1 for p in indices)
+        # Different indices out of range may be clipped to the same element.
+        indices = [np.clip(p.value, 0, x.shape[p.axis] - 1) for p in arrays]
+        rows = np.stack([np.ravel(p) for p in np.broadcast_arrays(*indices)]) if indices else np.empty((1, 0))
         return bool(np.unique(rows, axis=1).shape[1] < rows.shape[1])
 
     def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any, wrap: bool = True) -> Array:
@@ -271,7 +271,7 @@ class AtIndex:
 
 
 def _without_negatives(entry: Any, clips: bool) -> Any:
-    """Indices in which negative numbers are out of range: 0 where they are clipped, else beyond every end."""
+    """Replace negative indices by ones that are out of range, or by 0 if indices are clipped."""
     if isinstance(entry, (bool, np.bool_, slice)) or entry is None or entry is Ellipsis or not is_array_like(entry):
         return entry
     if isinstance(entry, (int, np.integer)):
@@ -280,13 +280,13 @@ def _without_negatives(entry: Any, clips: bool) -> Any:
         return entry
     if isinstance(entry, np.ndarray):
         return np.where(entry < 0, 0 if clips else _BEYOND, entry.astype(np.int64))
-    places = array_argument(entry, "index")
-    places = convert_element_type(places, dtypes.int32) if places.dtype.itemsize < 4 else places
-    return logic.select(logic.lt(places, 0), full_like(places, 0 if clips else _BEYOND), places)
+    indices = array_argument(entry, "index")
+    indices = convert_element_type(indices, dtypes.int32) if indices.dtype.itemsize < 4 else indices
+    return logic.select(logic.lt(indices, 0), full_like(indices, 0 if clips else _BEYOND), indices)
 
 
 def _applied(func: Callable[[Any], Any], old: Any, times: Any) -> Any:
-    """`func` applied to each element as often as `times` says."""
+    """Apply `func` to each element `times` times."""
 
     def step(carry: Any) -> Any:
         done, value = carry
@@ -300,7 +300,7 @@ def _applied(func: Callable[[Any], Any], old: Any, times: Any) -> Any:
 
 
 def at(x: Any) -> At:
-    """The helper that `x.at` gives."""
+    """Return the helper behind `x.at`."""
     return At(array_argument(x, "x") if isinstance(x, (Literal, np.ndarray)) else x)
 
 

@@ -26,13 +26,13 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def mean_dtypes(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:
-    """What means of `dtype` are computed in, and what they are."""
+    """Return the dtype in which means of `dtype` are computed, and the dtype of the result."""
     result = dtypes.to_inexact(dtype)
     return (np.dtype(np.float32) if result in HALF else result), result
 
 
 def counted(x: Any, axes: tuple[int, ...], where: Any, dtype: np.dtype[Any], name: str) -> Any:
-    """How many elements go into each result, as `dtype`, with axes of size 1."""
+    """Return the number of elements of each result, as `dtype`, keeping reduced axes with size 1."""
     if where is None:
         return literal(count_over(aval_of(x).shape, axes), dtype)
     return with_axes(strong(reduce_sum(strong(mask_like(x, where, name), dtype), axes)), axes, True)

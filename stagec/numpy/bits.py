@@ -1,4 +1,4 @@
-"""Bits as elements of their own: eight in a byte."""
+"""packbits and unpackbits: bits as elements, eight to a byte."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _shifts(name: str, bitorder: str) -> np.ndarray[Any, Any]:
 
 
 def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Array:
-    """Bytes made of eight elements each, of which those that are not 0 are bits that are set.
+    """Pack each eight elements into a byte; an element that is not 0 becomes a set bit.
 
     Args:
       a: integers or bools.
@@ -58,7 +58,7 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, 
     Args:
       a: an array of uint8.
       axis: the bits of a byte follow each other along this axis; `None` unpacks all bytes as a vector.
-      count: how many bits to take, more than there are being 0; how many to leave out at the end if it is negative.
+      count: how many bits to return; missing ones are 0. If it is negative, how many to leave out at the end.
       bitorder: `"big"` if the first element is the highest bit, `"little"` if it is the lowest.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The largest and the smallest of complex numbers: by real part first, as NumPy orders them."""
+"""Maxima and minima of complex numbers, ordered by real part first, as in NumPy."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 
 
 def bound(largest: bool) -> complex:
-    """What no complex number is below (for the largest), or above."""
+    """Return the identity of the maximum, or of the minimum, of complex numbers."""
     end = -math.inf if largest else math.inf
     return complex(end, end)
 
 
 def position(x: Operand, axis: int, dtype: Any, largest: bool) -> Array:
-    """Where the first of the largest or smallest numbers along an axis is; of the first NaN, if there is one."""
+    """Return the index of the first maximum or minimum along an axis; of the first NaN, if there is one."""
     reduce, end = (rd.reduce_max, -math.inf) if largest else (rd.reduce_min, math.inf)
     shape = aval_of(x).shape
-    rest = tuple([i for i in range(len(shape)) if i != axis])
+    others = tuple([i for i in range(len(shape)) if i != axis])
 
     def is_best(part: Array) -> Array:
-        return eq(part, broadcast_in_dim(reduce(part, (axis,)), shape, rest))
+        return eq(part, broadcast_in_dim(reduce(part, (axis,)), shape, others))
 
     first = is_best(real(x))
     second = is_best(select(first, imag(x), literal(end, dtypes.real_dtype(aval_of(x).dtype))))
     nan = ne(x, x)
-    some_nan = broadcast_in_dim(rd.reduce_or(nan, (axis,)), shape, rest)
+    some_nan = broadcast_in_dim(rd.reduce_or(nan, (axis,)), shape, others)
     return rd.argmax(select(some_nan, nan, bitwise_and(first, second)), axis, dtype)
 
 
@@ -47,9 +47,9 @@ def extreme(x: Operand, axes: tuple[int, ...], largest: bool) -> Array:
         return broadcast_in_dim(literal(bound(largest), dtype), sizes, ())
     last = len(kept)
     rows = reshape(transpose(x, (*kept, *axes)), (*sizes, count))
-    place = position(rows, last, dtypes.int32, largest)
+    index = position(rows, last, dtypes.int32, largest)
     chosen = eq(
         broadcasted_iota(dtypes.int32, (*sizes, count), last),
-        broadcast_in_dim(place, (*sizes, count), tuple(range(last))),
+        broadcast_in_dim(index, (*sizes, count), tuple(range(last))),
     )
     return rd.reduce_sum(select(chosen, rows, literal(0, dtype)), (last,))

@@ -12,11 +12,11 @@ from stagec.numpy.values import array
 
 
 class Concatenator:
-    """Joins what is in brackets: slices, which are ranges, numbers, lists and arrays.
+    """Concatenates the entries in brackets: slices, which stand for ranges, numbers, lists and arrays.
 
-    A string in front is NumPy's: an axis, `"axis,rank"`, or `"axis,rank,position"`: arrays of a smaller rank get
-    axes of size 1, their own beginning at the position. `"r"` and `"c"` make a matrix of a vector, one row or one
-    column.
+    The first entry may be a string, as in NumPy: an axis, `"axis,rank"`, or `"axis,rank,position"`. Arrays of a
+    smaller rank get axes of size 1, and their own axes begin at `position`. `"r"` and `"c"` convert a vector to
+    a matrix of one row or one column.
 
     >>> import stagec.numpy as snp
     >>> snp.r_[1:4, 0, snp.array([7, 8])]
@@ -56,6 +56,7 @@ class Concatenator:
 
 
 def _with_rank(item: Any, rank: int, position: int) -> Any:
+    """Convert an entry to an array of at least this rank."""
     value = _range(item) if isinstance(item, slice) else array(item)
     extra = rank - value.ndim
     if extra <= 0:

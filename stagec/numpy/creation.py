@@ -1,4 +1,4 @@
-"""Arrays from nothing, and in the shape of others."""
+"""Functions that create arrays."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def ones(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None =
 
 
 def empty(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
-    """The same as `zeros`: arrays are immutable, so there is no use for memory of unknown content."""
+    """The same as `zeros`: arrays are immutable, so uninitialized memory would be useless."""
     return _iota.full(as_shape(shape, "empty"), 0, _dtype_or_float(dtype, "empty"))
 
 
@@ -185,9 +185,9 @@ def arange(
     """Evenly spaced numbers from `start` up to, not including, `stop`.
 
     Args:
-      start: the first number, or `stop` where this is the only bound; 0 then.
+      start: the first number. If it is the only argument, it is `stop`, and the first number is 0.
       stop: where to end.
-      step: distance of neighbours, 1 by default.
+      step: the difference between neighbors, 1 by default.
       dtype: by default that of the arguments: int32 or float32.
 
     Raises:
@@ -276,7 +276,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike = None, sparse: Literal[
 @overload
 def indices(dimensions: Sequence[int], dtype: DTypeLike = None, *, sparse: Literal[True]) -> tuple[Array, ...]: ...
 def indices(dimensions: Sequence[int], dtype: DTypeLike = None, sparse: bool = False) -> Array | tuple[Array, ...]:
-    """The index along each axis, for every element of an array of shape `dimensions`.
+    """The indices of the elements of an array of shape `dimensions`, along each axis.
 
     >>> indices((2, 2))[0]
     Array([[0, 0],
@@ -328,8 +328,8 @@ def from_dlpack(x: ArrayLike, /, *, device: Device | str | None = None, copy: bo
     """An array of another library, through the DLPack protocol.
 
     Its memory is shared where compiled code can read it: on the CPU, in
-    row-major order, aligned to 64 bytes, of a dtype that is enabled. Then
-    nobody may write to it any more. Otherwise it is copied.
+    row-major order, aligned to 64 bytes, of a dtype that is enabled. Shared
+    memory must not be written to afterwards. Otherwise it is copied.
 
     Args:
       x: a tensor of the CPU.

@@ -10,7 +10,7 @@ from stagec.factorizations import eig as general, eigh as hermitian, svd as sing
 from stagec.factorizations.cholesky import cholesky as lower_factor
 from stagec.factorizations.qr import packed_qr_p, qr_factors
 from stagec.factorizations.row import adjoint
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.manipulation import flip, matrix_transpose
 from stagec.numpy.selection import take_along_axis
 from stagec.numpy.sorting import argsort
@@ -56,7 +56,7 @@ def cholesky(a: ArrayLike, *, upper: bool = False, symmetrize_input: bool = True
     """The triangular factor L of positive definite matrices L L^H; NaN for matrices that are not positive definite.
 
     Args:
-      upper: return U, of U^H U, instead.
+      upper: return the factor U of U^H U instead.
       symmetrize_input: take the mean of the matrix and its adjoint first; otherwise only its lower triangle is read,
         and the derivative is that of a function of all elements.
 
@@ -82,7 +82,7 @@ def qr(a: ArrayLike, mode: str = "reduced") -> Any:
 
     Args:
       mode: `"reduced"`: as many columns as the smaller side of `a`. `"complete"`: a square Q. `"r"`: the triangle
-        alone. `"raw"`: what LAPACK's geqrf makes, transposed, and the scales of its reflections.
+        alone. `"raw"`: the matrix that LAPACK's geqrf returns, transposed, and the scales of its reflections.
 
     >>> import stagec.numpy as snp
     >>> q, r = qr(snp.array([[3.0, 1.0], [4.0, 2.0]]))
@@ -174,8 +174,8 @@ def svd(
     Args:
       full_matrices: U and Vh are square; otherwise they have as many columns and rows as there are singular values.
       compute_uv: return U, S and Vh; otherwise S alone.
-      hermitian: the matrices are symmetric or Hermitian, so that eigenvalues serve.
-      subset_by_index: return the singular values and vectors from a first number up to before a last one only.
+      hermitian: the matrices are symmetric or Hermitian; their eigenvalues are computed instead, which is faster.
+      subset_by_index: `(start, stop)`; return only the singular values and vectors with these indices.
 
     >>> import stagec.numpy as snp
     >>> u, s, vh = svd(snp.array([[0.0, 2.0], [1.0, 0.0]]))

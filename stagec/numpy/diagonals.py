@@ -45,7 +45,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     count = max(0, min(a.shape[-2] + min(offset, 0), a.shape[-1] - max(offset, 0)))
     row, column = max(-offset, 0), max(offset, 0)
     square = getitem(a, (..., slice(row, row + count), slice(column, column + count)))
-    # Every (count + 1)-th element of the square, row by row: a view, where indices would be a gather.
+    # Every (count + 1)-th element of the square, row by row: a slice, where indices would need a gather.
     return getitem(reshape(square, (*a.shape[:-2], count * count)), (..., slice(None, None, count + 1)))
 
 
@@ -163,10 +163,10 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     if a.ndim < 2:
         raise shape_error("fill_diagonal", f"{a.aval.long()} has less than two axes", "add an axis with x[None]")
     count = min(a.shape)
-    places = np.arange(count, dtype=np.int32)
+    indices = np.arange(count, dtype=np.int32)
     value = ravel(array_argument(val, "val"))
     if value.size and value.size != count:
         repeats = math.ceil(count / value.size)
         value = reshape(broadcast_in_dim(value, (repeats, value.size), (1,)), (repeats * value.size,))
         value = getitem(value, slice(count))
-    return a.at[(places,) * a.ndim].set(value)
+    return a.at[(indices,) * a.ndim].set(value)

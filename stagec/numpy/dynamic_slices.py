@@ -1,4 +1,4 @@
-"""`ds`: slices in brackets that begin where a traced integer says."""
+"""`ds`: slices whose start may be a traced integer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Slice:
 
     @property
     def length(self) -> int:
-        """From the first element to the last one."""
+        """The extent of the slice: from the first element to the last, inclusive."""
         return (self.size - 1) * self.stride + 1 if self.size else 0
 
     def __repr__(self) -> str:
@@ -36,8 +36,8 @@ def ds(start: ArrayLike | None, size: int | None = None, stride: int | None = No
     """A slice with a known number of elements, for the brackets of arrays, of references and of `x.at`.
 
     Args:
-      start: an integer, which may be traced; negative ones count from the end. Alone, it is the size. As by
-        `lax.dynamic_slice`, it is moved so that the slice fits the axis. None for the whole axis.
+      start: an integer, which may be traced; negative ones count from the end. As in `lax.dynamic_slice`, it is
+        clamped so that the slice fits the axis. If `size` is missing, it is the size. None for the whole axis.
       size: how many elements. It is known while tracing.
       stride: the steps between them, above zero.
 
@@ -67,7 +67,7 @@ def _known(name: str, value: Any) -> int:
             errors.ConcretizationError,
             f"ds: {name} must be known while tracing, since shapes depend on it",
             [(name, value.aval.long(), value.origin())],
-            "slice a known number of elements, and mask what is too many with stagec.numpy.where",
+            "slice a known number of elements, and mask the surplus with stagec.numpy.where",
         )
     return operator.index(value)
 
@@ -81,27 +81,27 @@ class Windowed(NamedTuple):
 
 
 def windowed(x: Any, index: Any) -> Windowed | None:
-    """What the `Slice`s of an index choose; None where there are none."""
+    """Apply the `Slice`s of an index; return None if there are none."""
     entries = index if type(index) is tuple else (index,)
     if not any(type(e) is Slice for e in entries):
         return None
     starts: list[Any] = [0] * x.ndim
     sizes = list(x.shape)
-    for place, entry in enumerate(entries):
+    for position, entry in enumerate(entries):
         if type(entry) is not Slice:
             continue
-        before, after = entries[:place], entries[place + 1 :]
+        before, after = entries[:position], entries[position + 1 :]
         axis = x.ndim - 1 - _axes(after) if any(e is Ellipsis for e in before) else _axes(before)
         if not 0 <= axis < x.ndim or entry.length > sizes[axis]:
             what = f"{entry} does not fit axis {axis} of {x.aval.long()}"
             raise location.error(errors.IndexingError, what, fix="slice no more elements than the axis has")
         starts[axis], sizes[axis] = entry.start, entry.length
-    rest = tuple([slice(None, None, e.stride) if type(e) is Slice else e for e in entries])
-    return Windowed(dynamic_slice(x, starts, sizes), rest, starts)
+    remaining = tuple([slice(None, None, e.stride) if type(e) is Slice else e for e in entries])
+    return Windowed(dynamic_slice(x, starts, sizes), remaining, starts)
 
 
 def _axes(entries: tuple[Any, ...]) -> int:
-    """How many axes some entries of an index are about."""
+    """Return the number of axes that some entries of an index consume."""
     return sum(_axes_of(e) for e in entries if e is not None and e is not Ellipsis)
 
 

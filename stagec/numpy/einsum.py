@@ -29,7 +29,7 @@ def _error(text: str, fix: str, operands: Sequence[Any] = ()) -> errors.ShapeErr
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
-    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` in the form with a text."""
+    """Convert the arguments of `einsum(x, [0, 1], y, [1, 2], [0, 2])` to subscripts and operands."""
 
     def text(labels: Any) -> str:
         return "".join("..." if i is Ellipsis else _LETTERS[int(i)] for i in labels)
@@ -42,7 +42,7 @@ def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
 
 
 def _parse(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
-    """The labels of each operand and of the result, ellipses replaced by labels of their own."""
+    """Return the labels of each operand and of the result; labels replace ellipses."""
     spec = subscripts.replace(" ", "")
     ranks = [x.ndim for x in operands]
     inputs_text, arrow, output = spec.partition("->")
@@ -92,17 +92,17 @@ def _sum_out(x: Array, term: str, drop: str) -> tuple[Any, str]:
 
 
 def _prepared(x: Array, term: str, needed: set[str], sizes: dict[str, int]) -> tuple[Any, str]:
-    """Take diagonals of repeated labels, drop axes that broadcast, and sum axes that nobody else has."""
+    """Take diagonals of repeated labels, drop axes that broadcast, and sum axes whose labels are not `needed`."""
     for c in dict.fromkeys(term):
         while term.count(c) > 1:
             first = term.index(c)
             second = term.index(c, first + 1)
             x = moveaxis(diagonal(x, 0, first, second), -1, 0)
             term = c + "".join(d for i, d in enumerate(term) if i not in (first, second))
-    stretched = tuple(i for i, c in enumerate(term) if x.shape[i] == 1 and sizes[c] != 1)
-    if stretched:
-        x = squeeze(x, stretched)
-        term = "".join(c for i, c in enumerate(term) if i not in stretched)
+    broadcast = tuple(i for i, c in enumerate(term) if x.shape[i] == 1 and sizes[c] != 1)
+    if broadcast:
+        x = squeeze(x, broadcast)
+        term = "".join(c for i, c in enumerate(term) if i not in broadcast)
     return _sum_out(x, term, "".join(c for c in term if c not in needed))
 
 
@@ -117,9 +117,9 @@ def _product(
         (tuple(x_term.index(c) for c in group), tuple(y_term.index(c) for c in group)) for group in (contracted, batch)
     )
     out = dot_general(x, y, numbers, precision, preferred)
-    rest = [c for c in x_term if c not in batch and c not in contracted]
-    rest += [c for c in y_term if c not in batch and c not in contracted]
-    return out, "".join(batch + rest)
+    free = [c for c in x_term if c not in batch and c not in contracted]
+    free += [c for c in y_term if c not in batch and c not in contracted]
+    return out, "".join(batch + free)
 
 
 def _path(terms: list[str], result: str, sizes: dict[str, int], optimize: Any) -> list[tuple[int, ...]]:

@@ -229,14 +229,14 @@ radians, degrees = deg2rad, rad2deg
 
 
 def sinc(x: ArrayLike, /) -> Array:
-    """`sin(pi x) / (pi x)`, and 1 at 0. Derivatives of every order are right at 0 and near it.
+    """`sin(pi x) / (pi x)`, and 1 at 0. Derivatives of every order are accurate at and near 0.
 
     >>> round(float(sinc(0.5)), 4)
     0.6366
     """
     (x,) = promote_inexact(x)
     angle = ar.mul(x, math.pi)
-    # The quotient's derivatives lose all digits near 0; those of its power series lose none.
+    # Near 0, derivatives of the quotient lose all digits; those of its power series lose none.
     near = logic.lt(ar.abs(angle), 1.0)
     far = logic.select(near, 1.0, angle)
     square = ar.square(logic.select(near, angle, 0.0))
@@ -247,7 +247,7 @@ def sinc(x: ArrayLike, /) -> Array:
 
 
 def _sine_of_half_turns(x: Array, angle: Array) -> Array:
-    """`sin(pi x)`, whose `angle` is `pi x`: near whole numbers from the distance to the next one, which is exact."""
+    """Return `sin(pi x)`, for real `x` from its distance to the nearest integer, which is exact; `angle` is `pi x`."""
     if dtypes.is_complex(dtype_of(x)):
         return tr.sin(angle)
     whole = ar.round(x, ar.RoundingMethod.TO_NEAREST_EVEN)
@@ -256,7 +256,7 @@ def _sine_of_half_turns(x: Array, angle: Array) -> Array:
     return logic.select(odd, ar.neg(part), part)
 
 
-# sin(a) / a as a power series in the square of a; enough of it for an angle of 1 and its derivatives in float64.
+# Power series of sin(a) / a in the square of a, with enough terms for float64 and its derivatives up to |a| = 1.
 _SINC = [(-1) ** n / math.factorial(2 * n + 1) for n in range(13)]
 
 
@@ -267,6 +267,6 @@ def i0(x: ArrayLike) -> Array:
     1.2661
     """
     (x,) = promote_inexact(x)
-    # Not the absolute value, whose derivative at 0 is 1.
+    # Not abs(x), whose derivative at 0 is 1.
     half = tr.exp(ar.mul(ar.mul(x, ar.sign(x)), 0.5))  # twice, so that only the result overflows
     return ar.mul(ar.mul(half, special.bessel_i0e(x)), half)

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs that compare or combine two arrays: extremes, lengths, divisors, sums of exponentials."""
+"""Ufuncs of two arrays: maximum, minimum, clip, hypot, heaviside, gcd, lcm, logaddexp."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Array:
     a, b = cplx.real(x), cplx.real(y)
     first = logic.bitwise_and(logic.eq(a, b), loose(cplx.imag(x), cplx.imag(y)))
     ordered = logic.bitwise_or(strict(a, b), first)
-    # The real parts alone may decide the order, while an imaginary one is NaN.
+    # y may be NaN in its imaginary part only, while the real parts decide the order.
     return logic.bitwise_or(logic.ne(x, x), logic.bitwise_and(logic.eq(y, y), ordered))
 
 
@@ -110,7 +110,7 @@ def clip(
 
 
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`sqrt(x1**2 + x2**2)`, without overflow on the way.
+    """`sqrt(x1**2 + x2**2)`, without intermediate overflow.
 
     >>> round(float(hypot(3.0, 4.0)), 4)
     5.0
@@ -119,7 +119,8 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     real_only("hypot", x)
     x, y = ar.abs(x), ar.abs(y)
     infinite = logic.bitwise_or(logic.eq(x, float("inf")), logic.eq(y, float("inf")))
-    # NaN has slopes of NaN. Those of the maximum are 0, on the way forward and back, hence a factor at either end.
+    # Derivatives at NaN are NaN. Those of the maximum would be 0, in forward and reverse mode, so that a factor of
+    # NaN is applied before and after it.
     undefined = logic.bitwise_or(logic.ne(x, x), logic.ne(y, y))
     factor = logic.select(undefined, float("nan"), full_like(ar.add(x, y), 1))
     x, y = ar.mul(x, factor), ar.mul(y, factor)
@@ -177,7 +178,7 @@ def _integers(name: str, x1: Any, x2: Any) -> list[Operand]:
 
 
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`log(exp(x1) + exp(x2))`, without overflow on the way.
+    """`log(exp(x1) + exp(x2))`, without intermediate overflow.
 
     >>> round(float(logaddexp(2.0, 3.0)), 4)
     3.3133
@@ -191,7 +192,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def _real_logaddexp(x: Array, y: Array) -> list[Operand]:
     top, gap = ar.max(x, y), ar.sub(x, y)
     smooth = ar.add(top, tr.log1p(tr.exp(ar.neg(ar.abs(gap)))))
-    # The gap of two equal infinities is NaN; their sum is right.
+    # The difference of equal infinities is NaN; their sum is correct.
     return [logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)]
 
 
@@ -202,10 +203,10 @@ def _logaddexp_derivative(primals: Sequence[Operand], tangents: Sequence[Any]) -
 def _weighted(
     exponential: Any, out: Operand, primals: Sequence[Operand], tangents: Sequence[Any]
 ) -> tuple[list[Operand], list[Operand]]:
-    """Tangents by each operand's part of the sum: smooth where both are equal, which maxima and sizes are not."""
+    """Weight tangents by each operand's share of the sum; unlike those of max and abs, this is smooth at equality."""
     parts = []
     for v, t in zip(primals, tangents):
-        # An infinite operand is the sum.
+        # If an operand is infinite, so is the sum, and their difference is NaN.
         gap = logic.select(logic.eq(v, math.inf), 0.0, ar.sub(v, out))
         parts.append(ar.mul(instantiate(t), exponential(gap)))
     return [out], [ar.add(*parts)]
@@ -218,7 +219,7 @@ def _complex_logaddexp(x: Array, y: Array) -> Array:
 
 
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`log2(2**x1 + 2**x2)`, without overflow on the way.
+    """`log2(2**x1 + 2**x2)`, without intermediate overflow.
 
     >>> round(float(logaddexp2(2.0, 3.0)), 4)
     3.585

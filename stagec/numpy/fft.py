@@ -12,7 +12,16 @@ from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
 from stagec.numpy.arithmetic import true_divide
-from stagec.numpy.fft_arguments import along, back, chosen_axes, complex_argument, fitted, length, listed, real_argument
+from stagec.numpy.fft_arguments import (
+    as_array,
+    axis_last,
+    axis_restored,
+    complex_argument,
+    length,
+    real_argument,
+    resized,
+    transform_axes,
+)
 from stagec.numpy.manipulation import roll
 from stagec.primitives.axes import canonical_axes, canonical_axis
 from stagec.primitives.broadcast import zeros
@@ -48,12 +57,12 @@ __all__ = [
     "rfftn",
 ]
 
-# What each direction is scaled by, by the name of the norm: forward, inverse.
+# By the name of the norm, the power of 1/n that scales the forward and the inverse transform.
 _NORMS = {None: (0, 1), "backward": (0, 1), "ortho": (0.5, 0.5), "forward": (1, 0)}
 
 
 def _scale(name: str, norm: Any, n: int, inverse: bool) -> float:
-    """What the unscaled transform is multiplied by."""
+    """Return the factor that scales the unscaled transform."""
     if norm not in _NORMS:
         raise location.error(
             ValueError, f"{name}: there is no norm {norm!r}", fix="use 'backward', 'ortho' or 'forward'"
@@ -66,11 +75,11 @@ def _scaled(x: Array, scale: float) -> Array:
 
 
 def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Array:
-    x, place = along(name, complex_argument(name, a), axis)
+    x, position = axis_last(name, complex_argument(name, a), axis)
     points = length(name, n, x.shape[-1])
-    # The inverse is scaled already.
+    # `fft_last` scales the inverse by 1/n.
     scale = _scale(name, norm, points, inverse) * (points if inverse else 1)
-    return back(_scaled(fft_last(fitted(x, points), inverse), scale), place)
+    return axis_restored(_scaled(fft_last(resized(x, points), inverse), scale), position)
 
 
 def fft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
@@ -78,12 +87,12 @@ def fft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm
 
     Args:
       n: how many points; the axis is cut or filled with zeros.
-      norm: which direction is scaled by 1/n: `"backward"`, `"forward"`, or each by its root with `"ortho"`.
+      norm: which direction is scaled by 1/n: `"backward"` or `"forward"`; `"ortho"` scales each by 1/sqrt(n).
 
     >>> fft([1.0, 2.0, 3.0, 4.0])
     Array([10.+0.j, -2.+2.j, -2.+0.j, -2.-2.j], dtype=complex64)
     """
-    return _transform("fft", listed(a), n, axis, norm, False)
+    return _transform("fft", as_array(a), n, axis, norm, False)
 
 
 def ifft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
@@ -92,7 +101,7 @@ def ifft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, nor
     >>> ifft(fft([1.0, 2.0])).real
     Array([1., 2.], dtype=float32)
     """
-    return _transform("ifft", listed(a), n, axis, norm, True)
+    return _transform("ifft", as_array(a), n, axis, norm, True)
 
 
 def rfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
@@ -101,25 +110,25 @@ def rfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, nor
     >>> rfft([1.0, 2.0, 3.0, 4.0])
     Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
     """
-    x, place = along("rfft", real_argument("rfft", listed(a)), axis)
+    x, position = axis_last("rfft", real_argument("rfft", as_array(a)), axis)
     points = length("rfft", n, x.shape[-1])
-    half = _half_transform(fitted(x, points), points)
-    return back(_scaled(half, _scale("rfft", norm, points, False)), place)
+    half = _half_transform(resized(x, points), points)
+    return axis_restored(_scaled(half, _scale("rfft", norm, points, False)), position)
 
 
 def _half_transform(x: Array, n: int) -> Array:
-    """The first n // 2 + 1 numbers of the transform of `n` real ones."""
+    """Return the first n // 2 + 1 numbers of the transform of `n` real numbers."""
     last = x.ndim - 1
     if n % 2:
         return slice_in_dim(fft_last(complex(x, zeros(aval_of(x)))), 0, n // 2 + 1, axis=last)
-    # Even and odd elements are the parts of half as many complex numbers.
+    # Transform half as many complex numbers, whose real and imaginary parts are the even and odd elements.
     pairs = reshape(x, (*x.shape[:-1], n // 2, 2))
     mixed = fft_last(complex(pairs[..., 0], pairs[..., 1]))
     mixed = concatenate([mixed, slice_in_dim(mixed, 0, 1, axis=last)], last)
     mirrored = conj(rev(mixed, (last,)))
     even, odd = (mixed + mirrored) * 0.5, (mixed - mirrored) * 0.5
     cosines, sines = roots_of_unity(np.arange(n // 2 + 1), n, x.dtype)
-    # The root times -i: exp(-2 pi i k / n) (mixed - mirrored) / 2i.
+    # exp(-2 pi i k / n) (mixed - mirrored) / 2i.
     real_part, imag_part = real(odd), imag(odd)
     return even + complex(cosines * imag_part + sines * real_part, sines * imag_part - cosines * real_part)
 
@@ -128,22 +137,22 @@ def irfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, no
     """The inverse of `rfft`: real numbers from the first half of their transform.
 
     Args:
-      n: how many there are; 2 (m - 1) of m by default, so an odd number must be said.
+      n: how many real numbers; 2 (m - 1) for an input of m by default, so that an odd number must be given.
 
     >>> irfft(rfft([1.0, 2.0, 3.0]), n=3).round(5)
     Array([1., 2., 3.], dtype=float32)
     """
-    x, place = along("irfft", complex_argument("irfft", listed(a)), axis)
+    x, position = axis_last("irfft", complex_argument("irfft", as_array(a)), axis)
     points = length("irfft", n, 2 * (x.shape[-1] - 1))
-    found = _from_half(fitted(x, points // 2 + 1), points)
-    return back(_scaled(found, _scale("irfft", norm, points, True) * points), place)
+    found = _from_half(resized(x, points // 2 + 1), points)
+    return axis_restored(_scaled(found, _scale("irfft", norm, points, True) * points), position)
 
 
 def _from_half(x: Array, n: int) -> Array:
-    """The inverse transform of the `n` numbers whose first half these are, scaled by 1/n."""
+    """Return the inverse transform of `n` numbers, given their first half; scaled by 1/n."""
     last = x.ndim - 1
-    rest = slice_in_dim(x, 1, n - n // 2, axis=last)
-    return real(fft_last(concatenate([x, conj(rev(rest, (last,)))], last), True))
+    remaining = slice_in_dim(x, 1, n - n // 2, axis=last)
+    return real(fft_last(concatenate([x, conj(rev(remaining, (last,)))], last), True))
 
 
 def hfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
@@ -152,7 +161,7 @@ def hfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, nor
     >>> hfft([1.0, 2.0, 3.0])
     Array([ 8., -2.,  0., -2.], dtype=float32)
     """
-    x = complex_argument("hfft", listed(a))
+    x = complex_argument("hfft", as_array(a))
     points = length("hfft", n, 2 * (x.shape[canonical_axis(axis, x.ndim, "hfft")] - 1))
     return irfft(conj(x), points, axis, _opposite("hfft", norm))
 
@@ -163,7 +172,7 @@ def ihfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, no
     >>> ihfft([8.0, -2.0, 0.0, -2.0]).real
     Array([1., 2., 3.], dtype=float32)
     """
-    return conj(rfft(listed(a), n, axis, _opposite("ihfft", norm)))
+    return conj(rfft(as_array(a), n, axis, _opposite("ihfft", norm)))
 
 
 def _opposite(name: str, norm: Any) -> str:
@@ -205,9 +214,9 @@ def ifftn(
 
 
 def _several(name: str, one: Any, a: Any, s: Any, axes: Any, norm: Any) -> Array:
-    x = complex_argument(name, listed(a))
-    for place, points in reversed([*zip(*chosen_axes(name, x, s, axes))]):
-        x = one(x, points, place, norm)
+    x = complex_argument(name, as_array(a))
+    for position, points in reversed([*zip(*transform_axes(name, x, s, axes))]):
+        x = one(x, points, position, norm)
     return x
 
 
@@ -223,12 +232,12 @@ def rfftn(
     Array([[10., -2.],
            [-4.,  0.]], dtype=float32)
     """
-    x = real_argument("rfftn", listed(a))
-    places, sizes = chosen_axes("rfftn", x, s, axes)
-    if not places:
+    x = real_argument("rfftn", as_array(a))
+    positions, sizes = transform_axes("rfftn", x, s, axes)
+    if not positions:
         raise location.error(ValueError, "rfftn: at least 1 axis must be transformed", fix="name one in axes")
-    x = rfft(x, sizes[-1], places[-1], norm)
-    return fftn(x, sizes[:-1], places[:-1], norm) if places[:-1] else x
+    x = rfft(x, sizes[-1], positions[-1], norm)
+    return fftn(x, sizes[:-1], positions[:-1], norm) if positions[:-1] else x
 
 
 def irfftn(
@@ -243,13 +252,13 @@ def irfftn(
     Array([[1., 2.],
            [3., 4.]], dtype=float32)
     """
-    x = complex_argument("irfftn", listed(a))
-    places, sizes = chosen_axes("irfftn", x, s, axes)
-    if not places:
+    x = complex_argument("irfftn", as_array(a))
+    positions, sizes = transform_axes("irfftn", x, s, axes)
+    if not positions:
         raise location.error(ValueError, "irfftn: at least 1 axis must be transformed", fix="name one in axes")
     last = None if s is None or s[-1] == -1 else sizes[-1]
-    x = ifftn(x, sizes[:-1], places[:-1], norm) if places[:-1] else x
-    return irfft(x, last, places[-1], norm)
+    x = ifftn(x, sizes[:-1], positions[:-1], norm) if positions[:-1] else x
+    return irfft(x, last, positions[-1], norm)
 
 
 def fft2(
@@ -326,9 +335,9 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Dev
     return _frequencies("rfftfreq", np.fft.rfftfreq, n, d, dtype)
 
 
-def _frequencies(name: str, of: Any, n: Any, d: ArrayLike, dtype: Any) -> Array:
+def _frequencies(name: str, of_numpy: Any, n: Any, d: ArrayLike, dtype: Any) -> Array:
     wanted = dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
-    return true_divide(from_numpy(of(length(name, n, 0)), wanted), d)
+    return true_divide(from_numpy(of_numpy(length(name, n, 0)), wanted), d)
 
 
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
@@ -350,9 +359,9 @@ def ifftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:
 
 
 def _shifted(name: str, x: Any, axes: Any, by: Any) -> Array:
-    values = array_argument(listed(x), name)
-    places = canonical_axes(range(values.ndim) if axes is None else axes, values.ndim, name)
-    return roll(values, [by(values.shape[p]) for p in places], places)
+    values = array_argument(as_array(x), name)
+    positions = canonical_axes(range(values.ndim) if axes is None else axes, values.ndim, name)
+    return roll(values, [by(values.shape[p]) for p in positions], positions)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""What Fourier transforms do with their arguments: dtypes, lengths, axes."""
+"""Conversion and checks of the arguments of Fourier transforms: dtypes, lengths, axes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stagec.primitives.slicing import slice_in_dim
 
 
 def complex_argument(name: str, a: Any) -> Array:
-    """An argument in the complex dtype that it is transformed in."""
+    """Convert an argument to the complex dtype in which it is transformed."""
     x = array_argument(a, name)
     if dtypes.is_complex(x.dtype):
         return x
@@ -28,7 +28,7 @@ def complex_argument(name: str, a: Any) -> Array:
 
 
 def real_argument(name: str, a: Any) -> Array:
-    """An argument in the real dtype that it is transformed in."""
+    """Convert an argument to the real dtype in which it is transformed."""
     x = array_argument(a, name)
     if dtypes.is_complex(x.dtype):
         raise location.error(
@@ -41,14 +41,15 @@ def real_argument(name: str, a: Any) -> Array:
 
 
 def length(name: str, n: Any, default: int) -> int:
+    """Return the number of points, at least 1."""
     found = default if n is None else as_int(n, name, "n")
     if found < 1:
         raise location.error(ValueError, f"{name}: invalid number of data points ({found})", fix="give 1 point or more")
     return found
 
 
-def fitted(x: Operand, n: int) -> Operand:
-    """Cut or filled with zeros to `n` along the last axis."""
+def resized(x: Operand, n: int) -> Operand:
+    """Cut the last axis to `n` elements, or pad it with zeros."""
     aval = aval_of(x)
     size = aval.shape[-1]
     if size > n:
@@ -58,18 +59,19 @@ def fitted(x: Operand, n: int) -> Operand:
     return x
 
 
-def along(name: str, x: Operand, axis: Any) -> tuple[Operand, int]:
-    """The array with the axis last, and which it was."""
-    place = canonical_axis(axis, x.ndim, name)
-    return (x if place == x.ndim - 1 else moveaxis(x, place, -1)), place
+def axis_last(name: str, x: Operand, axis: Any) -> tuple[Operand, int]:
+    """Move an axis last; return the array and the axis as a number from 0."""
+    position = canonical_axis(axis, x.ndim, name)
+    return (x if position == x.ndim - 1 else moveaxis(x, position, -1)), position
 
 
-def back(x: Operand, axis: int) -> Array:
+def axis_restored(x: Operand, axis: int) -> Array:
+    """Undo `axis_last`."""
     return x if axis == x.ndim - 1 else moveaxis(x, -1, axis)
 
 
-def chosen_axes(name: str, x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """The axes of a transform along several, and how many points each has."""
+def transform_axes(name: str, x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the axes of a transform along several, and the number of points of each."""
     if axes is None:
         axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
     sizes = [None] * len(axes) if s is None else list(s)
@@ -78,10 +80,10 @@ def chosen_axes(name: str, x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], 
             ValueError, f"{name}: s has {len(sizes)} sizes for {len(axes)} axes", fix="give a size for each axis"
         )
     # An axis may come twice, as in NumPy.
-    places = tuple(canonical_axis(a, x.ndim, name) for a in axes)
-    return places, [x.shape[p] if n in (None, -1) else n for n, p in zip(sizes, places)]
+    positions = tuple(canonical_axis(a, x.ndim, name) for a in axes)
+    return positions, [x.shape[p] if n in (None, -1) else n for n, p in zip(sizes, positions)]
 
 
-def listed(a: Any) -> Array:
-    """NumPy's transforms take lists."""
+def as_array(a: Any) -> Array:
+    """Convert lists, which NumPy's transforms accept, to arrays."""
     return array(a) if isinstance(a, (list, tuple)) else a

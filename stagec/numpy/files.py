@@ -15,7 +15,6 @@ from stagec.numpy.arguments import array_argument
 from stagec.numpy.values import asarray
 from stagec.typing import ArrayLike, DTypeLike
 
-# Where a file is.
 Path = str | os.PathLike[str]
 
 
@@ -28,7 +27,7 @@ def save(file: Path | IO[bytes], arr: ArrayLike, allow_pickle: bool = False) -> 
       allow_pickle: accepted; numbers need no pickling.
 
     Raises:
-      DtypeError: the array's dtype has up to eight bits, and the format no name for it.
+      DtypeError: the array has one of the small dtypes, for which the format has no name.
 
     >>> import io, stagec.numpy as snp
     >>> file = io.BytesIO()
@@ -70,7 +69,7 @@ def _writable(value: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 class Archive(Mapping[str, Any]):
-    """The arrays of an `.npz` file, each read when it is asked for. Close it, or use it in a `with` block."""
+    """The arrays of an `.npz` file, each read when it is accessed. Close it, or use it in a `with` block."""
 
     def __init__(self, archive: Any) -> None:
         self._archive = archive
@@ -110,7 +109,7 @@ def load(file: Path | IO[bytes], mmap_mode: str | None = None, allow_pickle: boo
 
     Raises:
       UnsupportedError: `allow_pickle` is set.
-      DtypeError: the file holds what is not numbers, such as pickled objects.
+      DtypeError: the file holds something other than numbers, such as pickled objects.
 
     >>> import io, stagec.numpy as snp
     >>> file = io.BytesIO()
@@ -143,19 +142,19 @@ def _numbers(read: Callable[[], Any], name: str) -> Any:
 
 
 def _read(value: np.ndarray[Any, Any]) -> Any:
-    # The format has no name for bfloat16: its files say two bytes.
+    # The format has no name for bfloat16, and records it as two bytes of no type.
     return asarray(value.view(ml_dtypes.bfloat16) if value.dtype == np.dtype("V2") else value)
 
 
 def fromfile(file: Path | IO[Any], dtype: DTypeLike = float, count: int = -1, sep: str = "", offset: int = 0) -> Array:
-    """Read numbers from a file that has nothing else.
+    """Read numbers from a file that contains nothing else.
 
     Args:
       file: a path or an open file.
       dtype: of the numbers in the file; `float` is float64 there.
       count: how many numbers, all by default.
-      sep: what stands between numbers in a file of text; `""` for the bytes of numbers.
-      offset: bytes to leave out at the beginning.
+      sep: the separator of numbers in a text file; `""` for a binary file.
+      offset: bytes to skip at the beginning.
 
     >>> import tempfile, numpy, stagec.numpy as snp
     >>> with tempfile.TemporaryFile() as file:

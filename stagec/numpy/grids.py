@@ -1,4 +1,4 @@
-"""Grids from slices (`mgrid[0:3, 0:2]`), index expressions, and what an array's attributes say."""
+"""Grids from slices (`mgrid[0:3, 0:2]`), index expressions, and the functions shape, size and ndim."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def _attributes(a: Any) -> Array:
+def _as_array(a: Any) -> Array:
     return array(a) if isinstance(a, (list, tuple)) else array_argument(a, "a")
 
 
@@ -50,7 +50,7 @@ def ndim(a: ArrayLike | Sequence[Any]) -> int:
     >>> ndim(1.0)
     0
     """
-    return _attributes(a).ndim
+    return _as_array(a).ndim
 
 
 def shape(a: ArrayLike | Sequence[Any]) -> tuple[int, ...]:
@@ -59,7 +59,7 @@ def shape(a: ArrayLike | Sequence[Any]) -> tuple[int, ...]:
     >>> shape([[1, 2]])
     (1, 2)
     """
-    return _attributes(a).shape
+    return _as_array(a).shape
 
 
 def size(a: ArrayLike | Sequence[Any], axis: int | Sequence[int] | None = None) -> int:
@@ -68,7 +68,7 @@ def size(a: ArrayLike | Sequence[Any], axis: int | Sequence[int] | None = None) 
     >>> size([[1, 2]], 0), size([[1, 2]], (0, 1))
     (1, 2)
     """
-    x = _attributes(a)
+    x = _as_array(a)
     if axis is None:
         return int(x.size)
     return math.prod(int(x.shape[i]) for i in canonical_axes(axis, x.ndim, "size"))

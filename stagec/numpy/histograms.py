@@ -9,12 +9,12 @@ from typing import Any
 
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import ones
 from stagec.numpy.manipulation import ravel
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
-from stagec.numpy.statistics import edges_of, places_in, totals
+from stagec.numpy.statistics import bin_indices, edges_of, totals
 from stagec.primitives.axes import shape_error
 from stagec.typing import ArrayLike, Arrays
 
@@ -31,9 +31,9 @@ def histogram2d(
 
     Args:
       x, y: coordinates of the points, of rank 1.
-      bins: how many along both axes, or their edges; or a pair of these, one for each axis.
+      bins: the number of bins along both axes, or their edges; or a pair of these, one for each axis.
       range: `((low, high), (low, high))` instead of the smallest and largest coordinates.
-      weights: what each point counts.
+      weights: the weight of each point.
       density: divide by the total and by the areas of the bins.
 
     Returns:
@@ -70,9 +70,9 @@ def histogramdd(
 
     Args:
       sample: the points, one in each row; or a list of arrays, one for each coordinate.
-      bins: how many along all axes; or a list with a number, or edges, for each axis.
+      bins: the number of bins along all axes; or a list with a number, or edges, for each axis.
       range: a list of `(low, high)`, or `None`, for each axis.
-      weights: what each point counts.
+      weights: the weight of each point.
       density: divide by the total and by the volumes of the bins.
 
     Returns:
@@ -113,8 +113,8 @@ def _histogram(
     sizes = [e.size - 1 for e in edges]
     flat, inside = 0, True
     for point, edge, count in zip(points, edges, sizes):
-        place = places_in(edge, point)
-        flat, inside = flat * count + place, (place < count) & inside
+        index = bin_indices(edge, point)
+        flat, inside = flat * count + index, (index < count) & inside
     total = math.prod(sizes)
     if weights is None:
         amounts = ones(points[0].shape, points[0].dtype)

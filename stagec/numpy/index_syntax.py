@@ -1,4 +1,4 @@
-"""What stands between the brackets of `x[...]`, made canonical."""
+"""Parsing of the index in `x[...]` to a canonical form."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Part(NamedTuple):
 
 
 class Parsed(NamedTuple):
-    """An index without ellipses, masks and negative numbers; every axis has its entry."""
+    """An index without ellipses, masks and negative numbers, with an entry for every axis."""
 
     parts: list[Part]
     shape: tuple[int, ...]
@@ -43,7 +43,7 @@ class Parsed(NamedTuple):
 
 
 def index_error(what: str, fix: str, values: Sequence[tuple[str, str, str]] = ()) -> errors.IndexingError:
-    """The error of an index that arrays do not accept."""
+    """Return the error for an index that arrays do not accept."""
     return location.error(errors.IndexingError, what, values, fix)
 
 
@@ -93,7 +93,7 @@ def _bad_entry(entry: Any) -> errors.IndexingError:
 
 
 def _expand_masks(entries: list[Any], shape: tuple[int, ...]) -> tuple[list[Any], Any]:
-    """Masks as the positions of their true elements; a traced one is given back apart."""
+    """Replace masks by the positions of their true elements; return a traced mask separately."""
     out: list[Any] = []
     axis = 0
     masks = [e for e in entries if hasattr(e, "dtype") and e.dtype == dtypes.bool_]
@@ -118,9 +118,9 @@ def _expand_masks(entries: list[Any], shape: tuple[int, ...]) -> tuple[list[Any]
             )
         axis += entry.ndim
         if isinstance(entry, Tracer):
-            rest = [e for e in entries if e is not entry]
-            if all(e is Ellipsis or (isinstance(e, slice) and e == slice(None)) for e in rest) and (
-                not rest or entries[0] is entry
+            others = [e for e in entries if e is not entry]
+            if all(e is Ellipsis or (isinstance(e, slice) and e == slice(None)) for e in others) and (
+                not others or entries[0] is entry
             ):
                 return [], entry
             raise traced_mask(entry)
@@ -140,7 +140,7 @@ class _Scalar:
 
 
 def traced_mask(mask: Any) -> errors.NonConcreteBooleanIndexError:
-    """The error of a traced mask whose true elements are asked for."""
+    """Return the error for a traced mask where the positions of its true elements are needed."""
     return location.error(
         errors.NonConcreteBooleanIndexError,
         f"Array boolean indices must be concrete; got {mask.aval.long()}, and the result's shape would depend "
@@ -159,12 +159,12 @@ def _consumed(entry: Any) -> int:
 
 
 def parse(index: Any, shape: tuple[int, ...], clips: bool = True) -> Parsed:
-    """Give every axis of an array of this shape its part of the index.
+    """Parse an index of an array of this shape, so that every axis has one part.
 
     Args:
-      index: what stands between the brackets.
-      shape: the array's.
-      clips: whether known integers out of range move to the nearest end.
+      index: the index in the brackets.
+      shape: the shape of the array.
+      clips: whether known integers out of range are clamped to the nearest end.
 
     Raises:
       IndexingError: there are too many indices, or one is of a wrong type.
@@ -173,7 +173,7 @@ def parse(index: Any, shape: tuple[int, ...], clips: bool = True) -> Parsed:
     entries, mask = _expand_masks(_entries(index), shape)
     if mask is not None:
         return Parsed([], shape, mask)
-    # A mask of rank 0 comes as None and its positions along that new axis.
+    # `_expand_masks` replaced a mask of rank 0 by None and its positions along that new axis.
     entries = [e for i, e in enumerate(entries) if not (e is None and _is_scalar_mask(entries, i + 1))]
     scalars = [e for e in entries if isinstance(e, _Scalar)]
     used = sum(0 if isinstance(e, _Scalar) else _consumed(e) for e in entries)
@@ -236,13 +236,13 @@ def _bounds(entry: slice, size: int) -> tuple[int, int, int]:
 
 def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
     if _is_basic_int(entry):
-        place = int(entry) + (size if entry < 0 else 0)
+        position = int(entry) + (size if entry < 0 else 0)
         if size == 0:
             raise index_error(f"index {entry} into axis {axis} of size 0", "check the size before indexing")
         if clips:
-            return Part("int", axis, min(max(place, 0), size - 1))
-        # Out of range and dropped later: no place of the array has this number.
-        return Part("int", axis, place) if 0 <= place < size else Part("array", axis, np.asarray(size, np.int32))
+            return Part("int", axis, min(max(position, 0), size - 1))
+        # An index out of range is dropped later.
+        return Part("int", axis, position) if 0 <= position < size else Part("array", axis, np.asarray(size, np.int32))
     aval = aval_of(entry) if not isinstance(entry, np.ndarray) else None
     dtype = entry.dtype if aval is None else aval.dtype
     if not dtypes.is_integer(dtype):
@@ -260,7 +260,7 @@ def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
 
 
 def wrap_negative(index: Any, size: int) -> Array:
-    """Traced integers as int32 or int64, those below 0 counted from the end of an axis."""
+    """Convert traced integers to int32 or int64; count negative ones from the end of an axis."""
     dtype = aval_of(index).dtype
     wide = dtypes.int64 if size >= 2**31 - 1 or (dtype.itemsize == 8) else dtypes.int32
     wide = dtypes.canonicalize(wide)

@@ -71,17 +71,17 @@ def getitem(
 
 
 def with_new_axes(x: Any, parsed: Parsed) -> tuple[Array, Parsed]:
-    """Masks of rank 0 index real axes of size 1, which are added here."""
-    parts, places, axis = [], [], 0
+    """Add the axes of size 1 that masks of rank 0 index."""
+    parts, positions, axis = [], [], 0
     for part in parsed.parts:
         if part.kind == "new":
             parts.append(part)
             continue
         if part.axis < 0:
-            places.append(axis)
+            positions.append(axis)
         parts.append(part._replace(axis=axis))
         axis += 1
-    x = expand_dims(x, tuple(places))
+    x = expand_dims(x, tuple(positions))
     return x, Parsed(parts, x.shape)
 
 
@@ -98,7 +98,7 @@ def _basic(x: Array, parts: list[Part]) -> Array:
 
 
 def sliced(x: Array, parts: list[Part]) -> Array:
-    """What known integers and slices choose; axes of integers stay, with size 1."""
+    """Apply known integers and slices; axes of integers are kept with size 1."""
     starts, limits, steps, reversed_axes = [0] * x.ndim, list(x.shape), [1] * x.ndim, []
     for part in parts:
         if part.kind == "int":
@@ -109,8 +109,7 @@ def sliced(x: Array, parts: list[Part]) -> Array:
                 starts[part.axis] = limits[part.axis] = 0
                 continue
             if step < 0 and count > 1:
-                # Counted from the other end. The compiler fails on the reversal of a slice with steps, so that
-                # the whole axis is reversed first.
+                # IREE fails to compile the reversal of a strided slice, so the whole axis is reversed first.
                 start, step = x.shape[part.axis] - 1 - start, -step
                 reversed_axes.append(part.axis)
             step = step if count > 1 else 1
@@ -132,7 +131,7 @@ def _at_scalars(x: Array, parts: list[Part]) -> Array:
     sizes = list(x.shape)
     for part in parts:
         if part.kind in ("int", "array"):
-            # Negative ones are counted from the end already; what is below 0 now is out of range.
+            # `parse` counted negative indices from the end; one that is still negative is out of range.
             known = part.kind == "int"
             starts[part.axis] = literal(part.value, wide) if known else convert_element_type(part.value, wide)
             sizes[part.axis] = 1
@@ -142,7 +141,7 @@ def _at_scalars(x: Array, parts: list[Part]) -> Array:
 
 
 class Advanced(NamedTuple):
-    """Where the parts of an index with arrays appear in the result."""
+    """The joined integer arrays of an index, and where their axes go in the result."""
 
     axes: list[int]
     arrays: list[Any]
@@ -153,19 +152,19 @@ class Advanced(NamedTuple):
 def advanced(parts: list[Part]) -> Advanced:
     """Join the integer arrays of an index, by NumPy's rule for where their axes go.
 
-    Known integers count as arrays of rank 0. Arrays that stand side by side
-    leave their axes in place; separated ones put them first.
+    Known integers count as arrays of rank 0. The axes of adjacent arrays stay
+    in place; those of separated arrays come first.
     """
     chosen = [(i, p) for i, p in enumerate(parts) if p.kind in ("int", "array")]
     batch = broadcast_shapes(*[np.shape(p.value) if p.kind == "int" else aval_of(p.value).shape for _, p in chosen])
-    places = [i for i, _ in chosen]
-    together = places == list(range(places[0], places[-1] + 1))
-    position = sum(p.kind in ("slice", "new") for p in parts[: places[0]]) if together else 0
+    positions = [i for i, _ in chosen]
+    together = positions == list(range(positions[0], positions[-1] + 1))
+    position = sum(p.kind in ("slice", "new") for p in parts[: positions[0]]) if together else 0
     return Advanced([p.axis for _, p in chosen], [p.value for _, p in chosen], batch, position)
 
 
 def index_columns(arrays: Sequence[Any], shape: tuple[int, ...]) -> Any:
-    """Integer arrays broadcast together, as the components of one array of indices."""
+    """Broadcast integer arrays together, and stack them as the components of one array of indices."""
     if all(isinstance(a, (int, np.ndarray)) for a in arrays):
         columns = [np.broadcast_to(np.asarray(a), shape) for a in arrays]
         wide = np.int64 if any(c.dtype.itemsize == 8 and c.size and c.max() >= 2**31 for c in columns) else np.int32
@@ -211,7 +210,7 @@ def _advanced(x: Array, parts: list[Part], mode: str, fill_value: Any, is_sorted
 
 
 def read(x: Any, index: Any) -> Array:
-    """`x[index]`: `getitem`, but for known integers and slices of known data, which are a view."""
+    """Return `x[index]`; known integers and slices of an Array give a view, without `getitem`."""
     if type(x) is ConcreteArray and is_plain(x):
         entries = index if type(index) is tuple else (index,)
         shape = x.aval.shape

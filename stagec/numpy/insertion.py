@@ -1,4 +1,4 @@
-"""Growing and shrinking arrays inside: insert, delete."""
+"""insert and delete."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def insert(
     axis = canonical_axis(axis, a.ndim, "insert")
     size = a.shape[axis]
     traced = isinstance(obj, Tracer) and not dtypes.is_bool(obj.dtype)
-    places: Any = obj if traced else _positions(obj, size, "insert")
-    single = places.ndim == 0
-    flat = places.reshape(-1)
+    positions: Any = obj if traced else _positions(obj, size, "insert")
+    single = positions.ndim == 0
+    flat = positions.reshape(-1)
     for i in () if traced else flat:
         if not -size <= i <= size:
             raise location.error(
@@ -57,7 +57,7 @@ def insert(
     count = len(flat)
     if single and values.ndim:
         values = _shape.reshape(values, (1,) * (a.ndim - values.ndim) + values.shape)
-        # One position with several values: NumPy's axis 0 of values becomes the axis.
+        # One position with several values: axis 0 of the values becomes `axis`, as in NumPy.
         values = values if axis == 0 else _moved(values, axis)
         count = values.shape[axis]
     values = broadcast_to_shape(values, tuple([count if i == axis else n for i, n in enumerate(a.shape)]))
@@ -66,11 +66,11 @@ def insert(
     return getitem(both, (*[slice(None)] * axis, source))
 
 
-def _sources(places: np.ndarray[Any, Any], size: int, count: int) -> np.ndarray[Any, Any]:
+def _sources(positions: np.ndarray[Any, Any], size: int, count: int) -> np.ndarray[Any, Any]:
     """For each element of the result, its position in the array followed by the new values."""
-    places = np.broadcast_to(np.where(places < 0, places + size, places), (count,))
-    order = np.argsort(places, kind="stable")
-    at = places[order] + np.arange(count)
+    positions = np.broadcast_to(np.where(positions < 0, positions + size, positions), (count,))
+    order = np.argsort(positions, kind="stable")
+    at = positions[order] + np.arange(count)
     source = np.empty(size + count, np.int32)
     new = np.zeros(size + count, bool)
     new[at] = True
@@ -79,12 +79,14 @@ def _sources(places: np.ndarray[Any, Any], size: int, count: int) -> np.ndarray[
     return source
 
 
-def _traced_sources(places: Array, size: int, count: int) -> Array:
-    places = convert_element_type(places, dtypes.int32)
-    places = arithmetic.min(arithmetic.max(select(lt(places, 0), arithmetic.add(places, size), places), 0), size)
-    places = broadcast_to_shape(places, (count,))
-    order = places.argsort(stable=True)
-    at = getitem(places, order) + np.arange(count, dtype=np.int32)
+def _traced_sources(positions: Array, size: int, count: int) -> Array:
+    positions = convert_element_type(positions, dtypes.int32)
+    positions = arithmetic.min(
+        arithmetic.max(select(lt(positions, 0), arithmetic.add(positions, size), positions), 0), size
+    )
+    positions = broadcast_to_shape(positions, (count,))
+    order = positions.argsort(stable=True)
+    at = getitem(positions, order) + np.arange(count, dtype=np.int32)
     nothing = full((size + count,), 0, dtypes.int32)
     new = nothing.at[at].set(1)
     return select(eq(new, 0), (1 - new).cumsum() - 1, nothing.at[at].set(order + size))
@@ -118,7 +120,7 @@ def delete(
       arr: an array.
       obj: positions: integers, a slice, or a mask. A traced one has to be an integer, or several different ones.
       axis: which; `None` deletes from all elements as a vector.
-      assume_unique_indices: whether no position is twice in `obj`; needed where it is traced and has an axis.
+      assume_unique_indices: whether the positions in `obj` are distinct; required if `obj` is traced and has an axis.
 
     >>> import stagec.numpy as snp
     >>> delete(snp.array([1, 2, 3]), 1)
@@ -130,20 +132,20 @@ def delete(
     axis = canonical_axis(axis, a.ndim, "delete")
     size = a.shape[axis]
     if isinstance(obj, Tracer) and obj.ndim == 0:
-        place = obj + size * (obj < 0)
+        position = obj + size * (obj < 0)
         kept = np.arange(size - 1, dtype=np.int32)
-        return getitem(a, (*[slice(None)] * axis, kept + (kept >= place)))
+        return getitem(a, (*[slice(None)] * axis, kept + (kept >= position)))
     if isinstance(obj, Tracer) and assume_unique_indices and not dtypes.is_bool(obj.dtype):
-        # Those that are kept come first, in order.
+        # The stable sort puts the kept elements first, in order.
         order = full((size,), 0, dtypes.int32).at[ravel(obj)].set(1).argsort(stable=True)
         return getitem(a, (*[slice(None)] * axis, getitem(order, slice(size - obj.size))))
-    places = _positions(obj, size, "delete", "pass assume_unique_indices=True").reshape(-1)
-    if any(not -size <= i < size for i in places):
+    positions = _positions(obj, size, "delete", "pass assume_unique_indices=True").reshape(-1)
+    if any(not -size <= i < size for i in positions):
         raise location.error(
             errors.IndexingError,
             f"delete: an index is out of bounds for axis {axis} with size {size}",
             fix=f"give positions from {-size} to {size - 1}",
         )
     keep = np.ones(size, bool)
-    keep[places] = False
+    keep[positions] = False
     return getitem(a, (*[slice(None)] * axis, np.flatnonzero(keep).astype(np.int32)))

@@ -1,11 +1,11 @@
-"""Functions given by points or coefficients."""
+"""interp and polyval: functions given by points or coefficients."""
 
 from __future__ import annotations
 
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import zeros_like
 from stagec.numpy.extremes import clip
 from stagec.numpy.joining import concatenate
@@ -27,11 +27,11 @@ def interp(
 
     Args:
       x: where to evaluate it, of any shape.
-      xp: the points' places, ascending unless `period` is given; of rank 1.
-      fp: the values there, of the shape of `xp`.
-      left, right: values before the first point and after the last; without
-        them, the first and the last value. `"extrapolate"` continues the line there.
-      period: the function repeats itself after this; `left` and `right` are not used.
+      xp: abscissas of the points, of rank 1; ascending unless `period` is given.
+      fp: values at `xp`, of its shape.
+      left, right: values before the first point and after the last; the first
+        and the last value by default. `"extrapolate"` continues the line.
+      period: the period of the function; `left` and `right` are ignored then.
 
     Raises:
       ShapeError: `xp` and `fp` are not two arrays of rank 1 and of one size above 0.
@@ -42,11 +42,11 @@ def interp(
     """
     values = array_argument(fp, "interp's fp")
     at, known = promote_inexact(array_argument(x, "interp's x"), array_argument(xp, "interp's xp"))
-    given, places = aval_of(values), aval_of(known)
-    if places.ndim != 1 or given.shape != places.shape or places.size == 0:
+    given, points = aval_of(values), aval_of(known)
+    if points.ndim != 1 or given.shape != points.shape or points.size == 0:
         raise location.error(
             errors.ShapeError,
-            f"interp: xp is {places.long()}, fp is {given.long()}",
+            f"interp: xp is {points.long()}, fp is {given.long()}",
             fix="pass two vectors of one size, which is not 0",
         )
     (values,) = promote_inexact(values)
@@ -71,7 +71,7 @@ def interp(
 
 
 def _beyond(side: ArrayLike | str | None, name: str, end: Array) -> ArrayLike | None:
-    """The value beyond an end; None if the line goes on."""
+    """Return the value beyond an end; None if the line continues."""
     if isinstance(side, str):
         if side == "extrapolate":
             return None
@@ -86,7 +86,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     Args:
       p: coefficients, of rank 1.
       x: where to evaluate it, of any shape.
-      unroll: accepted for JAX's sake; one step is written for each coefficient.
+      unroll: accepted as in JAX, and ignored; the loop is fully unrolled.
 
     Raises:
       ShapeError: `p` does not have rank 1.

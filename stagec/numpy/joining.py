@@ -1,4 +1,4 @@
-"""Joining arrays into one, and splitting one into many."""
+"""Concatenating and splitting arrays."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
             "use stagec.numpy.concatenate for arrays whose sizes differ along one axis",
             parts,
         )
-    where = canonical_axis(axis, parts[0].ndim + 1, "stack")
-    return _joining.concatenate([_shape.expand_dims(p, (where,)) for p in parts], where)
+    position = canonical_axis(axis, parts[0].ndim + 1, "stack")
+    return _joining.concatenate([_shape.expand_dims(p, (position,)) for p in parts], position)
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -199,7 +199,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
 
 
 def _bounds(indices_or_sections: Any, size: int, name: str, even: bool) -> list[int]:
-    """Where the parts of an axis begin, and the end of the last."""
+    """Return the start of each part of an axis, and the end of the last."""
     if not isinstance(indices_or_sections, (Sequence, np.ndarray)) and not (
         isinstance(indices_or_sections, ArrayOperators) and indices_or_sections.ndim
     ):
@@ -212,8 +212,8 @@ def _bounds(indices_or_sections: Any, size: int, name: str, even: bool) -> list[
             )
         base, extra = divmod(size, count)
         return [i * base + min(i, extra) for i in range(count + 1)]
-    places = [as_int(i, name, "an index") for i in concrete(indices_or_sections, name, "indices")]
-    return [0, *[min(max(i + size if i < 0 else i, 0), size) for i in places], size]
+    indices = [as_int(i, name, "an index") for i in concrete(indices_or_sections, name, "indices")]
+    return [0, *[min(max(i + size if i < 0 else i, 0), size) for i in indices], size]
 
 
 def _cut(ary: Any, indices_or_sections: Any, axis: int, name: str, even: bool) -> list[Any]:
@@ -227,7 +227,7 @@ def _cut(ary: Any, indices_or_sections: Any, axis: int, name: str, even: bool) -
 
 
 def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Array]:
-    """Cut an axis into equal parts, or at the given places.
+    """Split an axis into equal parts, or at the given indices.
 
     Raises:
       ShapeError: the size is not a multiple of the number of parts.
@@ -240,7 +240,7 @@ def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, 
 
 
 def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | ArrayLike, axis: int = 0) -> list[Array]:
-    """Like `split`; the first parts are longer by one where sizes do not divide.
+    """Like `split`; the first parts are longer by one if the size is not a multiple of their number.
 
     >>> import stagec.numpy as snp
     >>> [x.shape for x in array_split(snp.zeros(5), 2)]

@@ -1,4 +1,4 @@
-"""Linear algebra, by the names of `numpy.linalg`; here are powers and chains of matrices."""
+"""The names of `numpy.linalg`; powers and chains of matrices are implemented here."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: PrecisionLike = None) -> Arra
 
 
 def _chain(parts: list[Array], precision: Any) -> Array:
-    """Cormen, Leiserson, Rivest, Stein: Introduction to Algorithms, matrix-chain multiplication."""
+    """Multiply in the cheapest order: matrix-chain multiplication (Cormen et al., Introduction to Algorithms)."""
     count = len(parts)
     sizes = [parts[0].shape[0], *[p.shape[1] for p in parts]]
     cost = [[0] * count for _ in range(count)]
@@ -132,9 +132,9 @@ def _chain(parts: list[Array], precision: Any) -> Array:
     for width in range(1, count):
         for i in range(count - width):
             j = i + width
-            choices = [cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
-            cost[i][j] = min(choices)
-            cut[i][j] = i + choices.index(cost[i][j])
+            costs = [cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
+            cost[i][j] = min(costs)
+            cut[i][j] = i + costs.index(cost[i][j])
 
     def product(i: int, j: int) -> Array:
         if i == j:

@@ -40,7 +40,7 @@ def _preferred(dtype: Any, name: str) -> Any:
 
 
 def _product_fix(x: Array, y: Array) -> str:
-    """What makes a product of operands whose contracted axes differ; empty where nothing does."""
+    """Suggest a product of operands whose contracted axes differ; empty if there is none."""
     try:
         broadcast_shapes(x.shape[:-2], y.shape[:-2])
     except errors.ShapeError:
@@ -61,7 +61,7 @@ def matmul(
 
     Args:
       a, b: arrays of rank 1 or more; vectors are rows on the left, columns on the right.
-      precision: `"default"`, `"high"` or `"highest"`, for hardware that has a choice.
+      precision: `"default"`, `"high"` or `"highest"`, for hardware with several.
       preferred_element_type: dtype of the result.
 
     Raises:
@@ -103,7 +103,7 @@ def matmul(
         precision,
         _preferred(preferred_element_type, "matmul"),
     )
-    # The product has shared axes, then what is left of x, then of y.
+    # The product has the shared axes, then the remaining axes of x, then those of y.
     labels: list[Any] = [*shared, *[i for i in x_lead if i not in shared]]
     labels += ["row"] * (x.ndim - len(x_lead) - 1)
     labels += [i for i in y_lead if i not in shared] + ["column"] * (y.ndim - len(y_lead) - 1)
@@ -112,7 +112,7 @@ def matmul(
 
 
 def _without_stretched(x: Array, lead: tuple[int, ...], inner: int) -> tuple[Any, list[int]]:
-    """Drop leading axes of size 1 that broadcasting would stretch; say which axes of the result remain."""
+    """Drop leading axes of size 1 that would be broadcast; return also the result's axes that remain."""
     count = x.ndim - inner
     first = len(lead) - count
     dropped = [i for i in range(count) if x.shape[i] == 1 and lead[first + i] != 1]
@@ -128,7 +128,7 @@ def dot(
     preferred_element_type: DTypeLike = None,
     out: None = None,
 ) -> Array:
-    """The last axis of `a` with the second to last of `b` (or its only one), for all pairs of the others.
+    """Contract the last axis of `a` with the second to last, or the only, axis of `b`.
 
     >>> import stagec.numpy as snp
     >>> dot(snp.arange(3), snp.arange(3))
@@ -146,7 +146,7 @@ def dot(
 def _contracted(
     name: str, x: Array, y: Array, x_axes: Sequence[int], y_axes: Sequence[int], precision: Any, preferred: Any
 ) -> Array:
-    """The sums of products along pairs of axes; what is left of `x`, then of `y`."""
+    """Contract pairs of axes; the result has the remaining axes of `x`, then those of `y`."""
     sizes = [tuple([v.shape[i] for i in axes]) for v, axes in ((x, x_axes), (y, y_axes))]
     if sizes[0] != sizes[1]:
         text = f"axes {tuple(x_axes)} of the first have sizes {sizes[0]}, axes {tuple(y_axes)} of the second {sizes[1]}"
@@ -227,7 +227,7 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def inner(
     a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None, preferred_element_type: DTypeLike = None
 ) -> Array:
-    """The last axis of `a` with the last of `b`, for all pairs of the others.
+    """Contract the last axes of `a` and `b`.
 
     >>> import stagec.numpy as snp
     >>> inner(snp.ones((2, 3)), snp.ones((4, 3))).shape
@@ -322,7 +322,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = (convert_element_type(v, v.dtype) for v in _pair(a, b))  # of arrays, so not weak
+    x, y = (convert_element_type(v, v.dtype) for v in _pair(a, b))  # drops weak types
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     for v in (x, y):
         if v.shape[-1] not in (2, 3):

@@ -20,7 +20,7 @@ from stagec.typing import ArrayLike
 
 
 def filled(x: Operand, value: bool) -> Array:
-    """A bool array of the operand's shape."""
+    """Return a bool array of the operand's shape that repeats a value."""
     return broadcast_in_dim(np.bool_(value), aval_of(x).shape, ())
 
 
@@ -90,7 +90,7 @@ def _compared(name: str, compare: Callable[..., Array], x1: Any, x2: Any) -> Arr
 
 
 def _beyond(number: Any, array: Any) -> int:
-    """1 where a Python integer is above all that the array's dtype can hold, -1 where it is below, 0 where it fits."""
+    """Return 1 if a Python integer is above the range of the array's dtype, -1 if below, 0 if it fits."""
     if not isinstance(number, int) or isinstance(array, (int, float, complex)):
         return 0
     dtype = aval_of(as_operand(array)).dtype
@@ -196,7 +196,7 @@ def left_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
 
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """`x1 >> x2`, filled with the sign bit for signed integers.
+    """`x1 >> x2`; signed integers are filled with the sign bit.
 
     >>> int(right_shift(-8, 1))
     -4
@@ -368,7 +368,7 @@ def isclose(
     limit = ar.add(atol, ar.mul(ar.abs(y), rtol))
     near = logic.le(ar.abs(ar.sub(x, y)), limit)
     finite = logic.bitwise_and(isfinite(x), isfinite(y))
-    # Infinities are near everything by the formula, and equal to their own kind only.
+    # By the formula, infinities are close to everything.
     out = logic.select(finite, near, logic.eq(x, y))
     if equal_nan:
         out = logic.bitwise_or(out, logic.bitwise_and(isnan(x), isnan(y)))

@@ -36,9 +36,9 @@ def reshape(a: ArrayLike, shape: Shape | None = None, order: str = "C", *, copy:
 
     Args:
       a: an array.
-      shape: sizes; one of them may be -1, which stands for what is left.
+      shape: sizes; one of them may be -1, and is computed from the others.
       order: `"F"` reads and writes in column-major order.
-      copy: arrays are immutable, so that it changes nothing.
+      copy: ignored, since arrays are immutable.
 
     Raises:
       ShapeError: the number of elements differs.
@@ -63,16 +63,16 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
             "reshape", f"shape {tuple(sizes)} has more than one unknown size", "use -1 for one size at most"
         )
     if unknown:
-        rest = math.prod([n for n in sizes if n != -1])
-        if rest == 0 or a.size % rest:
+        known = math.prod([n for n in sizes if n != -1])
+        if known == 0 or a.size % known:
             raise shape_error(
                 "reshape",
                 f"cannot reshape array of size {a.size} into shape {tuple(sizes)}",
-                f"the known sizes must divide {a.size}; {rest} does not",
+                f"the known sizes must divide {a.size}; {known} does not",
                 (a,),
                 ("array",),
             )
-        sizes[unknown[0]] = a.size // rest
+        sizes[unknown[0]] = a.size // known
     return tuple(sizes)
 
 
@@ -84,7 +84,7 @@ def ravel(a: ArrayLike | Sequence[Any], order: str = "C") -> Array:
     Array([1., 0., 0., 1.], dtype=float32)
     """
     a = array_argument(a, "a")
-    # Elements lie in memory in row-major order.
+    # "K" keeps the order in memory, which is row-major.
     return reshape(a, (a.size,), "C" if order == "K" else order)
 
 
@@ -133,7 +133,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
 
 
 def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
-    """Move axes to other places; the others keep their order.
+    """Move axes to other positions; the others keep their order.
 
     >>> import stagec.numpy as snp
     >>> moveaxis(snp.zeros((2, 3, 4)), 0, -1).shape
@@ -149,13 +149,13 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
             "name as many destinations as sources",
         )
     order = [i for i in range(a.ndim) if i not in start]
-    for where, axis in sorted(zip(end, start)):
-        order.insert(where, axis)
+    for position, axis in sorted(zip(end, start)):
+        order.insert(position, axis)
     return _shape.transpose(a, order)
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
-    """Move an axis backwards until it lies before `start`.
+    """Move an axis backwards to before the axis `start`.
 
     >>> import stagec.numpy as snp
     >>> rollaxis(snp.zeros((2, 3, 4)), 2).shape
@@ -272,11 +272,11 @@ def _atleast(arrays: Sequence[Any], raise_rank: Any) -> Any:
     return out[0] if len(out) == 1 else out
 
 
-# Repeating and turning
+# Reordering elements
 
 
 def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[int] | None = None) -> Array:
-    """Move elements along axes; what leaves at one end comes in at the other.
+    """Move elements along axes; those shifted beyond one end reappear at the other.
 
     Args:
       a: an array.
@@ -303,19 +303,19 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
         raise shape_error(
             "roll", f"{len(shifts)} shifts do not fit {len(axes)} axes", "give one shift for each axis, or one for all"
         )
-    for by, where in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
-        size = a.shape[where]
+    for distance, dim in zip(shifts * (count // len(shifts)), axes * (count // len(axes))):
+        size = a.shape[dim]
         if not size:
             continue
-        if isinstance(by, Tracer):
-            start = size - convert_element_type(by, dtypes.int32) % size
-            twice = _joining.concatenate([a, a], where)
-            a = dynamic_slice_in_dim(twice, start, size, where)
+        if isinstance(distance, Tracer):
+            start = size - convert_element_type(distance, dtypes.int32) % size
+            twice = _joining.concatenate([a, a], dim)
+            a = dynamic_slice_in_dim(twice, start, size, dim)
             continue
-        cut = -as_int(by, "roll", "shift") % size
+        cut = -as_int(distance, "roll", "shift") % size
         if cut:
-            head, tail = slice_in_dim(a, 0, cut, 1, where), slice_in_dim(a, cut, size, 1, where)
-            a = _joining.concatenate([tail, head], where)
+            head, tail = slice_in_dim(a, 0, cut, 1, dim), slice_in_dim(a, cut, size, 1, dim)
+            a = _joining.concatenate([tail, head], dim)
     return a
 
 

@@ -35,7 +35,7 @@ def vectorize(
     It runs as one batch, not as a loop.
 
     Args:
-      pyfunc: a function of scalars, or of the arrays that `signature` says.
+      pyfunc: a function of scalars, or of arrays as `signature` describes them.
       excluded: positions and names of arguments that are passed as they are.
       signature: as of generalized ufuncs, such as `"(m,n),(n)->(m)"`.
 
@@ -55,27 +55,27 @@ def vectorize(
 
     @wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
-        places = [i for i in range(len(args)) if i not in kept]
+        positions = [i for i in range(len(args)) if i not in kept]
         names = [k for k in kwargs if k not in kept]
-        values = [as_operand(args[i], f"argument {i}") for i in places]
+        values = [as_operand(args[i], f"argument {i}") for i in positions]
         values += [as_operand(kwargs[k], k) for k in names]
-        cores: list[Core] = [()] * len(values) if parsed is None else parsed[0]
-        if len(cores) != len(values):
+        core_dims: list[Core] = [()] * len(values) if parsed is None else parsed[0]
+        if len(core_dims) != len(values):
             raise location.error(
                 errors.ShapeError,
-                f"vectorize: the signature {signature} has {len(cores)} arguments, but {len(values)} are given",
+                f"vectorize: the signature {signature} has {len(core_dims)} arguments, but {len(values)} are given",
                 fix="give as many arguments as the signature names, or exclude some",
             )
         sizes: dict[str, int] = {}
-        outer = [_outer(value, core, sizes, i) for i, (value, core) in enumerate(zip(values, cores))]
+        outer = [_outer(value, core, sizes, i) for i, (value, core) in enumerate(zip(values, core_dims))]
         whole = _broadcast(outer)
         results: list[Any] = []
 
         def element(*parts: Any) -> list[Any]:
             full, keywords = list(args), dict(kwargs)
-            for i, part in zip(places, parts):
+            for i, part in zip(positions, parts):
                 full[i] = part
-            keywords.update(zip(names, parts[len(places) :]))
+            keywords.update(zip(names, parts[len(positions) :]))
             result = pyfunc(*full, **keywords)
             results.append(result)
             outs = list(result) if isinstance(result, (tuple, list)) else [result]
@@ -102,7 +102,7 @@ def _parse(signature: str) -> tuple[list[Core], list[Core]]:
 
 
 def _outer(value: Any, core: Core, sizes: dict[str, int], i: int) -> tuple[int, ...]:
-    """The axes that an argument has before those of its signature, whose sizes are noted."""
+    """Return the leading axes of an argument; record the sizes of those that the signature names in `sizes`."""
     aval = aval_of(value)
     if aval.ndim < len(core):
         raise location.error(
@@ -144,27 +144,27 @@ def _mapped(
     """Map a flat function over the leading axes, the first of them outermost."""
     if not whole:
         return function(*[as_array(v) for v in values])
-    ready, dims, rest = [], [], []
+    ready, dims, remaining = [], [], []
     for value, shape in zip(values, outer):
-        has = len(shape) == len(whole)
-        mapped = has and shape[0] == whole[0]
-        if has and not mapped:  # of size 1: it goes with all
+        has_axis = len(shape) == len(whole)
+        mapped = has_axis and shape[0] == whole[0]
+        if has_axis and not mapped:  # of size 1: broadcast
             aval = aval_of(value)
             value = reshape(value, aval.shape[1:])
         ready.append(value)
         dims.append(0 if mapped else None)
-        rest.append(shape[1:] if has else shape)
-    return batch_front(lambda *parts: _mapped(function, list(parts), rest, whole[1:]), ready, dims, whole[0])
+        remaining.append(shape[1:] if has_axis else shape)
+    return batch_front(lambda *parts: _mapped(function, list(parts), remaining, whole[1:]), ready, dims, whole[0])
 
 
-def _check_results(outs: list[Any], cores: list[Core], sizes: dict[str, int], signature: str | None) -> None:
-    if len(outs) != len(cores):
+def _check_results(outs: list[Any], core_dims: list[Core], sizes: dict[str, int], signature: str | None) -> None:
+    if len(outs) != len(core_dims):
         raise location.error(
             errors.ShapeError,
-            f"vectorize: the signature {signature} has {len(cores)} results, but the function returned {len(outs)}",
+            f"vectorize: the signature {signature} has {len(core_dims)} results, but the function returned {len(outs)}",
             fix="return a tuple with as many arrays as the signature names",
         )
-    for out, core in zip(outs, cores):
+    for out, core in zip(outs, core_dims):
         aval = aval_of(out)
         wanted = [int(c) if c.isdigit() else sizes.get(c, n) for c, n in zip(core, aval.shape)]
         if aval.ndim != len(core) or list(aval.shape) != wanted:
@@ -179,8 +179,7 @@ def _check_results(outs: list[Any], cores: list[Core], sizes: dict[str, int], si
 def fromfunction(function: Callable[..., Any], shape: Shape, *, dtype: DTypeLike = float, **kwargs: Any) -> Array:
     """`function` of the indices of each element of `shape`.
 
-    As in JAX, the function is given scalars, and what it returns may have axes of its own, which come last. It runs
-    as one batch, not as a loop.
+    As in JAX, the function gets scalars, and axes of its result come last. It runs as one batch, not as a loop.
 
     >>> fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
     Array([[0, 1],
@@ -198,7 +197,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
 
     Args:
       func1d: a function of an array with one axis, and of `args` and `kwargs` as they are.
-      axis: along which the vectors lie; the axes of the results take its place.
+      axis: the axis of the vectors; the axes of the results replace it.
 
     Raises:
       AxisError: the axis is out of range.
@@ -221,20 +220,20 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
     outer = aval_of(front).shape[:-1]
     (out,) = _mapped(lambda v: [as_operand(func1d(v, *args, **kwargs), "result")], [front], [outer], outer)
     extra = aval_of(out).ndim - len(outer)
-    places = list(range(len(outer), len(outer) + extra))
-    return as_array(moveaxis(out, places, [axis + k for k in range(extra)]))
+    positions = list(range(len(outer), len(outer) + extra))
+    return as_array(moveaxis(out, positions, [axis + k for k in range(extra)]))
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: int | Sequence[int]) -> Array:
     """Apply a function of an array and an axis for one axis after the other.
 
     Args:
-      func: such as a reduction; an axis that it takes away comes back with size 1.
+      func: such as a reduction; an axis that it removes is restored with size 1.
       a: an array.
       axes: an axis, or several.
 
     Raises:
-      ShapeError: the function changes the rank otherwise.
+      ShapeError: the function changes the rank in another way.
 
     >>> import stagec.numpy as snp
     >>> snp.apply_over_axes(snp.sum, snp.ones((2, 3, 4)), (0, 2)).ravel()
@@ -249,8 +248,8 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: ArrayLike, axes: int | S
         if aval_of(out).ndim != value.ndim:
             raise location.error(
                 errors.ShapeError,
-                f"apply_over_axes: the function made {aval_of(out).long()} of {value.aval.long()}",
-                fix="keep the axis, or take it away",
+                f"apply_over_axes: the function returned {aval_of(out).long()} for {value.aval.long()}",
+                fix="keep the axis, or remove it",
             )
         value = as_array(out)
     return value

@@ -29,7 +29,7 @@ NAMES = (
 )
 
 
-# Functions of operands alone: they do not look at the values of Python's numbers.
+# Functions that depend on the values of Python numbers only as operands, not through shapes or options.
 OF_NUMBERS = frozenset(
     "add subtract multiply divide true_divide floor_divide remainder mod fmod divmod maximum minimum fmax fmin clip "
     "where equal not_equal less less_equal greater greater_equal arctan2 atan2 hypot copysign logaddexp logaddexp2 "
@@ -38,7 +38,7 @@ OF_NUMBERS = frozenset(
 
 
 def of_arrays(namespace: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """The functions that implement the operators and methods of arrays, by the names that `stagec.core.operators` uses.
+    """Return the functions behind the operators and methods of arrays, by their names in `stagec.core.operators`.
 
     Args:
       namespace: the functions of `stagec.numpy`.
@@ -79,7 +79,7 @@ def _ravel(x: Array, order: str = "C") -> Array:
 
 
 def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
-    """The same bits under another dtype; where sizes differ, the last axis grows or shrinks."""
+    """Reinterpret the bits as another dtype; if item sizes differ, the last axis grows or shrinks."""
     if dtype is None:
         return x
     wanted = requested_dtype(dtype, "view")
@@ -104,7 +104,7 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
 
 
 def _byteswap(x: Array, inplace: bool = False) -> Array:
-    """The elements with their bytes, of each part of a complex number, in the other order."""
+    """Reverse the bytes of each element; of each part, if it is complex."""
     if inplace:
         raise location.error(ValueError, "byteswap: arrays are immutable", fix="leave inplace out and use the result")
     if dtypes.is_complex(x.dtype):

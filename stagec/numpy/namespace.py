@@ -1,4 +1,4 @@
-"""What the Python array API standard asks of a namespace, besides functions: what there is, and from when."""
+"""Version and capabilities of the namespace, as the Python array API standard requires."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stagec.typing import ArrayLike, DTypeLike
 __array_api_version__ = "2024.12"
 
 
-# NumPy's names for how much a conversion may lose.
+# NumPy's rules for which conversions are allowed.
 Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
 
@@ -30,22 +30,22 @@ def can_cast(from_: ArrayLike | DTypeLike, to: DTypeLike, casting: Casting = "sa
 
 
 class NamespaceInfo:
-    """What `stagec.numpy` can do, in the words of the Python array API standard."""
+    """The capabilities of `stagec.numpy`, as the Python array API standard describes them."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Shapes may depend on data outside `jit` only, so portable code has to do without."""
+        """Return supported features. Data-dependent shapes work outside `jit` only, so they are reported as missing."""
         return {"boolean indexing": True, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> Any:
-        """Where arrays live when nothing else is said."""
+        """Return the device of new arrays."""
         return _device.default()
 
     def devices(self) -> list[Any]:
-        """The devices of the default platform."""
+        """Return the devices of the default platform."""
         return list(_device.devices())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        """The dtypes of Python numbers under the options in force."""
+        """Return the dtypes of Python numbers under the current options."""
         integer = dtypes.default_int()
         return {
             "real floating": dtypes.default_float(),
@@ -55,7 +55,7 @@ class NamespaceInfo:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        """The standard's dtypes that are enabled, all or those of a kind."""
+        """Return the standard's dtypes that are enabled, all or those of a kind."""
         sizes = (8, 16, 32, 64)
         names = ["bool", *[f"{sign}int{n}" for sign in ("", "u") for n in sizes]]
         names += ["float32", "float64", "complex64", "complex128"]

@@ -1,4 +1,4 @@
-"""Reductions that leave NaN out."""
+"""Reductions that ignore NaN."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def _is_number(x: Array) -> Array:
-    """Where `x` is not NaN."""
+    """Whether each element is not NaN."""
     return eq(x, x)
 
 
@@ -26,7 +26,7 @@ def _may_hold_nan(name: str, x: Array) -> bool:
 
 
 def _masked(x: Array, value: Any) -> Array:
-    """`x` with `value` for each NaN."""
+    """Replace each NaN by `value`."""
     if not _may_hold_nan("a sum without NaN", x):
         return x
     return select(_is_number(x), x, literal(value, aval_of(x).dtype))
@@ -41,7 +41,7 @@ def nansum(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """`sum` with NaN taken for 0.
+    """`sum`, with NaN counted as 0.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nansum(snp.array([1.0, snp.nan])))
@@ -59,7 +59,7 @@ def nanprod(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """`prod` with NaN taken for 1.
+    """`prod`, with NaN counted as 1.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nanprod(snp.array([2.0, snp.nan])))
@@ -80,7 +80,7 @@ def _nan_extreme(
     result = reduction(_masked(x, bound), axis, None, keepdims, initial, where)
     if initial is not None:
         return result
-    # Where all is NaN, so is the result.
+    # Where all elements are NaN, so is the result.
     some = rd.any(_is_number(x), axis, None, keepdims, where=where)
     return select(some, result, literal(float("nan"), aval_of(result).dtype))
 
@@ -93,7 +93,7 @@ def nanmax(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """`max` without NaN; NaN where there is nothing else.
+    """`max` that ignores NaN; NaN if all elements are NaN.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nanmax(snp.array([1.0, snp.nan])))
@@ -110,7 +110,7 @@ def nanmin(
     initial: ArrayLike | None = None,
     where: ArrayLike | None = None,
 ) -> Array:
-    """`min` without NaN; NaN where there is nothing else.
+    """`min` that ignores NaN; NaN if all elements are NaN.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nanmin(snp.array([1.0, snp.nan])))
@@ -131,7 +131,7 @@ def _nan_position(name: str, a: Any, axis: int | None, out: None, keepdims: bool
 
 
 def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """`argmax` without NaN; -1 where there is nothing else.
+    """`argmax` that ignores NaN; -1 if all elements are NaN.
 
     >>> import stagec.numpy as snp
     >>> int(snp.nanargmax(snp.array([snp.nan, 1.0, 3.0])))
@@ -141,7 +141,7 @@ def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims:
 
 
 def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """`argmin` without NaN; -1 where there is nothing else.
+    """`argmin` that ignores NaN; -1 if all elements are NaN.
 
     >>> import stagec.numpy as snp
     >>> int(snp.nanargmin(snp.array([snp.nan, 1.0, 3.0])))
@@ -163,7 +163,7 @@ def nanmean(
     keepdims: bool = False,
     where: ArrayLike | None = None,
 ) -> Array:
-    """`mean` without NaN; NaN where there is nothing else.
+    """`mean` that ignores NaN; NaN if all elements are NaN.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nanmean(snp.array([1.0, snp.nan, 3.0])))
@@ -186,7 +186,7 @@ def nanvar(
     where: ArrayLike | None = None,
     mean: ArrayLike | None = None,
 ) -> Array:
-    """`var` without NaN; NaN where nothing else, or no more than `ddof` numbers, are left.
+    """`var` that ignores NaN; NaN if at most `ddof` numbers are left.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nanvar(snp.array([1.0, snp.nan, 3.0])))

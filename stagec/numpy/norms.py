@@ -73,7 +73,7 @@ def _matrix(x: Array, axes: tuple[int, int], ord: Any, keepdims: bool) -> Array:
 
 
 def norm(x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Array:
-    """The size of vectors or matrices.
+    """The norm of vectors or matrices.
 
     Args:
       x: an array.
@@ -108,7 +108,7 @@ def norm(x: ArrayLike, ord: float | str | None = None, axis: Axis = None, keepdi
 
 
 def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str = 2) -> Array:
-    """The size of vectors along axes, or of all elements as one vector.
+    """The norm of vectors along axes, or of all elements as one vector.
 
     >>> import stagec.numpy as snp
     >>> vector_norm(snp.array([[3.0, 4.0]]), ord=1)
@@ -119,7 +119,7 @@ def vector_norm(x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, o
 
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Array:
-    """The size of the matrices in the last two axes.
+    """The norm of the matrices in the last two axes.
 
     >>> import stagec.numpy as snp
     >>> matrix_norm(snp.array([[3.0, 4.0]]))

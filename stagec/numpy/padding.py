@@ -1,4 +1,4 @@
-"""Growing and shrinking arrays at their ends: pad, resize, trim."""
+"""pad, resize and trim_zeros."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ def pad(
     mode: str | Callable[..., Any] = "constant",
     **kwargs: Any,
 ) -> Array:
-    """Surround an array.
+    """Pad an array.
 
     Args:
-      array: the middle of the result.
-      pad_width: how far: a number, a pair (before, after), a pair for each axis, or a dict from axis to these.
+      array: an array.
+      pad_width: how many elements to add at each end:
+        a number, a pair (before, after), a pair for each axis, or a dict from axis to these.
       mode: `"constant"` (`constant_values=0`), `"edge"`, `"wrap"`, `"reflect"`
         and `"symmetric"` (`reflect_type="even"` or `"odd"`), `"linear_ramp"`
         (`end_values=0`), `"maximum"`, `"minimum"`, `"mean"` and `"median"`
@@ -112,7 +113,7 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
 
 
 def _side(values: Any, axis: int, ndim: int, side: int, dtype: Any) -> Array:
-    """A mode's value for one end of one axis, out of whatever broadcasts to (axes, 2)."""
+    """Return the value for one end of one axis from an option that broadcasts to (axes, 2)."""
     if isinstance(values, (tuple, list)):
         rows = [v if isinstance(v, (tuple, list)) else [v] for v in values]
         flat = not any(isinstance(v, (tuple, list)) for v in values)
@@ -190,7 +191,7 @@ def _statistic(x: Array, axis: int, side: int, mode: str, stat_length: Any) -> A
 
 
 def _mirrored(x: Array, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Array:
-    """Pieces of the array itself: as they are (wrap), or reversed, again and again until both ends are filled."""
+    """Pad one axis with the array itself, repeated (wrap) or mirrored."""
     reflect_type = settings.get("reflect_type", "even")
     odd = reflect_type == "odd"
     if reflect_type not in ("even", "odd"):
@@ -200,14 +201,14 @@ def _mirrored(x: Array, axis: int, before: int, after: int, mode: str, settings:
     size = x.shape[axis]
     if not odd:
         # One gather: the index of the source of each element of the result.
-        places = np.arange(-before, size + after)
+        positions = np.arange(-before, size + after)
         if mode == "wrap":
-            source = places % size
+            source = positions % size
         elif mode == "symmetric":
-            turn = places % (2 * size)
+            turn = positions % (2 * size)
             source = np.where(turn < size, turn, 2 * size - 1 - turn)
         else:
-            turn = places % max(2 * (size - 1), 1)
+            turn = positions % max(2 * (size - 1), 1)
             source = np.where(turn < size, turn, 2 * (size - 1) - turn)
         return getitem(x, (*[slice(None)] * axis, source.astype(np.int32)))
     while before or after:
@@ -230,7 +231,7 @@ def _mirrored(x: Array, axis: int, before: int, after: int, mode: str, settings:
 
 
 def _pad_function(x: Array, width: Sequence[tuple[int, int]], function: Callable[..., Any], kwargs: Any) -> Array:
-    """NumPy's interface for a user's function, which returns the new line here."""
+    """Pad with a user's function, as in NumPy; here the function returns the new vector."""
     x = _joining.pad(x, np.zeros((), x.dtype), [(a, b, 0) for a, b in width])
     for axis in range(x.ndim):
         order = [i for i in range(x.ndim) if i != axis]
@@ -243,7 +244,7 @@ def _pad_function(x: Array, width: Sequence[tuple[int, int]], function: Callable
 
 
 def resize(a: ArrayLike, new_shape: Shape) -> Array:
-    """The elements over and over until another shape is filled.
+    """Repeat the elements to fill another shape.
 
     >>> import stagec.numpy as snp
     >>> resize(snp.array([1, 2, 3]), (2, 2))

@@ -1,4 +1,4 @@
-"""Angles that are measured modulo a period."""
+"""unwrap: angles modulo a period."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.arithmetic import dtype_of, real_only
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.joining import concatenate
 from stagec.numpy.promotion import promote_dtypes, promote_inexact
 from stagec.numpy.running import cumsum, diff
@@ -22,9 +22,9 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, perio
 
     Args:
       p: angles.
-      discont: only steps of this size or larger are changed; half of the period by default, and at least.
-      axis: along which the angles follow each other.
-      period: what makes no difference to an angle.
+      discont: only steps of this size or larger are changed; by default, and at least, half of the period.
+      axis: the axis of the sequence.
+      period: angles that differ by a multiple of it are equal.
 
     >>> import stagec.numpy as snp
     >>> snp.unwrap(snp.array([0, 3, 5, 1, 4]), period=6)
@@ -46,5 +46,5 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, perio
     short = where(edge, half, short)
     change = where(abs(step) < (half if discont is None else discont), 0, short - step)
     first = slice_in_dim(x, 0, 1, 1, axis)
-    rest = slice_in_dim(x, 1, x.shape[axis], 1, axis) + cumsum(change, axis)
-    return concatenate([first, rest.astype(x.dtype)], axis)
+    unwrapped = slice_in_dim(x, 1, x.shape[axis], 1, axis) + cumsum(change, axis)
+    return concatenate([first, unwrapped.astype(x.dtype)], axis)

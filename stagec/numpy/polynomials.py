@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.arithmetic import multiply
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, ones, zeros
 from stagec.numpy.diagonals import vander
 from stagec.numpy.joining import concatenate
@@ -29,7 +29,7 @@ from stagec.typing import ArrayLike
 
 
 def _vectors(name: str, *arrays: Any, inexact: bool = False) -> list[Any]:
-    """Coefficients of one dtype; numbers are polynomials of degree 0, and nothing is zero."""
+    """Convert coefficients to vectors of one dtype; a number has degree 0, and an empty array is the polynomial 0."""
     found = [array_argument(a, name) for a in arrays]
     for x in found:
         if aval_of(x).ndim > 1:
@@ -39,14 +39,14 @@ def _vectors(name: str, *arrays: Any, inexact: bool = False) -> list[Any]:
 
 
 def _trimmed(name: str, x: Array, keep: int = 1) -> Array:
-    """Coefficients without leading zeros, whose values must be known."""
+    """Drop leading zeros of coefficients, which must not be traced."""
     (nonzero,) = np.nonzero(concrete(x, name, "the coefficients"))
     return x[min(int(nonzero[0]) if len(nonzero) else aval_of(x).size, aval_of(x).size - keep) :]
 
 
 def _sum(name: str, a1: Any, a2: Any, sign: int) -> Array:
     if any(aval_of(array_argument(a, name)).ndim > 1 for a in (a1, a2)):
-        # Several polynomials: the first axis is that of the powers.
+        # Several polynomials, with powers along the first axis.
         x, y = promote_dtypes(array_argument(a1, name), array_argument(a2, name))
         x, y = atleast_1d(x, y)
     else:
@@ -103,22 +103,22 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
     >>> snp.polydiv(snp.array([1.0, 2.0, 4.0]), snp.array([1.0, 2.0]))
     (Array([1., 0.], dtype=float32), Array([0., 0., 4.], dtype=float32))
     """
-    rest, divisor = _vectors("polydiv", u, v, inexact=True)
-    m, n = aval_of(rest).size, aval_of(divisor).size
+    remainder, divisor = _vectors("polydiv", u, v, inexact=True)
+    m, n = aval_of(remainder).size, aval_of(divisor).size
     count = m - n + 1
     if count < 1:
-        return zeros(1, aval_of(rest).dtype), rest
+        return zeros(1, aval_of(remainder).dtype), remainder
 
     def step(i: Any, state: Any) -> Any:
-        quotient, rest = state
-        part = dynamic_slice_in_dim(rest, i, n)
+        quotient, remainder = state
+        part = dynamic_slice_in_dim(remainder, i, n)
         factor = part[:1] / divisor[:1]
-        # What is eliminated is zero exactly.
+        # The leading coefficient becomes exactly zero.
         left = concatenate([0 * factor, part[1:] - factor * divisor[1:]])
-        return dynamic_update_slice_in_dim(quotient, factor, i, 0), dynamic_update_slice_in_dim(rest, left, i, 0)
+        return dynamic_update_slice_in_dim(quotient, factor, i, 0), dynamic_update_slice_in_dim(remainder, left, i, 0)
 
-    quotient, rest = fori_loop(0, count, step, (zeros(count, aval_of(rest).dtype), rest))
-    return quotient, _trimmed("polydiv", rest) if trim_leading_zeros else rest
+    quotient, remainder = fori_loop(0, count, step, (zeros(count, aval_of(remainder).dtype), remainder))
+    return quotient, _trimmed("polydiv", remainder) if trim_leading_zeros else remainder
 
 
 def _order(name: str, m: Any) -> int:
@@ -225,7 +225,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
     known = (p != 0).any()
     moved = where(known, roll(p, -leading), 1)
     found = linalg.eigvals(_companion(moved))
-    # What leading zeros have moved to the end are zeros: the smallest ones.
+    # Each leading zero became a root 0, and sorts last.
     found = found[argsort(-abs(found))]
     return where(known & (arange(n - 1) < n - 1 - leading), found, complex(np.nan, np.nan))
 
@@ -250,8 +250,8 @@ def polyfit(
 
     Args:
       x, y: coordinates of the points; the columns of a matrix `y` are fitted one by one.
-      rcond: singular values below it, times the largest, count as zeros; by default the rounding, times the number of
-        points.
+      rcond: singular values below `rcond` times the largest count as zeros; by default, the epsilon of the dtype
+        times the number of points.
       full: return the sums of squares, the rank, the singular values and `rcond` as well.
       w: weights of the differences, before they are squared.
       cov: return the covariances of the coefficients as well; `"unscaled"` does not estimate them from the differences.

@@ -1,4 +1,4 @@
-"""Positions of elements: of those that are not zero, of diagonals and triangles, flat and by axis."""
+"""Indices of elements: nonzero elements, diagonals, triangles; conversion between flat indices and indices by axis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def check_mode(mode: str | None, name: str) -> str | None:
-    """A mode for indices out of range, if it is one."""
+    """Return a mode for indices out of range, after checking it."""
     if mode == "raise":
         raise location.error(
             errors.UnsupportedError,
@@ -38,7 +38,7 @@ def check_mode(mode: str | None, name: str) -> str | None:
 
 
 def integers(indices: Any, name: str) -> Array:
-    """Positions as an array of integers; bools count as 0 and 1."""
+    """Convert indices to an array of integers; bools count as 0 and 1."""
     found = array_argument(indices, "indices")
     if dtypes.is_bool(found.dtype):
         found = convert_element_type(found, dtypes.int32)
@@ -47,13 +47,13 @@ def integers(indices: Any, name: str) -> Array:
 
 
 def wrapped(indices: Any, size: int) -> Array:
-    """Indices modulo an axis, as NumPy's `%` takes it."""
+    """Return indices modulo the size of an axis, with the sign rule of Python's `%`."""
     if not dtypes.is_signed(indices.dtype):
         fits = size <= dtypes.integer_range(indices.dtype)[1]
         return arithmetic.rem(indices, np.asarray(size, indices.dtype)) if fits else indices
     indices = convert_element_type(indices, dtypes.int32) if indices.dtype.itemsize < 4 else indices
-    left = arithmetic.rem(indices, size)
-    return logic.select(logic.lt(left, 0), arithmetic.add(left, size), left)
+    remainder = arithmetic.rem(indices, size)
+    return logic.select(logic.lt(remainder, 0), arithmetic.add(remainder, size), remainder)
 
 
 def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> tuple[Array, ...]:
@@ -61,7 +61,7 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
 
     Args:
       a: an array.
-      size: how many; needed where `a` is traced. Missing ones are `fill_value`.
+      size: the number of results; required if `a` is traced. `fill_value` pads them.
       fill_value: a number, which may be traced, or one for each axis; 0 by default.
 
     Raises:
@@ -91,12 +91,12 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | No
     if not a.size or not count:
         return tuple(full_like(iota(kind, count), v) for v in fills)
     flat = convert_element_type(logic.ne(ravel(a), full_like(ravel(a), 0)), dtypes.int32)
-    # Each true element writes its flat position at its rank among them; the others have no place to write.
+    # Each nonzero element writes its flat index at its rank among them. For the others, the rank is out of range.
     rank = logic.select(logic.gt(flat, 0), arithmetic.sub(flat.cumsum(), 1), full_like(flat, count))
-    places = full_like(iota(dtypes.int32, count), a.size).at[rank].set(iota(dtypes.int32, a.size), mode="drop")
-    missing = logic.ge(places, a.size)
+    flat_indices = full_like(iota(dtypes.int32, count), a.size).at[rank].set(iota(dtypes.int32, a.size), mode="drop")
+    missing = logic.ge(flat_indices, a.size)
     out = []
-    for coordinate, v in zip(unravel_index(arithmetic.min(places, a.size - 1), a.shape), fills):
+    for coordinate, v in zip(unravel_index(arithmetic.min(flat_indices, a.size - 1), a.shape), fills):
         coordinate = convert_element_type(coordinate, kind)
         out.append(logic.select(missing, broadcast_to_shape(convert_element_type(v, kind), (count,)), coordinate))
     return tuple(out)
@@ -135,13 +135,13 @@ def unravel_index(indices: ArrayLike, shape: Shape) -> tuple[Array, ...]:
     (Array(1, dtype=int32), Array(2, dtype=int32))
     """
     sizes = as_shape(shape, "unravel_index")
-    rest = wrap_negative(integers(indices, "unravel_index"), math.prod(sizes))
-    # Out of range counts as the nearest end.
-    rest = arithmetic.max(arithmetic.min(rest, max(math.prod(sizes) - 1, 0)), 0)
+    remaining = wrap_negative(integers(indices, "unravel_index"), math.prod(sizes))
+    # Indices out of range are clamped to the nearest end.
+    remaining = arithmetic.max(arithmetic.min(remaining, max(math.prod(sizes) - 1, 0)), 0)
     out: list[Any] = []
     for n in reversed(sizes):
-        out.append(arithmetic.rem(rest, max(n, 1)))
-        rest = arithmetic.div(rest, max(n, 1))
+        out.append(arithmetic.rem(remaining, max(n, 1)))
+        remaining = arithmetic.div(remaining, max(n, 1))
     return tuple(out[::-1])
 
 
@@ -228,8 +228,8 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     >>> diag_indices(2)
     (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
-    places = iota(dtypes.default_int(), as_int(n, "diag_indices", "n"))
-    return (places,) * as_int(ndim, "diag_indices", "ndim")
+    flat_indices = iota(dtypes.default_int(), as_int(n, "diag_indices", "n"))
+    return (flat_indices,) * as_int(ndim, "diag_indices", "ndim")
 
 
 def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
@@ -290,7 +290,7 @@ def mask_indices(
     Args:
       n: the size.
       mask_func: a function of a matrix and `k`, which sets the other elements to 0.
-      k: for `mask_func`: which diagonal.
+      k: the diagonal, passed to `mask_func`.
       size: how many positions; needed where the function's result is traced.
 
     >>> import stagec.numpy as snp

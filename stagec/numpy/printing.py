@@ -1,4 +1,4 @@
-"""How arrays are shown. The options are NumPy's own, and hold for its arrays too."""
+"""Printing of arrays. The options are NumPy's own, so they apply to NumPy's arrays, too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _options(max_line_width: int | None, precision: int | None, suppress_small: 
 def array_repr(
     arr: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """The text that `repr` gives for an array, with printing options for this time.
+    """Return `repr` of an array with the given printing options.
 
     >>> import stagec.numpy as snp
     >>> snp.array_repr(snp.array([1.23456]), precision=2)
@@ -32,7 +32,7 @@ def array_repr(
 def array_str(
     a: ArrayLike, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
-    """The text that `str` gives for an array, with printing options for this time.
+    """Return `str` of an array with the given printing options.
 
     >>> import stagec.numpy as snp
     >>> snp.array_str(snp.array([1.23456]), precision=2)
@@ -43,7 +43,7 @@ def array_str(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The printing options in force.
+    """Return the current printing options.
 
     >>> get_printoptions()["precision"]
     8

@@ -19,7 +19,7 @@ from stagec.primitives.shape import broadcast_in_dim
 
 
 def promote_dtypes(*values: Any) -> list[Array]:
-    """Operands of one dtype, by the promotion lattice."""
+    """Convert operands to one dtype, by the promotion lattice."""
     operands = [promotable(v, f"operand {i}") for i, v in enumerate(values)]
     avals = [aval_of(o) for o in operands]
     dtype, weak = dtypes.lattice_result([(a.dtype, a.weak_type) for a in avals])
@@ -27,7 +27,7 @@ def promote_dtypes(*values: Any) -> list[Array]:
 
 
 def promote_inexact(*values: Any) -> list[Array]:
-    """Operands of one floating or complex dtype; integers become the default float."""
+    """Convert operands to one floating or complex dtype; integers become the default float."""
     operands = promote_dtypes(*values)
     aval = aval_of(operands[0])
     if dtypes.is_inexact(aval.dtype):
@@ -57,7 +57,7 @@ def stretches_to(shape: Sequence[int], target: Sequence[int]) -> bool:
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that NumPy broadcasts `shapes` to.
+    """Return the shape that NumPy broadcasts `shapes` to.
 
     >>> broadcast_shapes((3, 1), (4,))
     (3, 4)
@@ -88,7 +88,7 @@ def broadcast_to_shape(x: Array, shape: Sequence[int]) -> Array:
 
 
 def broadcast_together(name: str, operands: Sequence[Operand]) -> list[Operand]:
-    """Operands of one shape; those of rank 0 stay as they are, primitives take them so."""
+    """Broadcast operands to one shape, except those of rank 0, which primitives broadcast."""
     avals = [aval_of(o) for o in operands]
     shapes = {a.shape for a in avals if a.shape}
     if len(shapes) <= 1:
@@ -130,12 +130,12 @@ def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArra
 
 
 def promote(name: str, *values: Any) -> list[Array]:
-    """Operands of one dtype and one shape (or rank 0)."""
+    """Convert operands to one dtype and one shape (or rank 0)."""
     return broadcast_together(name, promote_dtypes(*values))
 
 
 def promote_numeric(name: str, *values: Any) -> list[Array]:
-    """Operands of one dtype that is not bool, and of one shape (or rank 0); bools become integers."""
+    """Convert operands to one dtype other than bool, and one shape (or rank 0); bools become integers."""
     operands = promote_dtypes(*values)
     if aval_of(operands[0]).dtype == dtypes.bool_:
         operands = [convert_element_type(o, dtypes.default_int()) for o in operands]
@@ -143,5 +143,5 @@ def promote_numeric(name: str, *values: Any) -> list[Array]:
 
 
 def promote_floating(name: str, *values: Any) -> list[Array]:
-    """Operands of one floating or complex dtype and one shape (or rank 0)."""
+    """Convert operands to one floating or complex dtype, and one shape (or rank 0)."""
     return broadcast_together(name, promote_inexact(*values))

@@ -49,16 +49,16 @@ def quantile(
       q: fractions between 0 and 1: a number or an array, whose axes come first in the result.
       axis: an axis, or several; all by default.
       overwrite_input: accepted; arrays are immutable.
-      method: `linear`, `lower`, `higher`, `midpoint` or `nearest`, between two elements; or `inverted_cdf`, the
-        first element up to which the fraction is reached.
+      method: `linear`, `lower`, `higher`, `midpoint` or `nearest`, for fractions between two elements; or
+        `inverted_cdf`, the first element at which the cumulative fraction reaches `q`.
       keepdims: keep reduced axes, with size 1.
-      weights: how much each element counts, for `inverted_cdf`: of the shape of `a`, or of rank 1 along one axis.
+      weights: the weight of each element, for `inverted_cdf`: of the shape of `a`, or of rank 1 along one axis.
 
     Returns:
-      An array of shape `q.shape + rest`; NaN where an element is NaN.
+      An array with the axes of `q`, then those of `a` that are kept; NaN where an element is NaN.
 
     Raises:
-      UnsupportedError: `method` is another, or does not go with `weights`.
+      UnsupportedError: `method` is unknown, or does not accept `weights`.
       ShapeError: there are no elements, or `weights` do not fit.
 
     >>> import stagec.numpy as snp
@@ -79,7 +79,7 @@ def nanquantile(
     *,
     weights: ArrayLike | None = None,
 ) -> Array:
-    """`quantile` without NaN; NaN where there is nothing else.
+    """`quantile` that ignores NaN; NaN if all elements are NaN.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nanquantile(snp.array([1.0, snp.nan, 3.0]), 0.5))
@@ -131,7 +131,7 @@ def nanpercentile(
 def median(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
-    """The middle of the elements along `axis`: the mean of the two middle ones where their number is even.
+    """The median along `axis`: the middle element, or the mean of the two middle ones.
 
     >>> import stagec.numpy as snp
     >>> float(snp.median(snp.array([5.0, 1.0, 2.0, 4.0])))
@@ -143,7 +143,7 @@ def median(
 def nanmedian(
     a: ArrayLike, axis: Axis = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
-    """`median` without NaN; NaN where there is nothing else.
+    """`median` that ignores NaN; NaN if all elements are NaN.
 
     >>> import stagec.numpy as snp
     >>> float(snp.nanmedian(snp.array([5.0, snp.nan, 1.0])))
@@ -187,18 +187,18 @@ def _quantile(
     kept = [i for i in range(aval_of(x).ndim) if i not in axes]
     shape = aval_of(x).shape
     count = math.prod([shape[i] for i in axes])
-    rest = tuple([shape[i] for i in kept])
-    rows = reshape(transpose(x, (*kept, *axes)), (*rest, count))
+    kept_shape = tuple([shape[i] for i in kept])
+    rows = reshape(transpose(x, (*kept, *axes)), (*kept_shape, count))
     if count == 0:
         raise location.error(
             errors.ShapeError, f"{name}: {aval_of(x).long()} has no elements", fix="check x.size first"
         )
-    last = len(rest)
+    last = len(kept_shape)
     nan = ne(rows, rows)
     fractions = None if weights is not None else _concrete(q)
     if weights is not None:
-        amounts = _amounts(name, weights, shape, axes, work)
-        amounts = reshape(transpose(amounts, (*kept, *axes)), (*rest, count))
+        amounts = _broadcast_weights(name, weights, shape, axes, work)
+        amounts = reshape(transpose(amounts, (*kept, *axes)), (*kept_shape, count))
         values = strong(array_argument(q, f"{name}'s q"), work)
         q_shape = aval_of(values).shape
         flat = _weighted(rows, amounts, reshape(values, (math.prod(q_shape),)), nan, skip_nan)
@@ -221,13 +221,13 @@ def _quantile(
     results = [strong(with_axes(v, axes, keepdims), dtype) for v in flat]
     if q_shape == ():
         return results[0]
-    whole = aval_of(results[0]).shape if results else reduced_shape(rest, axes, keepdims)
+    whole = aval_of(results[0]).shape if results else reduced_shape(kept_shape, axes, keepdims)
     return _stack(results, q_shape, whole, dtype)
 
 
-def reduced_shape(rest: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+def reduced_shape(kept_shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
     """The shape of a reduced array."""
-    out = list(rest)
+    out = list(kept_shape)
     for i in sorted(axes) if keepdims else ():
         out.insert(i, 1)
     return tuple(out)
@@ -242,8 +242,10 @@ def _stack(results: list[Any], q_shape: tuple[int, ...], whole: tuple[int, ...],
     return reshape(joined, (*q_shape, *whole))
 
 
-def _amounts(name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Weights in the shape of the array."""
+def _broadcast_weights(
+    name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
+    """Broadcast weights to the shape of the array."""
     given = strong(array_argument(weights, f"{name}'s weights"), dtype)
     if aval_of(given).shape == shape:
         return given
@@ -252,12 +254,12 @@ def _amounts(name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, .
     raise location.error(
         errors.ShapeError,
         f"{name}: weights are {aval_of(given).long()}, the array has shape {shape}",
-        fix="give a weight for each element, or for each place along one axis",
+        fix="give a weight for each element, or for each position along one axis",
     )
 
 
 def _weighted(rows: Array, amounts: Array, fractions: Array, nan: Array, skip_nan: bool) -> list[Any]:
-    """The first elements of each row up to which the fractions of its weight are reached."""
+    """Return the first element of each row at which the cumulative weight reaches each fraction of the total."""
     shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
     last = len(shape) - 1
     zero = literal(0, dtype)
@@ -266,19 +268,19 @@ def _weighted(rows: Array, amounts: Array, fractions: Array, nan: Array, skip_na
     reached = cumsum(amounts, last)
     total = index_in_dim(reached, shape[last] - 1, last, False)
     bad = eq(reduce_sum(strong(ne(nan, True), dtype), (last,)), zero) if skip_nan else reduce_or(nan, (last,))
-    # Elements in front that have no weight are not reached by any fraction.
+    # Leading elements without weight are no result for any fraction, not even 0.
     reached = select(eq(reached, zero), literal(-math.inf, dtype), reached)
     flat = []
     for i in range(aval_of(fractions).size):
         wanted = ar.mul(broadcast_to_shape(index_in_dim(fractions, i, 0, False), shape[:-1]), total)
         below = lt(reached, broadcast_in_dim(wanted, shape, tuple(range(last))))
-        place = ar.min(reduce_sum(strong(below, dtypes.int32), (last,)), shape[last] - 1)
-        flat.append(select(bad, literal(math.nan, dtype), _pick(rows, place, last)))
+        position = ar.min(reduce_sum(strong(below, dtypes.int32), (last,)), shape[last] - 1)
+        flat.append(select(bad, literal(math.nan, dtype), _pick(rows, position, last)))
     return flat
 
 
 def _concrete(q: Any) -> np.ndarray[Any, Any] | None:
-    """The fractions, if they are known while tracing."""
+    """Return the fractions as an array, if they are not traced."""
     if is_traced(q):
         return None
     if isinstance(q, (list, tuple)):
@@ -288,33 +290,33 @@ def _concrete(q: Any) -> np.ndarray[Any, Any] | None:
 
 def _between_static(rows: Array, fraction: float, count: int, method: str) -> Any:
     last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
-    place = fraction * (count - 1)
-    if math.isnan(place):
+    position = fraction * (count - 1)
+    if math.isnan(position):
         return broadcast_to_shape(literal(math.nan, dtype), aval_of(rows).shape[:-1])
-    low, high = (min(max(f(place), 0), count - 1) for f in (math.floor, math.ceil))
+    low, high = (min(max(f(position), 0), count - 1) for f in (math.floor, math.ceil))
     if method == "inverted_cdf":
         low = high = min(max(math.ceil(fraction * count - 1), 0), count - 1)
     elif method == "nearest":
-        low = high = min(max(round(place), 0), count - 1)
+        low = high = min(max(round(position), 0), count - 1)
     elif method in ("lower", "higher"):
         low = high = low if method == "lower" else high
     below = index_in_dim(rows, low, last, False)
     if low == high:
         return below
     above = index_in_dim(rows, high, last, False)
-    weight = 0.5 if method == "midpoint" else place - math.floor(place)
+    weight = 0.5 if method == "midpoint" else position - math.floor(position)
     return ar.add(ar.mul(below, literal(1 - weight, dtype)), ar.mul(above, literal(weight, dtype)))
 
 
 def _between(rows: Array, fraction: Array, numbers: Array, method: str) -> Array:
-    """At a traced fraction, of rows with `numbers` elements that are not NaN."""
+    """Return the quantile at a traced fraction, of rows with `numbers` elements that are not NaN."""
     last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
     one = literal(1, dtype)
     bad = ne(numbers, numbers)
     top = ar.max(ar.sub(numbers, one), literal(0, dtype))
-    place = ar.mul(broadcast_to_shape(fraction, aval_of(top).shape), top)
-    low, high = ar.floor(place), ar.ceil(place)
-    weight = ar.sub(place, low)
+    position = ar.mul(broadcast_to_shape(fraction, aval_of(top).shape), top)
+    low, high = ar.floor(position), ar.ceil(position)
+    weight = ar.sub(position, low)
     low, high = (ar.min(ar.max(v, literal(0, dtype)), top) for v in (low, high))
     below, above = _pick(rows, low, last), _pick(rows, high, last)
     if method == "inverted_cdf":
@@ -329,21 +331,21 @@ def _between(rows: Array, fraction: Array, numbers: Array, method: str) -> Array
     elif method == "nearest":
         half = literal(0.5, dtype)
         odd = ne(ar.mul(ar.floor(ar.mul(low, half)), literal(2, dtype)), low)
-        # Halfway, the even one.
+        # Ties go to the even position.
         out = select(bitwise_or(gt(weight, half), bitwise_and(eq(weight, half), odd)), above, below)
     else:
         mixed = ar.add(
             ar.mul(below, ar.sub(broadcast_to_shape(one, aval_of(weight).shape), weight)), ar.mul(above, weight)
         )
-        # Infinities that are not mixed stay.
+        # Interpolating an infinity with itself would give NaN.
         out = select(ne(low, high), mixed, below)
     empty = eq(numbers, literal(0, dtype))
     nan = literal(math.nan, dtype)
     return select(bad, nan, select(empty, nan, out))
 
 
-def _pick(rows: Array, place: Array, last: int) -> Array:
+def _pick(rows: Array, position: Array, last: int) -> Array:
     shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
     index = broadcasted_iota(dtypes.int32, shape, last)
-    wanted = broadcast_in_dim(strong(place, dtypes.int32), shape, tuple(range(last)))
+    wanted = broadcast_in_dim(strong(position, dtypes.int32), shape, tuple(range(last)))
     return reduce_sum(select(eq(index, wanted), rows, literal(0, dtype)), (last,))

@@ -1,4 +1,4 @@
-"""What singular values are for: ranks, condition numbers, pseudoinverses and least squares."""
+"""Functions of singular values: ranks, condition numbers, pseudoinverses and least squares."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stagec.factorizations.pinv import pinv_p
 from stagec.factorizations.row import adjoint
 from stagec.factorizations.svd import svd
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.logical import isnan
 from stagec.numpy.norms import norm
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
@@ -29,7 +29,7 @@ from stagec.typing import ArrayLike
 
 
 def _relative(tolerance: Any, a: Any, factor: float = 1.0) -> Array | float:
-    """A relative tolerance, by default the rounding of the largest side of a matrix."""
+    """Return a relative tolerance; by default, the epsilon of the dtype times the larger size of the matrix."""
     aval = aval_of(a)
     if tolerance is None:
         return factor * max(aval.shape[-2:]) * float(finfo(aval.dtype).eps)
@@ -39,12 +39,13 @@ def _relative(tolerance: Any, a: Any, factor: float = 1.0) -> Array | float:
 def matrix_rank(
     M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool = False, tol: ArrayLike | None = None
 ) -> Array:
-    """How many singular values are above a tolerance.
+    """The number of singular values above a tolerance.
 
     Args:
-      M: matrices; of what has less axes, whether anything in it is not zero.
-      rtol: the tolerance, times the largest singular value; by default the rounding of the larger side.
-      hermitian: the matrices are symmetric or Hermitian, so that eigenvalues serve.
+      M: matrices. The rank of a vector or a number is 1 if an element is not zero.
+      rtol: the tolerance, relative to the largest singular value; by default, the epsilon of the dtype times the larger
+        size.
+      hermitian: the matrices are symmetric or Hermitian; eigenvalues are computed instead.
       tol: another name of `rtol`.
 
     >>> import stagec.numpy as snp
@@ -92,9 +93,9 @@ def pinv(
     """The Moore-Penrose pseudoinverses of matrices.
 
     Args:
-      rtol: singular values below it, times the largest, count as zeros; by default ten times the rounding of the
-        larger side.
-      hermitian: the matrices are symmetric or Hermitian, which changes nothing here.
+      rtol: singular values below `rtol` times the largest count as zeros; by default, ten times the epsilon of the
+        dtype times the larger size.
+      hermitian: the matrices are symmetric or Hermitian; accepted and ignored.
       rcond: another name of `rtol`.
 
     >>> import stagec.numpy as snp
@@ -112,12 +113,13 @@ def pinv(
 def lstsq(
     a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid: bool = False
 ) -> tuple[Array, Array, Array, Array]:
-    """The x that makes the sum of squares of `a @ x - b` least; of several, the shortest.
+    """The x that minimizes the sum of squares of `a @ x - b`; if there are several, the shortest.
 
     Args:
       a: one matrix.
       b: a vector or a matrix.
-      rcond: singular values below it, times the largest, count as zeros; by default the rounding of the larger side.
+      rcond: singular values below `rcond` times the largest count as zeros; by default, the epsilon of the dtype times
+        the larger size.
       numpy_resid: return no residuals where `a` has not full rank or has no more rows than columns, as NumPy does;
         their shape depends on values, so not under `jit`.
 

@@ -1,4 +1,4 @@
-"""NumPy's reductions, running totals, and the positions of extremes."""
+"""NumPy's reductions, and argmax and argmin."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def strong(x: Any, dtype: Any = None) -> Array:
-    """The operand in `dtype` (its own by default), not weakly typed."""
+    """Convert an operand to `dtype` (its own by default), not weakly typed."""
     return convert_element_type(x, aval_of(x).dtype if dtype is None else dtype, False)
 
 
 def integer_sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """What integers and bools are summed in: at least the default width."""
+    """Return the dtype in which integers and bools are summed: at least of the default width."""
     if dtypes.is_bool(dtype):
         return dtypes.default_int()
     default = dtypes.default_uint() if dtypes.is_unsigned(dtype) else dtypes.default_int()
@@ -40,17 +40,17 @@ def integer_sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def with_axes(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """A reduced array, with its axes as axes of size 1 if asked for."""
+    """Return a reduced array, with the reduced axes as axes of size 1 if `keepdims`."""
     return expand_dims(x, axes) if keepdims and axes else x
 
 
 def count_over(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    """How many elements go into one result."""
+    """Return the number of elements of each result."""
     return math.prod([shape[i] for i in axes])
 
 
 def mask_like(x: Any, where: Any, name: str) -> Array:
-    """`where=` as bools that broadcast to the shape of `x`."""
+    """Convert `where=` to bools of the shape of `x`."""
     mask = truth(array_argument(where, f"{name}'s where"))
     if not stretches_to(aval_of(mask).shape, aval_of(x).shape):
         raise location.error(
@@ -72,7 +72,7 @@ def _reduction(
     where: Any,
     identity: Any,
 ) -> Array:
-    """Reduce `a`, already of the dtype to compute in; `identity` is for the elements that `where` leaves out."""
+    """Reduce `a`, which has the dtype to compute in; `identity` replaces elements that `where` excludes."""
     shape = aval_of(a).shape
     dtype = aval_of(a).dtype
     axes = canonical_axes(axis, len(shape), name)
@@ -173,7 +173,7 @@ def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: 
 
 
 def extreme_bound(dtype: np.dtype[Any], largest: bool) -> Any:
-    """A value that never is the largest (or smallest) where there is another one."""
+    """Return the identity of the maximum (or minimum) of a dtype."""
     if dtypes.is_complex(dtype):
         return complex_order.bound(largest)
     return (rd.lowest if largest else rd.highest)(dtype)
@@ -293,7 +293,7 @@ def _position(name: str, row: Callable[..., Array], a: Any, axis: Any, out: None
 
 
 def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """Where the largest element is: the first one along `axis`, or in the flat array; NaN counts as largest.
+    """The index of the first largest element along `axis`, or of the flat array; NaN counts as largest.
 
     Raises:
       ShapeError: there are no elements.
@@ -306,7 +306,7 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
 
 
 def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """Where the smallest element is: the first one along `axis`, or in the flat array; NaN counts as smallest.
+    """The index of the first smallest element along `axis`, or of the flat array; NaN counts as smallest.
 
     Raises:
       ShapeError: there are no elements.

@@ -1,4 +1,4 @@
-"""Arrays and their elements, repeated."""
+"""tile and repeat."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def repeat(
       a: an array.
       repeats: how often; one number, or one for each element.
       axis: which; `None` repeats the elements of the whole as a vector.
-      total_repeat_length: the result's size, needed where `repeats` is traced;
-        the last element fills what is missing.
+      total_repeat_length: the size of the result, required if `repeats` is traced;
+        it is padded with the last element.
 
     Raises:
       ConcretizationError: `repeats` is traced and there is no `total_repeat_length`.
@@ -103,7 +103,7 @@ def _counts(repeats: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _repeat_traced(a: Array, repeats: Array, axis: int, total: int) -> Array:
     size = a.shape[axis]
     counts = promotion.broadcast_to_shape(convert_element_type(repeats, dtypes.int32), (size,))
-    # Element i starts where the counts before it end. A mark at each start, summed up, numbers the elements.
+    # Element i starts at the sum of the counts before it. The running sum of marks at these starts is the source index.
     starts = getitem(counts.cumsum(), slice(0, size - 1))
     marks = full_like(iota(dtypes.int32, total), 0).at[starts].add(1, mode="drop")
     source = arithmetic.min(marks.cumsum(), size - 1)

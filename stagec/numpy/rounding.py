@@ -1,4 +1,4 @@
-"""NumPy's rounding, and the parts of complex numbers."""
+"""Rounding functions, and the parts of complex numbers."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def rint(x: ArrayLike, /) -> Array:
 
 
 def _default_inexact(x: ArrayLike) -> Array:
-    """An operand of floating or complex dtype; integers of any size become the default float."""
+    """Convert an operand to a floating or complex dtype; integers of any size become the default float."""
     (operand,) = promote_dtypes(x)
     if dtypes.is_inexact(dtype_of(operand)):
         return operand
@@ -118,18 +118,18 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     if decimals == 0:
         return _each_part(x, lambda v: ar.round(v, even))
 
-    def places(v: Operand) -> Operand:
+    def rounded_part(v: Operand) -> Operand:
         work = dtypes.float32 if dtype_of(v) in (dtypes.float16, dtypes.bfloat16) else dtype_of(v)
         wide = convert_element_type(v, work, aval_of(v).weak_type)
         factor = literal(10.0 ** abs(decimals), work)
         scaled = ar.mul(wide, factor) if decimals > 0 else ar.div(wide, factor)
         rounded = ar.round(scaled, even)
-        # Where scaling overflows there are no such places to round.
+        # Numbers so large that scaling overflows have no such decimal places.
         rounded = ar.div(rounded, factor) if decimals > 0 else ar.mul(rounded, factor)
         result = logic.select(logic.is_finite(scaled), rounded, wide)
         return convert_element_type(result, dtype_of(v), aval_of(v).weak_type)
 
-    return _each_part(x, places)
+    return _each_part(x, rounded_part)
 
 
 around = round
@@ -142,10 +142,10 @@ def _round_integer(x: Array, unit: int) -> Array:
     if unit > iinfo(dtype).max:
         raise reject("round to more digits than the dtype has", dtype, "give fewer digits")
     whole = ar.mul(ar.div(x, unit), unit)
-    left = ar.abs(ar.sub(x, whole))
+    remainder = ar.abs(ar.sub(x, whole))
     odd = logic.ne(ar.rem(ar.div(x, unit), 2), 0)
-    half = ar.sub(unit, left)
-    away = logic.bitwise_or(logic.gt(left, half), logic.bitwise_and(logic.eq(left, half), odd))
+    half = ar.sub(unit, remainder)
+    away = logic.bitwise_or(logic.gt(remainder, half), logic.bitwise_and(logic.eq(remainder, half), odd))
     step = ar.mul(ar.sign(x), unit)
     return logic.select(away, ar.add(whole, step), whole)
 

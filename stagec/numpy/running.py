@@ -1,4 +1,4 @@
-"""Running totals along an axis, and differences of neighbours."""
+"""Cumulative sums and products, differences of neighbors, trapezoid and gradient."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out:
 
 
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:
-    """`cumsum` with NaN taken for 0.
+    """`cumsum`, with NaN counted as 0.
 
     >>> import stagec.numpy as snp
     >>> snp.nancumsum(snp.array([1.0, snp.nan, 2.0]))
@@ -77,7 +77,7 @@ def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, ou
 
 
 def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:
-    """`cumprod` with NaN taken for 1.
+    """`cumprod`, with NaN counted as 1.
 
     >>> import stagec.numpy as snp
     >>> snp.nancumprod(snp.array([2.0, snp.nan, 2.0]))
@@ -116,7 +116,7 @@ def cumulative_sum(
       x: an array.
       axis: the axis to run along; needed unless the array has one axis.
       dtype: dtype to add in.
-      include_initial: begin with 0, so that the axis is one longer.
+      include_initial: begin with 0, so that the axis is one element longer.
 
     Raises:
       AxisError: `axis` is missing.
@@ -147,13 +147,13 @@ def _cut(x: Any, start: int | None, stop: int | None, axis: int) -> Array:
 def diff(
     a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = None, append: ArrayLike | None = None
 ) -> Array:
-    """The differences of neighbours along `axis`, `n` times over.
+    """The differences of neighbors along `axis`, taken `n` times.
 
     Args:
-      a: an array of rank 1 or more; bools are compared.
-      n: how often.
+      a: an array of rank 1 or more; for bools, whether neighbors differ.
+      n: how often to take differences.
       axis: the axis to run along.
-      prepend, append: values to put before or after the elements first.
+      prepend, append: values that are put before or after the elements before differences are taken.
 
     Raises:
       ShapeError: `n` is negative.
@@ -183,7 +183,7 @@ def diff(
 
 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:
-    """The differences of neighbours of the flat array, between values for the ends.
+    """The differences of neighbors of the flat array, with optional values at the ends.
 
     >>> import stagec.numpy as snp
     >>> snp.ediff1d(snp.array([1, 4, 9]), to_begin=0)
@@ -209,8 +209,8 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
 
     Args:
       y: samples.
-      x: where they were taken: of rank 1, or of the shape of `y`.
-      dx: their distance, if there is no `x`.
+      x: coordinates of the samples, of rank 1 or of the shape of `y`.
+      dx: the distance of samples, if there is no `x`.
       axis: the axis to integrate along.
 
     >>> import stagec.numpy as snp
@@ -225,9 +225,9 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
         pairs = ar.add(_cut(values, 1, None, axis), _cut(values, None, -1, axis))
         area = ar.mul(pairs, broadcast_to_shape(step, aval_of(pairs).shape) if aval_of(step).ndim else step)
     else:
-        values, places = promote_inexact(array_argument(y, "trapezoid"), array_argument(x, "trapezoid's x"))
+        values, coordinates = promote_inexact(array_argument(y, "trapezoid"), array_argument(x, "trapezoid's x"))
         axis = canonical_axis(axis, aval_of(values).ndim, "trapezoid")
-        gaps = diff(places) if aval_of(places).ndim == 1 else diff(places, axis=axis)
+        gaps = diff(coordinates) if aval_of(coordinates).ndim == 1 else diff(coordinates, axis=axis)
         if aval_of(gaps).ndim == 1:
             shape = [1] * aval_of(values).ndim
             shape[axis] = aval_of(gaps).size
@@ -305,7 +305,7 @@ def _slope(x: Array, axis: int, step: Array) -> Array:
 
     left = ar.sub(_cut(x, 1, -1, axis), _cut(x, None, -2, axis))
     right = ar.sub(_cut(x, 2, None, axis), _cut(x, 1, -1, axis))
-    # The slopes on both sides, each weighted by the other side's distance.
+    # The slope on each side, weighted by the distance on the other side.
     total = ar.add(before, after)
     inner = ar.add(
         ar.mul(left, spread(ar.div(after, ar.mul(before, total)), left)),

@@ -1,4 +1,4 @@
-"""Choosing elements by their positions."""
+"""Reading and replacing elements by index or mask."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def take(
       indices: integers of any shape; negative ones count from the end.
       axis: which; `None` takes from all elements as a vector.
       out: must be `None`.
-      mode: for indices out of range: `"fill"` (the default) gives NaN, or the
-        least or largest integer; `"clip"` the nearest entry (and negative ones
-        are out of range); `"wrap"` counts modulo the size.
+      mode: for indices out of range: `"fill"` (the default) reads NaN, or the
+        least or largest integer; `"clip"` the nearest entry (negative indices
+        are out of range then); `"wrap"` counts modulo the size.
       unique_indices, indices_are_sorted: promises that may save work.
-      fill_value: what `"fill"` gives.
+      fill_value: what `"fill"` reads instead.
 
     >>> import stagec.numpy as snp
     >>> take(snp.array([4.0, 5.0, 6.0]), snp.array([2, 0, 7]))
@@ -96,7 +96,7 @@ def take(
     )
 
 
-def _along(a: Array, indices: Array, axis: int, name: str) -> tuple[Array, Array, int]:
+def _axis_and_indices(a: Array, indices: Array, axis: int, name: str) -> tuple[Array, Array, int]:
     axis = canonical_axis(axis, a.ndim, name)
     if indices.ndim != a.ndim:
         raise shape_error(
@@ -116,15 +116,15 @@ def take_along_axis(
     *,
     wrap_negative_indices: bool | None = None,
 ) -> Array:
-    """For each line along an axis, its entries at the line's own indices.
+    """For each vector along an axis, its entries at its own indices.
 
     Args:
       arr: an array.
       indices: integers of the same rank; sizes other than `axis` broadcast.
       axis: which; `None` takes from all elements as a vector.
       mode: `"fill"` (the default) or `"clip"`, for indices out of range; `"one_hot"` gives 0 there.
-      fill_value: what `"fill"` gives.
-      wrap_negative_indices: set to False if negative indices are out of range, and do not count from the end.
+      fill_value: what `"fill"` reads.
+      wrap_negative_indices: if False, negative indices are out of range instead of counting from the end.
 
     >>> import stagec.numpy as snp
     >>> take_along_axis(snp.array([[1, 2], [3, 4]]), snp.array([[1], [0]]), 1)
@@ -134,7 +134,7 @@ def take_along_axis(
     a, indices = array_argument(arr, "arr"), integers(indices, "take_along_axis")
     if axis is None:
         a, indices, axis = ravel(a), ravel(indices), 0
-    a, indices, axis = _along(a, indices, axis, "take_along_axis")
+    a, indices, axis = _axis_and_indices(a, indices, axis, "take_along_axis")
     size = a.shape[axis]
     lead = broadcast_shapes(
         [n for i, n in enumerate(a.shape) if i != axis], [n for i, n in enumerate(indices.shape) if i != axis]
@@ -155,7 +155,7 @@ def take_along_axis(
     elif indices.dtype.itemsize < 4:
         indices = convert_element_type(indices, dtypes.int32)
     a = broadcast_to_shape(a, (*lead[:axis], size, *lead[axis:]))
-    places = broadcast_to_shape(indices, result)
+    positions = broadcast_to_shape(indices, result)
     others = tuple([i for i in range(a.ndim) if i != axis])
     numbers = GatherDimensionNumbers(
         offset_dims=(),
@@ -164,7 +164,7 @@ def take_along_axis(
         operand_batching_dims=others,
         start_indices_batching_dims=others,
     )
-    return gather(a, expand_dims(places, (a.ndim,)), numbers, (1,) * a.ndim, mode=mode, fill_value=fill_value)
+    return gather(a, expand_dims(positions, (a.ndim,)), numbers, (1,) * a.ndim, mode=mode, fill_value=fill_value)
 
 
 def put_along_axis(
@@ -176,14 +176,14 @@ def put_along_axis(
     *,
     mode: str | None = None,
 ) -> Array:
-    """A copy in which each line along an axis has other values at its own indices; pass `inplace=False`.
+    """A copy in which each vector along an axis has new values at its own indices; pass `inplace=False`.
 
     Args:
       arr: an array.
       indices: integers of the same rank; sizes other than `axis` broadcast.
-      values: what to put there.
+      values: the new values.
       axis: which; `None` takes all elements as a vector.
-      mode: for indices out of range: `"drop"` (the default) leaves them out, `"clip"` takes the nearest entry.
+      mode: for indices out of range: `"drop"` (the default) ignores them, `"clip"` replaces the nearest entry.
 
     >>> import stagec.numpy as snp
     >>> put_along_axis(snp.zeros((2, 2)), snp.array([[1], [0]]), 7, 1, inplace=False)
@@ -196,18 +196,18 @@ def put_along_axis(
     a, indices = original, integers(indices, "put_along_axis")
     if axis is None:
         a, indices, axis = ravel(a), ravel(indices), 0
-    a, indices, axis = _along(a, indices, axis, "put_along_axis")
+    a, indices, axis = _axis_and_indices(a, indices, axis, "put_along_axis")
     result = tuple([indices.shape[i] if i == axis else n for i, n in enumerate(a.shape)])
     indices = broadcast_to_shape(indices, result)
-    places: list[Any] = [
+    positions: list[Any] = [
         indices if i == axis else np.arange(n, dtype=np.int32).reshape([-1 if j == i else 1 for j in range(a.ndim)])
         for i, n in enumerate(a.shape)
     ]
-    return reshape(a.at[tuple(places)].set(values, mode=mode), original.shape)
+    return reshape(a.at[tuple(positions)].set(values, mode=mode), original.shape)
 
 
 def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, inplace: bool = True) -> Array:
-    """A copy in which the elements at flat positions have other values; pass `inplace=False`.
+    """A copy with new values at flat indices; pass `inplace=False`.
 
     >>> import stagec.numpy as snp
     >>> put(snp.zeros(3), snp.array([0, 2]), 5, inplace=False)
@@ -215,19 +215,19 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *, 
     """
     if inplace:
         raise immutable("put")
-    a, places = array_argument(a, "a"), ravel(integers(ind, "put"))
+    a, positions = array_argument(a, "a"), ravel(integers(ind, "put"))
     values = ravel(array_argument(v, "v"))
     if check_mode(mode, "put") == "wrap":
-        places, mode = wrapped(places, a.size), "clip"
-    if values.size and places.size and values.size != places.size:
-        repeats = math.ceil(places.size / values.size)
+        positions, mode = wrapped(positions, a.size), "clip"
+    if values.size and positions.size and values.size != positions.size:
+        repeats = math.ceil(positions.size / values.size)
         values = ravel(broadcast_in_dim(values, (repeats, values.size), (1,)))
-        values = getitem(values, slice(places.size))
-    return reshape(ravel(a).at[places].set(values, mode=mode), a.shape)
+        values = getitem(values, slice(positions.size))
+    return reshape(ravel(a).at[positions].set(values, mode=mode), a.shape)
 
 
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
-    """A copy in which the elements where `mask` is true have the values, over and over; pass `inplace=False`.
+    """A copy in which the values, repeated, replace the elements where `mask` is true; pass `inplace=False`.
 
     Raises:
       ShapeError: `mask` has another size, or there are no values.
@@ -266,8 +266,8 @@ def compress(
       condition: a vector; missing elements count as false.
       a: an array.
       axis: which; `None` takes from all elements as a vector.
-      size: the number of entries, needed where `condition` is traced.
-      fill_value: what fills up to `size`.
+      size: the number of entries, required if `condition` is traced.
+      fill_value: pads the result to `size`.
       out: must be `None`.
 
     >>> import stagec.numpy as snp
@@ -299,7 +299,7 @@ def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fi
 
 
 def choose(a: ArrayLike, choices: Arrays, out: None = None, mode: str = "raise") -> Array:
-    """For each element of `a`, the element of the choice with that number.
+    """Select from a list of arrays: each element of `a` is the number of the array to take the element from.
 
     Args:
       a: integers.

@@ -1,4 +1,4 @@
-"""Distinct elements, and arrays as sets."""
+"""unique, and set operations on arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, concrete, from_numpy, to_array
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import full, ones, zeros
 from stagec.numpy.extremes import minimum
 from stagec.numpy.manipulation import moveaxis, ravel
@@ -67,8 +67,8 @@ def unique(
 
     Args:
       ar: an array.
-      return_index: also return where each is first.
-      return_inverse: also return which of them each element is.
+      return_index: also return the index of the first occurrence of each.
+      return_inverse: also return, for each element, the index of its value among the distinct ones.
       return_counts: also return how often each occurs.
       axis: compare whole slices along an axis.
       equal_nan: whether all NaN are one element.
@@ -79,7 +79,7 @@ def unique(
 
     Raises:
       ConcretizationError: the array is traced and `size` is missing.
-      ShapeError: there are no elements, but some are asked for, and `fill_value` is missing.
+      ShapeError: the array has no elements, `size` is above 0, and `fill_value` is missing.
 
     >>> import stagec.numpy as snp
     >>> snp.unique(snp.array([3, 1, 3]))
@@ -96,15 +96,15 @@ def unique(
         )
         parts = list(found) if any(wanted) else [found]
         first = from_numpy(parts[0], aval_of(x).dtype)
-        rest = [from_numpy(p, dtypes.default_int()) for p in parts[1:]]
-        return (first, *rest) if any(wanted) else first
+        others = [from_numpy(p, dtypes.default_int()) for p in parts[1:]]
+        return (first, *others) if any(wanted) else first
     (count,) = as_shape((size,), "unique")
     if axis is not None:
         axis = canonical_axis(axis, x.ndim, "unique")
         rows = moveaxis(x, axis, 0)
         _refuse_empty(rows, max(count, 1), None)
-        places, inverse, counts = unique_rows(rows.reshape(rows.shape[0], rows.size // rows.shape[0]), count)
-        values = rows[places]
+        indices, inverse, counts = unique_rows(rows.reshape(rows.shape[0], rows.size // rows.shape[0]), count)
+        values = rows[indices]
         if fill_value is not None:
             present = (counts != 0).reshape((count,) + (1,) * (x.ndim - 1))
             values = where(present, values, array_argument(fill_value, "unique's fill_value").astype(x.dtype))
@@ -113,14 +113,14 @@ def unique(
         _refuse_empty(x, count, fill_value)
         if not x.size:
             nothing = zeros(count, int)
-            values, places, counts = full(count, fill_value or 0, x.dtype), nothing, nothing
+            values, indices, counts = full(count, fill_value or 0, x.dtype), nothing, nothing
             inverse = zeros(x.shape, int)
         else:
-            values, places, inverse, counts = unique_sorted(ravel(x), count, fill_value, equal_nan)
+            values, indices, inverse, counts = unique_sorted(ravel(x), count, fill_value, equal_nan)
             inverse = reshape(inverse, x.shape)
     out = [strong(values)]
     if return_index:
-        out.append(strong(places, dtypes.default_int()))
+        out.append(strong(indices, dtypes.default_int()))
     if return_inverse:
         out.append(strong(inverse, dtypes.default_int()))
     if return_counts:
@@ -143,7 +143,7 @@ def _comparable(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 class UniqueAll(NamedTuple):
-    """Distinct elements, where each is first, which of them each element is, and how often each occurs."""
+    """Distinct elements, their first indices, the inverse, and their counts."""
 
     values: ArrayLike
     indices: ArrayLike
@@ -152,14 +152,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """Distinct elements, and how often each occurs."""
+    """Distinct elements, and their counts."""
 
     values: ArrayLike
     counts: Array
 
 
 class UniqueInverse(NamedTuple):
-    """Distinct elements, and which of them each element is."""
+    """Distinct elements, and the index of each element's value among them."""
 
     values: ArrayLike
     inverse_indices: Array
@@ -186,7 +186,7 @@ def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: Array
 
 
 def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueInverse:
-    """The distinct elements, and which of them each element is.
+    """The distinct elements, and the index of each element's value among them.
 
     >>> import stagec.numpy as snp
     >>> snp.unique_inverse(snp.array([2, 1, 2])).inverse_indices
@@ -196,7 +196,7 @@ def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: Arra
 
 
 def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueAll:
-    """The distinct elements, where each is first, which of them each element is, and how often each occurs.
+    """The distinct elements, their first indices, the inverse, and their counts.
 
     >>> import stagec.numpy as snp
     >>> snp.unique_all(snp.array([2, 1, 2])).indices
@@ -258,7 +258,7 @@ def intersect1d(
     Args:
       ar1, ar2: arrays.
       assume_unique: whether no element occurs twice in an array.
-      return_indices: also return where each element is first in both arrays.
+      return_indices: also return the first index of each element in both arrays.
       size: length of the result, which `jit` needs; more elements are cut off.
       fill_value: for missing elements, by default the smallest one, or 0; their indices are the arrays' sizes.
 
@@ -275,14 +275,14 @@ def intersect1d(
             return from_numpy(found, dtype)
         return (from_numpy(found[0], dtype), *[from_numpy(p, dtypes.default_int()) for p in found[1:]])
     x, y = _flat("intersect1d", ar1, ar2)
-    values, places, present = _distinct(x)
+    values, indices, present = _distinct(x)
     common = present & isin(values, y)
     out = _kept(common, values, size, fill_value, smallest=True)
     if not return_indices:
         return out
-    first = argmax(values[:, None] == y, 1) if x.size and y.size else places
-    rest = [compress(common, p, size=size, fill_value=v.size) for p, v in ((places, x), (first, y))]
-    return (out, *[strong(p, dtypes.default_int()) for p in rest])
+    first = argmax(values[:, None] == y, 1) if x.size and y.size else indices
+    others = [compress(common, p, size=size, fill_value=v.size) for p, v in ((indices, x), (first, y))]
+    return (out, *[strong(p, dtypes.default_int()) for p in others])
 
 
 def _flat(name: str, ar1: Any, ar2: Any) -> Any:
@@ -291,11 +291,11 @@ def _flat(name: str, ar1: Any, ar2: Any) -> Any:
 
 
 def _distinct(x: Any) -> tuple[Any, Any, Any]:
-    """The distinct elements, their first places, and which of them there are, in the size of the array."""
+    """Return the distinct elements, padded to the size of the array, their first indices, and which are present."""
     if not x.size:
         return x, zeros(0, int), zeros(0, bool)
-    values, places, _, counts = unique_sorted(x, x.size, None, True)
-    return values, places, counts != 0
+    values, indices, _, counts = unique_sorted(x, x.size, None, True)
+    return values, indices, counts != 0
 
 
 def _kept(mask: Any, values: Any, size: Any, fill_value: Any, smallest: bool) -> Array:
@@ -307,8 +307,8 @@ def _kept(mask: Any, values: Any, size: Any, fill_value: Any, smallest: bool) ->
     fill = full(count, array_argument(fill_value, "fill_value").astype(kind))
     if not values.size:
         return fill
-    places = nonzero(mask, size=count, fill_value=values.size)[0]
-    return where(places < values.size, values[minimum(places, values.size - 1)], fill)
+    indices = nonzero(mask, size=count, fill_value=values.size)[0]
+    return where(indices < values.size, values[minimum(indices, values.size - 1)], fill)
 
 
 def isin(
@@ -324,8 +324,8 @@ def isin(
     Args:
       element: an array; the result has its shape.
       test_elements: an array, whose shape does not matter.
-      assume_unique: accepted; nothing is gained by it.
-      invert: ask which elements do not occur.
+      assume_unique: accepted and ignored.
+      invert: return which elements do not occur.
       method: accepted; the algorithm is chosen by size.
 
     >>> import stagec.numpy as snp
@@ -343,12 +343,12 @@ def isin(
         found = (x[..., None] == table).any(-1)
     else:
         table = table.sort()
-        place = searchsorted(table, x)
-        found = table[minimum(place, table.size - 1)] == x
+        index = searchsorted(table, x)
+        found = table[minimum(index, table.size - 1)] == x
     return ~found if invert else found
 
 
-# So many elements are compared with each one; more are sorted and searched.
+# Up to this many test elements, all are compared with each element; more are sorted and searched.
 _COMPARED = 32
 
 
@@ -390,7 +390,7 @@ def setxor1d(
     size: int | None = None,
     fill_value: ArrayLike | None = None,
 ) -> Array:
-    """The distinct elements that one of the arrays has and the other has not, in ascending order.
+    """The distinct elements that occur in exactly one of the arrays, in ascending order.
 
     Args:
       ar1, ar2: arrays.

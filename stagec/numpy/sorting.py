@@ -53,7 +53,7 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Array:
-    """Sorted along `axis`, or flat with `axis=None`; NaN comes last.
+    """Sort along `axis`, or the flat array with `axis=None`; NaN comes last.
 
     Args:
       a: an array; complex numbers are sorted by their real, then their imaginary part.
@@ -81,14 +81,14 @@ def argsort(
     descending: bool = False,
     dtype: DTypeLike = None,
 ) -> Array:
-    """Where the elements of the sorted array come from; equal ones keep their order.
+    """The indices that sort an array; equal elements keep their order.
 
     Args:
       a: an array.
       axis: the axis to sort along; `None` for the flat array.
       stable: accepted; every sort is stable.
       descending: largest first (NaN before all).
-      dtype: dtype of the positions.
+      dtype: dtype of the indices.
 
     >>> import stagec.numpy as snp
     >>> snp.argsort(snp.array([3, 1, 2]))
@@ -96,10 +96,10 @@ def argsort(
     """
     _order_refused("argsort", kind, order)
     x, axis = _axis_or_flat("argsort", a, axis)
-    place = _places(aval_of(x).shape, axis)
-    # The positions as last key: no two are equal, so nothing else has to keep the sort stable.
-    # A descending one is reversed twice, so that equal elements keep their order.
-    out = so.sort([rev(x, (axis,)) if descending else x, place], axis, is_stable=False, num_keys=2)[1]
+    positions = _positions(aval_of(x).shape, axis)
+    # With the positions as last key, no two keys are equal, so an unstable sort gives the stable order.
+    # A descending sort reverses twice, so that equal elements keep their order.
+    out = so.sort([rev(x, (axis,)) if descending else x, positions], axis, is_stable=False, num_keys=2)[1]
     if descending:
         out = rev(out, (axis,))
         last = literal(aval_of(x).shape[axis] - 1, aval_of(out).dtype)
@@ -107,12 +107,12 @@ def argsort(
     return strong(out, dtypes.default_int() if dtype is None else requested_dtype(dtype, "argsort"))
 
 
-def _places(shape: Sequence[int], axis: int) -> Array:
+def _positions(shape: Sequence[int], axis: int) -> Array:
     return broadcasted_iota(dtypes.int32, shape, axis)
 
 
 def lexsort(keys: Arrays, axis: int = -1) -> Array:
-    """Where the elements come from when sorted by several keys, the last one most significant.
+    """The indices that sort by several keys, the last one most significant.
 
     Args:
       keys: a sequence of arrays of one shape, or an array whose rows are the keys.
@@ -132,12 +132,12 @@ def lexsort(keys: Arrays, axis: int = -1) -> Array:
     if shape == ():
         return _only_position()
     axis = canonical_axis(axis, len(shape), "lexsort")
-    out = so.sort([*parts[::-1], _places(shape, axis)], axis, is_stable=False, num_keys=len(parts) + 1)
+    out = so.sort([*parts[::-1], _positions(shape, axis)], axis, is_stable=False, num_keys=len(parts) + 1)
     return strong(out[-1], dtypes.default_int())
 
 
 def _only_position() -> Array:
-    """The position of the only element."""
+    """Return the index of the only element, 0."""
     return full((), 0, dtypes.default_int())
 
 
@@ -156,7 +156,7 @@ def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Array, int]:
 
 
 def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """An order in which element `kth` is where a sort would put it; here, the sorted one.
+    """An order in which element `kth` is at its sorted position; here, all elements are sorted.
 
     Raises:
       AxisError: there is no element `kth`.
@@ -170,7 +170,7 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """Where the elements of `partition` come from.
+    """The indices that `partition` an array.
 
     Raises:
       AxisError: there is no element `kth`.
@@ -184,7 +184,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def sort_complex(a: ArrayLike) -> Array:
-    """Sorted by real part, then by imaginary part, as complex numbers.
+    """Sort by real part, then by imaginary part; the result is complex.
 
     >>> import stagec.numpy as snp
     >>> snp.sort_complex(snp.array([2, 1]))
@@ -195,14 +195,14 @@ def sort_complex(a: ArrayLike) -> Array:
 
 
 def take_flat(x: Any, index: Any) -> Array:
-    """`x[index]` of rank-1 `x`, indices moved into range."""
+    """Return `x[index]` for `x` of rank 1; indices out of range are clamped."""
     shape = aval_of(index).shape
     numbers = GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
     return gather(x, broadcast_in_dim(index, (*shape, 1), tuple(range(len(shape)))), numbers, (1,), mode="clip")
 
 
 def _sorts_before(x: Array, y: Array) -> Array:
-    """`x < y` in the order of sorting, where NaN is last."""
+    """Return `x < y` in the order of sorting, where NaN is last."""
     if dtypes.is_complex(aval_of(x).dtype):
         first = _sorts_before(real(x), real(y))
         tied = bitwise_not(bitwise_or(first, _sorts_before(real(y), real(x))))
@@ -213,7 +213,7 @@ def _sorts_before(x: Array, y: Array) -> Array:
     return bitwise_or(less, bitwise_and(ne(y, y), eq(x, x)))
 
 
-# Up to this many comparisons, all at once beat log2(n) steps that gather.
+# Up to this many comparisons, comparing all pairs is faster than a binary search with gathers.
 _ALL_AT_ONCE = 1 << 16
 
 
@@ -224,17 +224,17 @@ _METHODS = ("scan", "scan_unrolled", "sort", "compare_all")
 def searchsorted(
     a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None, *, method: str = "scan"
 ) -> Array:
-    """Where in sorted `a` to insert `v`, so that it stays sorted.
+    """The indices at which to insert `v` into sorted `a`, so that it stays sorted.
 
     Args:
       a: a sorted array of rank 1.
-      v: what to insert.
+      v: values to insert.
       side: `"left"` to insert before equal elements, `"right"` after them.
-      sorter: positions that sort `a`.
+      sorter: indices that sort `a`.
       method: one of JAX's names; the algorithm is chosen by size.
 
     Raises:
-      ShapeError: `a` does not have rank 1, or `side` is another word.
+      ShapeError: `a` does not have rank 1, or `side` is neither of the two.
       ValueError: `method` is not one of JAX's.
 
     >>> import stagec.numpy as snp
@@ -277,7 +277,7 @@ def searchsorted(
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
-    """Which bin each element of `x` is in: `bins[i - 1] <= x < bins[i]`.
+    """The index i of the bin of each element of `x`: `bins[i - 1] <= x < bins[i]`.
 
     Args:
       x: an array.
@@ -309,37 +309,43 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
 
 
 def unique_sorted(flat: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:
-    """Distinct elements of a rank-1 array, padded to `size`: values, first places, inverse, counts."""
+    """Return the distinct elements of a rank-1 array, padded to `size`: values, first indices, inverse, counts."""
     n = aval_of(flat).size
-    ordered, places = so.sort([flat, _places((n,), 0)], 0, is_stable=False, num_keys=2)
+    ordered, order = so.sort([flat, _positions((n,), 0)], 0, is_stable=False, num_keys=2)
     before, after = slice_in_dim(ordered, 0, n - 1), slice_in_dim(ordered, 1, n)
     differ = ne(before, after)
     if equal_nan and dtypes.is_inexact(aval_of(flat).dtype):
         differ = bitwise_and(differ, bitwise_or(eq(before, before), eq(after, after)))
-    first_places, inverse, counts = _runs(places, differ, size)
-    values = take_flat(flat, first_places)
+    first_indices, inverse, counts = _runs(order, differ, size)
+    values = take_flat(flat, first_indices)
     if fill_value is not None:
         fill = strong(array_argument(fill_value, "unique's fill_value"), aval_of(flat).dtype)
         present = ne(counts, literal(0, np.dtype(np.int32)))
         values = select(present, values, broadcast_in_dim(fill, (size,), ()))
-    return values, first_places, inverse, counts
+    return values, first_indices, inverse, counts
 
 
 def unique_rows(rows: Any, size: int) -> tuple[Any, Any, Any]:
-    """Of the distinct rows of a matrix, in lexicographic order, padded to `size`: first places, inverse, counts."""
+    """Return first indices, inverse and counts of the distinct rows of a matrix, in lexicographic order.
+
+    They are padded to `size`.
+    """
     n, width = aval_of(rows).shape
     columns = [index_in_dim(rows, i, 1, False) for i in range(width)]
-    *ordered, places = so.sort([*columns, _places((n,), 0)], 0, is_stable=False, num_keys=width + 1)
+    *ordered, order = so.sort([*columns, _positions((n,), 0)], 0, is_stable=False, num_keys=width + 1)
     differ = full((n - 1,), False, dtypes.bool_)
     for column in ordered:
         differ = bitwise_or(differ, ne(slice_in_dim(column, 0, n - 1), slice_in_dim(column, 1, n)))
-    return _runs(places, differ, size)
+    return _runs(order, differ, size)
 
 
-def _runs(places: Array, differ: Array, size: int) -> tuple[Any, Any, Any]:
-    """First places, inverse and counts of runs: `differ` says where a next run begins among the sorted `places`.
+def _runs(order: Array, differ: Array, size: int) -> tuple[Any, Any, Any]:
+    """Return first indices, inverse and counts of the runs of a sorted array.
 
-    Missing runs have the first place of the first one, and a count of 0.
+    Args:
+      order: the indices that sorted the array.
+      differ: whether each sorted element, after the first, begins a run.
+      size: the number of runs; missing ones have the first index of the first run, and a count of 0.
     """
     starts = concatenate([full((1,), 1, dtypes.int32), strong(differ, dtypes.int32)], 0)
     ranks = ar.sub(cumsum(starts), literal(1, np.dtype(np.int32)))
@@ -348,6 +354,6 @@ def _runs(places: Array, differ: Array, size: int) -> tuple[Any, Any, Any]:
     ends = strong(searchsorted(ranks, wanted, "right"), dtypes.int32)
     counts = ar.sub(ends, firsts)
     present = ne(counts, literal(0, np.dtype(np.int32)))
-    first_places = take_flat(places, firsts)
-    first_places = select(present, first_places, broadcast_in_dim(slice_in_dim(places, 0, 1), (size,), (0,)))
-    return first_places, so.sort([places, ranks], 0, is_stable=False)[1], counts
+    first_indices = take_flat(order, firsts)
+    first_indices = select(present, first_indices, broadcast_in_dim(slice_in_dim(order, 0, 1), (size,), (0,)))
+    return first_indices, so.sort([order, ranks], 0, is_stable=False)[1], counts

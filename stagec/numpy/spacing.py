@@ -1,4 +1,4 @@
-"""Numbers evenly spaced, on a linear or a logarithmic scale."""
+"""linspace, logspace and geomspace."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def linspace(
 
     Args:
       start, stop: numbers or arrays, which are broadcast; they may be traced.
-      num: how many.
+      num: how many numbers.
       endpoint: whether `stop` is the last.
-      retstep: return the distance of neighbours too.
+      retstep: also return the difference of neighbors.
       dtype: of the result; floating by default. Integers are rounded down.
-      axis: where the new axis goes.
+      axis: position of the new axis.
 
     >>> linspace(0, 1, 3)
     Array([0. , 0.5, 1. ], dtype=float32)
@@ -89,9 +89,9 @@ def linspace(
         out = select(eq(broadcasted_iota(dtypes.int32, full, 0), count - 1), ends, out)
     if dtypes.is_integer(wanted):
         out = arithmetic.floor(out)
-    where = canonical_axis(axis, rank, "linspace")
-    if where:
-        out = transpose(out, [*range(1, where + 1), 0, *range(where + 1, rank)])
+    new_axis = canonical_axis(axis, rank, "linspace")
+    if new_axis:
+        out = transpose(out, [*range(1, new_axis + 1), 0, *range(new_axis + 1, rank)])
     out = convert_element_type(out, wanted)
     if not retstep:
         return out
@@ -144,15 +144,15 @@ def geomspace(
     wanted = computed if dtype is None else requested_dtype(dtype, "geomspace")
     shape = np.broadcast_shapes(first.shape, last.shape)
     first, last = (convert_element_type(broadcast_to_shape(v, shape), computed) for v in (first, last))
-    # Steps of the logarithm of |x| only, so that two negative ends work too.
+    # Steps of log(stop / start), so that two negative ends work, too.
     ratio = transcendental.log(arithmetic.div(last, first))
-    where = canonical_axis(axis, len(shape) + 1, "geomspace")
-    steps = linspace(full_like(ratio, 0), ratio, count, endpoint, axis=where)
+    new_axis = canonical_axis(axis, len(shape) + 1, "geomspace")
+    steps = linspace(full_like(ratio, 0), ratio, count, endpoint, axis=new_axis)
     full = steps.shape
-    rows = broadcast_to_shape(expand_dims(first, (where,)), full)
-    ends = broadcast_to_shape(expand_dims(last, (where,)), full)
+    rows = broadcast_to_shape(expand_dims(first, (new_axis,)), full)
+    ends = broadcast_to_shape(expand_dims(last, (new_axis,)), full)
     out = arithmetic.mul(rows, transcendental.exp(steps))
-    position = broadcasted_iota(dtypes.int32, full, where)
+    position = broadcasted_iota(dtypes.int32, full, new_axis)
     if count > 0:
         out = select(eq(position, 0), rows, out)
     if endpoint and count > 1:

@@ -1,4 +1,4 @@
-"""Counts, histograms, covariance, and sliding products."""
+"""Counts, histograms, covariance, convolution and correlation."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
 
-def totals(places: Any, amounts: Any, length: int) -> Array:
-    """Sums of `amounts` at each place; places outside of `0..length-1` are dropped."""
+def totals(indices: Any, amounts: Any, length: int) -> Array:
+    """Sum the `amounts` of each index; indices outside `0..length-1` are dropped."""
     if not length:
         return full((0,), 0, aval_of(amounts).dtype)
     numbers = ScatterDimensionNumbers(
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
     )
     zeros = full((length,), 0, aval_of(amounts).dtype)
-    return scatter_add(zeros, expand_dims(places, (1,)), amounts, numbers, mode="drop")
+    return scatter_add(zeros, expand_dims(indices, (1,)), amounts, numbers, mode="drop")
 
 
 def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0, *, length: int | None = None) -> Array:
@@ -91,7 +91,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
 
 
 def edges_of(name: str, x: Any, bins: Any, range: Any) -> Array:
-    """The edges that `bins` means for the elements of `x`."""
+    """Return the edges of the bins that `bins` and `range` describe for the elements of `x`."""
     if not isinstance(bins, (int, np.integer)) and not (hasattr(bins, "ndim") and bins.ndim == 0):
         (edges,) = promote_inexact(array_argument(bins, f"{name}'s bins"))
         if aval_of(edges).ndim != 1:
@@ -127,7 +127,7 @@ def histogram_bin_edges(
 
     Args:
       a: an array.
-      bins: how many, or the edges themselves.
+      bins: the number of bins, or the edges themselves.
       range: `(low, high)` instead of the smallest and largest element.
       weights: accepted; they do not change the edges.
 
@@ -149,9 +149,9 @@ def histogram(
 
     Args:
       a: an array.
-      bins: how many equal bins, or their edges; the last one is closed on both sides.
+      bins: the number of equal bins, or their edges; the last bin is closed on both sides.
       range: `(low, high)` instead of the smallest and largest element.
-      weights: what each element counts.
+      weights: the weight of each element.
       density: divide by the total and by the widths of the bins.
 
     Returns:
@@ -170,25 +170,25 @@ def histogram(
     else:
         (amounts,) = promote_inexact(array_argument(weights, "histogram's weights"))
         amounts = strong(reshape(amounts, (aval_of(flat).size,)))
-    counts = totals(places_in(edges, flat), amounts, n - 1)
+    counts = totals(bin_indices(edges, flat), amounts, n - 1)
     if density:
         widths = ar.sub(slice_in_dim(edges, 1, n), slice_in_dim(edges, 0, n - 1))
         counts = ar.div(ar.div(counts, strong(widths, aval_of(counts).dtype)), rd.sum(counts))
     return counts, edges
 
 
-def places_in(edges: Any, flat: Any) -> Any:
-    """The bin of each number, or a number past the last bin for those that are in none."""
+def bin_indices(edges: Any, flat: Any) -> Any:
+    """Return the bin of each number, or an index past the last bin for numbers in none."""
     n = aval_of(edges).size
-    place = searchsorted(edges, flat, "right")
-    one = literal(1, aval_of(place).dtype)
-    place = ar.sub(place, one)
+    index = searchsorted(edges, flat, "right")
+    one = literal(1, aval_of(index).dtype)
+    index = ar.sub(index, one)
     last = broadcast_in_dim(reshape(slice_in_dim(edges, n - 1, n), ()), aval_of(flat).shape, ())
-    place = select(
-        eq(flat, last), broadcast_in_dim(literal(n - 2, aval_of(place).dtype), aval_of(flat).shape, ()), place
+    index = select(
+        eq(flat, last), broadcast_in_dim(literal(n - 2, aval_of(index).dtype), aval_of(flat).shape, ()), index
     )
-    inside = bitwise_and(ge(place, literal(0, aval_of(place).dtype)), le(flat, last))
-    return select(inside, place, broadcast_in_dim(literal(n, aval_of(place).dtype), aval_of(flat).shape, ()))
+    inside = bitwise_and(ge(index, literal(0, aval_of(index).dtype)), le(flat, last))
+    return select(inside, index, broadcast_in_dim(literal(n, aval_of(index).dtype), aval_of(flat).shape, ()))
 
 
 def cov(
@@ -208,7 +208,7 @@ def cov(
       y: more variables, of the same form.
       rowvar: set to False if each column is a variable.
       bias: divide by the number of observations, not by one less.
-      ddof: what to subtract from the number of observations, instead.
+      ddof: subtracted from the number of observations to divide by, instead of 1 or 0.
       fweights: how often each observation occurred.
       aweights: the weight of each observation.
       dtype: dtype of the result.
@@ -304,7 +304,7 @@ def _slide(name: str, a: Any, v: Any, mode: str, correlated: bool, preferred_ele
     if correlated and dtypes.is_complex(aval_of(kernel).dtype):
         kernel = conj(kernel)
     if swapped:
-        # The longer one is the operand; a correlation then comes out backwards.
+        # The longer array is the operand; the result of a correlation is reversed then.
         x, kernel, m, n = kernel, x, n, m
     if not correlated:
         kernel = rev(kernel, (0,))

@@ -14,7 +14,7 @@ from stagec.factorizations.lu import lu_p, solve_matrix
 from stagec.factorizations.qr import qr_factors
 from stagec.factorizations.row import diagonal, matrix_argument
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_inexact
@@ -34,7 +34,7 @@ class SlogdetResult(NamedTuple):
 
 
 def inexact_matrix(name: str, a: Any, square: bool = False) -> Array:
-    """Matrices of floating or complex numbers; integers become floats."""
+    """Convert matrices to a floating or complex dtype, and check their shape."""
     (a,) = promote_inexact(array_argument(a, "a"))
     return matrix_argument(name, a, square)
 
@@ -44,12 +44,12 @@ def solve(a: ArrayLike, b: ArrayLike) -> Array:
 
     Args:
       a: square matrices.
-      b: a vector, if it has one axis; else matrices, whose leading axes broadcast with those of `a`.
+      b: a vector if it has one axis; otherwise matrices, whose leading axes broadcast with those of `a`.
 
     Raises:
-      ShapeError: the matrices are not square, or have not as many rows as `b`.
+      ShapeError: the matrices are not square, or `b` has another number of rows.
 
-    A singular matrix makes infinities or NaN, no error.
+    A singular matrix gives infinities or NaN, not an error.
 
     >>> import stagec.numpy as snp
     >>> solve(snp.array([[3.0, 1.0], [1.0, 2.0]]), snp.array([9.0, 8.0]))
@@ -167,6 +167,6 @@ def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -
         raise shape_error(
             "tensorsolve",
             f"{aval_of(a).long()} and {aval_of(b).long()} do not match",
-            "a needs the shape of b first, and as many elements in the rest",
+            "a needs the shape of b first, and as many elements in its other axes",
         )
     return reshape(solve(reshape(a, (rows, columns)), reshape(b, (rows,))), wanted)

@@ -15,7 +15,7 @@ from stagec.core.boundary import shorten
 from stagec.core.wrapping import wraps
 from stagec.numpy import reductions, running
 from stagec.numpy.arguments import array_argument, immutable, is_traced, refuse_out, requested_dtype
-from stagec.numpy.choice import where as choose
+from stagec.numpy.conditionals import where as choose
 from stagec.numpy.creation import arange, full, ones
 from stagec.numpy.joining import concatenate
 from stagec.numpy.manipulation import moveaxis, ravel
@@ -26,7 +26,7 @@ from stagec.numpy.values import array
 from stagec.primitives import reduce as rd
 from stagec.primitives.axes import canonical_axis
 
-# What reduces, and adds up, faster than step by step.
+# Ufuncs with a reduction, a running total, or an update of their own; others take one step for each element.
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "add": reductions.sum,
     "multiply": reductions.prod,
@@ -42,15 +42,15 @@ _BITWISE = {"bitwise_and": rd.reduce_and, "bitwise_or": rd.reduce_or, "bitwise_x
 
 class _Kind(type):
     def __instancecheck__(cls, value: Any) -> bool:
-        # The functions of this package are plain functions, which calls stay as quick as.
+        # The functions of this package stay plain functions, because calls of those are faster.
         return type.__instancecheck__(cls, value) or type.__instancecheck__(cls, getattr(value, "__ufunc__", None))
 
 
 class ufunc(metaclass=_Kind):
-    """A function of single elements, over whole arrays; `frompyfunc` makes one.
+    """A function that applies to arrays element by element; `frompyfunc` makes one.
 
     The functions of `stagec.numpy` that NumPy calls ufuncs are instances, and those of two arguments have the
-    methods. An array of which elements are combined is taken in order, the first one first.
+    methods. Methods that combine elements do so in order, from the first to the last.
 
     >>> import stagec.numpy as snp
     >>> isinstance(snp.add, snp.ufunc), snp.add.nin
@@ -113,7 +113,7 @@ class ufunc(metaclass=_Kind):
           axis: which; `None` combines all elements.
           dtype: dtype of the array before anything is combined.
           keepdims: keep the reduced axis, with size 1.
-          initial: what to begin with.
+          initial: the value to begin with.
           where: bools that broadcast to `a`; only these elements count. Needs an identity or `initial`.
 
         Raises:
@@ -147,7 +147,7 @@ class ufunc(metaclass=_Kind):
         if name in _BITWISE and initial is None and mask is None and np.dtype(x.dtype).kind in "iub":
             return with_axes(_BITWISE[name](x, (axis,)), axes, keepdims)
         rows = moveaxis(x, axis, 0)
-        kind = self._kind(rows)
+        kind = self._result_dtype(rows)
         if initial is None and mask is None and rows.shape[0]:
             first, rows = rows[0].astype(kind), rows[1:]
         elif initial is None and self.identity is None:
@@ -155,7 +155,7 @@ class ufunc(metaclass=_Kind):
                 errors.ShapeError,
                 f"{name}.reduce: the function has no identity, for no elements or those that where leaves out",
                 [("array", x.aval.long(), "")],
-                "pass initial=, what to begin with",
+                "pass initial=, the value to begin with",
             )
         else:
             start = np.asarray(self.identity).astype(kind) if initial is None else initial
@@ -169,13 +169,13 @@ class ufunc(metaclass=_Kind):
 
         return with_axes(scan(step, first, (rows, masks))[0], axes, keepdims)
 
-    def _kind(self, rows: Array) -> Any:
-        """The dtype of the function of two of these."""
+    def _result_dtype(self, rows: Array) -> Any:
+        """Return the dtype of the function of two elements of `rows`."""
         one = full((), 1, rows.dtype)
         return self._call(one, one).dtype
 
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """What `reduce` has combined after each element along an axis.
+        """The partial results of `reduce` after each element along an axis.
 
         >>> import stagec.numpy as snp
         >>> snp.maximum.accumulate(snp.array([1, 3, 2]))
@@ -196,23 +196,24 @@ class ufunc(metaclass=_Kind):
             carry = self._call(carry, row).astype(carry.dtype)
             return carry, carry
 
-        first = rows[0].astype(self._kind(rows))
-        _, rest = scan(step, first, rows[1:])
-        return moveaxis(concatenate([first[None], rest]), 0, axis)
+        first = rows[0].astype(self._result_dtype(rows))
+        _, others = scan(step, first, rows[1:])
+        return moveaxis(concatenate([first[None], others]), 0, axis)
 
     def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Array:
-        """For each index, what the elements from there up to the next index combine to.
+        """Combine the elements from each index up to the next index.
 
-        Where the next index is not larger, it is the element itself. After the last index, all elements are combined.
+        If the next index is not larger, the result is the element itself. The last index combines all elements from it
+        on.
 
         Args:
           a: an array.
           indices: of rank 1; not negative, and less than the size of the axis.
-          axis: along which elements are combined.
+          axis: the axis along which elements are combined.
           dtype: dtype of the array before anything is combined.
 
         Raises:
-          IndexingError: an index is out of bounds, as far as it is known.
+          IndexingError: an index that is not traced is out of bounds.
 
         >>> import stagec.numpy as snp
         >>> snp.add.reduceat(snp.arange(8), snp.array([0, 4, 1, 6]))
@@ -240,12 +241,12 @@ class ufunc(metaclass=_Kind):
             inside = ((begin < position) & (position < end))[lead]
             return choose(inside, self._call(carry, row).astype(carry.dtype), carry), None
 
-        first = rows[begin].astype(self._kind(rows))
+        first = rows[begin].astype(self._result_dtype(rows))
         totals, _ = scan(step, first, (arange(size), rows))
         return moveaxis(totals, 0, axis)
 
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
-        """A copy in which the function was applied to the elements at some indices, again where one repeats.
+        """A copy with the function applied to the elements at some indices, once for each time that an index occurs.
 
         Args:
           a: an array.
@@ -265,14 +266,14 @@ class ufunc(metaclass=_Kind):
         self._check("at")
         if self.__name__ in _UPDATES:
             return getattr(x.at[indices], _UPDATES[self.__name__])(b)
-        places = arange(x.size).reshape(x.shape)[indices]
-        values = ravel(broadcast_to_shape(array_argument(b, "b"), places.shape))
+        flat_indices = arange(x.size).reshape(x.shape)[indices]
+        values = ravel(broadcast_to_shape(array_argument(b, "b"), flat_indices.shape))
 
         def step(flat: Any, pair: Any) -> Any:
-            place, value = pair
-            return flat.at[place].set(self._call(flat[place], value).astype(flat.dtype)), None
+            index, value = pair
+            return flat.at[index].set(self._call(flat[index], value).astype(flat.dtype)), None
 
-        return scan(step, ravel(x), (ravel(places), values))[0].reshape(x.shape)
+        return scan(step, ravel(x), (ravel(flat_indices), values))[0].reshape(x.shape)
 
 
 shorten(ufunc, "__call__ outer reduce accumulate reduceat at")
@@ -284,13 +285,13 @@ def _converted(a: Any, dtype: Any, name: str) -> Array:
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """A ufunc of a Python function of single elements, which runs as one batch, not as a loop.
+    """Make a ufunc of a Python function of single elements; it runs as one batch, not as a loop.
 
     Args:
       func: a function of `nin` numbers that can be traced.
-      nin: how many arguments it has.
-      nout: how many results it has; a tuple if more than one.
-      identity: what changes nothing when it is combined with another value.
+      nin: the number of arguments.
+      nout: the number of results; several are returned as a tuple.
+      identity: the value that changes nothing when it is combined with another.
 
     >>> import stagec.numpy as snp
     >>> join = snp.frompyfunc(lambda x, y: 10 * x + y, 2, 1)

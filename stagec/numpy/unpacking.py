@@ -1,4 +1,4 @@
-"""Floating numbers taken apart: signs, exponents, neighbours."""
+"""Parts of floating-point numbers: signs, exponents, fractions, neighbors."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def nextafter(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 def spacing(x: ArrayLike, /) -> Array:
     """The distance from `x` to the next floating number away from zero, with the sign of `x`.
 
-    As in NumPy, float16 has its distances upward, without a sign.
+    As in NumPy, the result for float16 is the distance to the next larger number, without a sign.
 
     >>> float(spacing(1.0))
     1.1920928955078125e-07
@@ -79,7 +79,7 @@ def spacing(x: ArrayLike, /) -> Array:
 
 
 def _wide(x: Operand) -> Operand:
-    """Small floats as float32, and all else as it is."""
+    """Convert small floats to the dtype in which they are computed."""
     return convert_element_type(x, dtypes.COMPUTED_IN.get(dtype_of(x), dtype_of(x)))
 
 
@@ -143,7 +143,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         return convert_element_type(ldexp(_wide(x), exponent), dtype)
     mantissa, bias = _LAYOUT[dtype]
     part, start = frexp(x)
-    # Beyond this every result is zero or infinite; adding cannot overflow then.
+    # Beyond this, every result is zero or infinite; within it, the addition below cannot overflow.
     limit = 4 * (bias + mantissa)
     wanted = logic.clamp(-limit, convert_element_type(exponent, dtypes.int32), limit)
     part, start, wanted = broadcast_together("ldexp", [part, start, wanted])
@@ -151,8 +151,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     below = ar.min(ar.add(ar.add(start, wanted), bias - 2), 0)
     # The first product is exact, so that a subnormal result is rounded once.
     first = ar.min(total, bias)
-    rest = ar.max(ar.add(ar.sub(total, first), below), 1 - bias)
-    out = ar.mul(ar.mul(part, _power_of_two(first, dtype)), _power_of_two(rest, dtype))
+    remaining = ar.max(ar.add(ar.sub(total, first), below), 1 - bias)
+    out = ar.mul(ar.mul(part, _power_of_two(first, dtype)), _power_of_two(remaining, dtype))
     x, out = broadcast_together("ldexp", [x, out])
     special = logic.bitwise_or(logic.eq(x, 0), logic.bitwise_not(logic.is_finite(x)))
     return logic.select(special, x, out)

@@ -1,4 +1,4 @@
-"""Arrays from values: numbers, arrays, nested lists of them."""
+"""array and asarray: arrays from numbers, arrays, and nested lists of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def array(
       object: what to convert; lists may contain traced values.
       dtype: of the result; by default that of the values, at most 32 bits wide
         unless `enable_x64` is set.
-      copy: NumPy's; arrays are immutable, so that it matters to nobody but `donate_argnums`.
+      copy: whether to copy an array that has the dtype already. Arrays are immutable, so this matters only for
+        `donate_argnums`.
       order: `"K"`, `"A"` or `"C"`; arrays are always in row-major order.
       ndmin: axes of size 1 are added in front until the rank is at least this.
       device: must be the CPU or `None`.
@@ -83,7 +84,7 @@ def asarray(
     copy: bool | None = None,
     device: Device | str | None = None,
 ) -> Array:
-    """Like `array`, but gives back an array of the wanted dtype as it is.
+    """Like `array`, but returns an array of the wanted dtype unchanged.
 
     Args:
       a: what to convert.
@@ -101,7 +102,7 @@ def asarray(
         raise location.error(
             ValueError,
             f"asarray: copy=False, but {type(a).__name__} has to be copied to become {aval_of(out).long()}",
-            fix="leave copy out, and get a copy where one is needed",
+            fix="leave copy out; a copy is made where one is needed",
         )
     return out
 
@@ -111,7 +112,7 @@ def _from_value(operand: Any, original: Any, dtype: np.dtype[Any] | None) -> Arr
     if dtype is None:
         value = operand.value if isinstance(operand, Literal) else operand
         return from_numpy(value, value.dtype, weak)
-    # From the original, so that a wide value is rounded once.
+    # Convert the original, so that a wide value is rounded once.
     value = original if isinstance(original, (np.ndarray, np.generic)) else np.asarray(original)
     if isinstance(operand, Literal) and isinstance(original, int) and dtypes.is_integer(dtype):
         check_range(int(original), dtype, "array")
@@ -174,7 +175,7 @@ def _on_host(nested: Any) -> Any:
 
 
 def _widest(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    # Integers past 64 bits, or bfloat16 beside Python numbers: NumPy keeps these as objects.
+    # NumPy makes object arrays of integers beyond 64 bits, and of bfloat16 mixed with Python numbers.
     try:
         if dtypes.is_integer(dtype) and value.size:
             check_range(int(max(value.reshape(-1))), dtype, "array")

@@ -1,4 +1,4 @@
-"""Windows for signals: weights that fall off toward both ends."""
+"""Window functions for signals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the updates of `x.at[index]` are written: as rectangles, choices, or scatters."""
+"""Implementation of the updates of `x.at[index]`: by slices, selects or scatters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from stagec.primitives.slicing import dynamic_update_slice
 
 
 def updated(kind: str, x: Any, index: Any, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Array:
-    """`x` with values at a place, combined with what is there as `kind` says."""
+    """Return `x` with `values` written at `index`, combined with the old values as `kind` says."""
     window = windowed(x, index)
     if window is not None:
         part = updated(kind, window.part, window.entries, values, is_sorted, unique, mode)
@@ -64,7 +64,7 @@ _SCATTER: dict[str, Callable[..., Any]] = {
 
 
 def _as_values(values: Any, x: Array) -> Any:
-    """The new values in the array's dtype."""
+    """Convert the new values to the dtype of the array."""
     if is_wide(values) or not is_array_like(values):
         values = array(values, x.dtype if is_wide(values) else None)
     else:
@@ -83,20 +83,20 @@ def _as_values(values: Any, x: Array) -> Any:
 
 
 def _masked(kind: str, x: Array, mask: Array, values: Any) -> Array:
-    """A traced mask as the whole index: a choice at each element."""
+    """Update by a traced mask that is the whole index: a select for each element."""
     rank = x.ndim - mask.ndim
     if values.ndim > rank or any(n not in (1, m) for n, m in zip(values.shape[::-1], x.shape[::-1])):
-        # Which value goes where depends on how many are true before it.
+        # The values would be written one by one where the mask is true, which `getitem` refuses for a traced mask.
         getitem(x, mask)
-    wide = _spread_mask(mask, x.shape)
+    full_mask = _broadcast_mask(mask, x.shape)
     values = broadcast_to_shape(values, x.shape)
-    return logic.select(wide, _COMBINE[kind](x, values), x)
+    return logic.select(full_mask, _COMBINE[kind](x, values), x)
 
 
-def _spread_mask(mask: Array, shape: tuple[int, ...]) -> Any:
-    """A mask of the leading axes, spread over the others."""
-    wide = expand_dims(mask, tuple(range(mask.ndim, len(shape))))
-    return broadcast_to_shape(wide, shape)
+def _broadcast_mask(mask: Array, shape: tuple[int, ...]) -> Any:
+    """Broadcast a mask of the leading axes over the others."""
+    full_mask = expand_dims(mask, tuple(range(mask.ndim, len(shape))))
+    return broadcast_to_shape(full_mask, shape)
 
 
 def _contiguous(parsed: Parsed) -> bool:
@@ -104,26 +104,26 @@ def _contiguous(parsed: Parsed) -> bool:
 
 
 def _broadcast_values(values: Any, shape: tuple[int, ...]) -> Any:
-    """Values in the shape of the place; leading axes of size 1 may be too many, as in NumPy."""
+    """Broadcast values to the indexed shape; excess leading axes of size 1 are dropped, as in NumPy."""
     while values.ndim > len(shape) and values.shape[0] == 1:
         values = reshape(values, values.shape[1:])
     if not stretches_to(values.shape, shape):
         raise location.error(
             errors.ShapeError,
-            f"values of shape {values.shape} do not broadcast to the place's shape {tuple(shape)}",
+            f"values of shape {values.shape} do not broadcast to the indexed shape {tuple(shape)}",
             fix="pass a number, or an array that broadcasts to x[index]",
         )
     return broadcast_to_shape(values, shape)
 
 
 def _written(kind: str, x: Array, parsed: Parsed, values: Any) -> Any:
-    """A rectangle at a known place: read it where needed, combine, write it back."""
+    """Update a contiguous part at known indices by a dynamic_update_slice."""
     parts = parsed.parts
     result = tuple([1 if p.kind == "new" else p.value[1] for p in parts if p.kind in ("new", "slice")])
     values = _broadcast_values(values, result)
     if 0 in result:
         return x
-    sizes, starts, turned = [1] * x.ndim, [0] * x.ndim, []
+    sizes, starts, reversed_axes = [1] * x.ndim, [0] * x.ndim, []
     for part in parts:
         if part.kind == "int":
             starts[part.axis] = part.value
@@ -132,10 +132,10 @@ def _written(kind: str, x: Array, parsed: Parsed, values: Any) -> Any:
             sizes[part.axis] = count
             starts[part.axis] = start if step > 0 else start + (count - 1) * step
             if step < 0 and count > 1:
-                turned.append(part.axis)
+                reversed_axes.append(part.axis)
     values = reshape(values, tuple(sizes))
-    if turned:
-        values = rev(values, tuple(turned))
+    if reversed_axes:
+        values = rev(values, tuple(reversed_axes))
     if kind != "set":
         straight = [
             p._replace(value=(starts[p.axis], p.value[1], 1)) if p.kind == "slice" else p
@@ -149,7 +149,7 @@ def _written(kind: str, x: Array, parsed: Parsed, values: Any) -> Any:
 
 
 def _scattered(kind: str, x: Array, parsed: Parsed, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Any:
-    """Places that arrays give. Partial slices become arrays along an axis of their own."""
+    """Update by a scatter. Partial slices become index arrays along an axis of their own."""
     parts = parsed.parts
     has_arrays = any(p.kind == "array" for p in parts)
     if has_arrays:
@@ -169,7 +169,7 @@ def _scattered(kind: str, x: Array, parsed: Parsed, values: Any, is_sorted: bool
     values = _broadcast_values(values, result)
     if 0 in result:
         return x
-    # Axes of the updates without those that None added.
+    # Axes of the updates, without the new ones of None.
     layout_real = [p for p in layout if p is None or p.kind == "slice"]
     update_shape = tuple([n for n, p in zip(result, layout) if p is None or p.kind == "slice"])
     values = reshape(values, update_shape)

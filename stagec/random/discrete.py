@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.reductions import any as any_of
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr

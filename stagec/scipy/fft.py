@@ -30,7 +30,15 @@ from stagec.numpy.fft import (
     rfftfreq as rfftfreq,
     rfftn as rfftn,
 )
-from stagec.numpy.fft_arguments import along, back, chosen_axes, fitted, length, listed, real_argument
+from stagec.numpy.fft_arguments import (
+    as_array,
+    axis_last,
+    axis_restored,
+    length,
+    real_argument,
+    resized,
+    transform_axes,
+)
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.complex import complex, real
 from stagec.primitives.fft import fft_last
@@ -82,11 +90,11 @@ def dct(
     Array([12.    , -3.4641,  0.    ], dtype=float32)
     """
     _check("dct", type, norm)
-    values, place = along("dct", real_argument("dct", listed(x)), axis)
+    values, position = axis_last("dct", real_argument("dct", as_array(x)), axis)
     points = length("dct", n, values.shape[-1])
-    values = fitted(values, points)
+    values = resized(values, points)
     found = _second(values, norm == "ortho") if type == 2 else _third(values, norm == "ortho")
-    return back(found, place)
+    return axis_restored(found, position)
 
 
 def idct(
@@ -98,12 +106,12 @@ def idct(
     Array([1., 2., 3.], dtype=float32)
     """
     _check("idct", type, norm)
-    values, place = along("idct", real_argument("idct", listed(x)), axis)
+    values, position = axis_last("idct", real_argument("idct", as_array(x)), axis)
     points = length("idct", n, values.shape[-1])
-    values = fitted(values, points)
+    values = resized(values, points)
     ortho = norm == "ortho"
     found = _third(values, ortho) if type == 2 else _second(values, ortho)
-    return back(found if ortho else found / (2 * points), place)
+    return axis_restored(found if ortho else found / (2 * points), position)
 
 
 def _check(name: str, type: Any, norm: Any) -> None:
@@ -184,9 +192,9 @@ def idctn(
 
 
 def _several(name: str, one: Any, x: Any, type: int, s: Any, axes: Any, norm: Any) -> Array:
-    values = real_argument(name, listed(x))
-    for place, points in zip(*chosen_axes(name, values, s, axes)):
-        values = one(values, type, points, place, norm)
+    values = real_argument(name, as_array(x))
+    for position, points in zip(*transform_axes(name, values, s, axes)):
+        values = one(values, type, points, position, norm)
     return values
 
 
@@ -200,11 +208,11 @@ def next_fast_len(target: int, real: bool = False) -> int:
     """
     found = max(int(target), 1)
     while True:
-        rest = found
+        remaining = found
         for factor in (2, 3, 5) if real else (2, 3, 5, 7, 11):
-            while rest % factor == 0:
-                rest //= factor
-        if rest == 1:
+            while remaining % factor == 0:
+                remaining //= factor
+        if remaining == 1:
             return found
         found += 1
 

@@ -17,7 +17,7 @@ from stagec.core.dtype_info import finfo
 from stagec.flatten_util import ravel_pytree
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.arithmetic import absolute, sqrt
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import ones, zeros, zeros_like
 from stagec.numpy.decompositions import qr
 from stagec.numpy.diagonals import diag, diagonal

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from stagec.control.loops import while_loop
 from stagec.core.array import Array
 from stagec.numpy.arithmetic import absolute, sqrt
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.extremes import maximum, minimum
 from stagec.numpy.linear import vdot
 

@@ -13,7 +13,7 @@ from stagec.core.array import Array
 from stagec.factorizations.halley import qdwh
 from stagec.numpy import decompositions, systems
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.rounding import ceil, conj

@@ -9,7 +9,7 @@ from stagec.control.loops import fori_loop, while_loop
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.zero import Linear
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye, zeros, zeros_like
 from stagec.numpy.extremes import minimum
 from stagec.numpy.linear import matmul, outer, vdot

@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import as_int, shape_error

@@ -21,7 +21,7 @@ from stagec.factorizations.schur import schur as schur_form
 from stagec.factorizations.triangles import sylvester_p, triangular_function_p, triangular_root_p
 from stagec.numpy import systems
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.diagonals import triu
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_inexact

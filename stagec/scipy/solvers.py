@@ -17,7 +17,7 @@ from stagec.factorizations.row import adjoint, matrix_argument
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy import decompositions, systems
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_inexact

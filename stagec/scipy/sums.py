@@ -8,7 +8,7 @@ from typing import Literal, overload
 from stagec.core import dtypes
 from stagec.core.array import Array, Axis
 from stagec.numpy.arithmetic import divide, dtype_of, multiply, reject, subtract
-from stagec.numpy.choice import where as choose
+from stagec.numpy.conditionals import where as choose
 from stagec.numpy.logical import isfinite
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr

@@ -8,7 +8,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.factorizations.tridiagonal_eigen import eigh_tridiagonal_p, eigvalsh_tridiagonal_p
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.choice import where
+from stagec.numpy.conditionals import where
 from stagec.numpy.joining import concatenate
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.running import cumprod

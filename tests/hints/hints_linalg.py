@@ -65,7 +65,7 @@ CASES = [
     ("pass a positive number", lambda: LA.tensorinv(M, 0), lambda: LA.tensorinv(M, 1)),
     ("choose ind so that both agree", lambda: LA.tensorinv(snp.ones((2, 3, 6)), 1), lambda: LA.tensorinv(M, 1)),
     (
-        "a needs the shape of b first, and as many elements in the rest",
+        "a needs the shape of b first, and as many elements in its other axes",
         lambda: LA.tensorsolve(X, V),
         lambda: LA.tensorsolve(M, V),
     ),

@@ -61,7 +61,7 @@ CASES = [
         lambda: (snp.interp(1.0, V, V, left=0.0), snp.interp(1.0, V, V, left="extrapolate")),
     ),
     (
-        "leave copy out, and get a copy where one is needed",
+        "leave copy out; a copy is made where one is needed",
         lambda: snp.asarray([1, 2], copy=False),
         lambda: snp.asarray([1, 2]),
     ),

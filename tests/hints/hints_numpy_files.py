@@ -63,7 +63,7 @@ CASES = [
         lambda: snp.histogramdd(M, [2, 2, 2], [(0, 1), None, (0, 2)]),
     ),
     (
-        "keep the axis, or take it away",
+        "keep the axis, or remove it",
         lambda: snp.apply_over_axes(lambda a, axis: a[None], M, 0),
         lambda: (snp.apply_over_axes(snp.cumsum, M, 0), snp.apply_over_axes(snp.sum, M, 0)),
     ),
@@ -79,7 +79,7 @@ CASES = [
         lambda: snp.add.reduceat(V, np.array([0, 2])),
     ),
     (
-        "pass initial=, what to begin with",
+        "pass initial=, the value to begin with",
         lambda: snp.subtract.reduce(V[:0]),
         lambda: snp.subtract.reduce(V[:0], initial=1.0),
     ),

@@ -114,7 +114,7 @@ CASES = [
         lambda: applied(once),
     ),
     (
-        "return None for an op that has the wanted form already, such as one that the pattern itself built",
+        "return None for an op that already has the wanted form, such as one that the pattern itself built",
         lambda: applied(rewritten),
         lambda: applied(once),
     ),

@@ -163,7 +163,7 @@ CASES = [
         lambda: snp.quantile(V, 0.5, weights=V, method="inverted_cdf"),
     ),
     (
-        "give a weight for each element, or for each place along one axis",
+        "give a weight for each element, or for each position along one axis",
         lambda: snp.quantile(V, 0.5, weights=V[:2], method="inverted_cdf"),
         lambda: snp.quantile(V, 0.5, weights=V, method="inverted_cdf"),
     ),

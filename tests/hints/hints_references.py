@@ -55,7 +55,7 @@ CASES = [
         lambda: snp.arange(4)[stagec.ds(0, 4)],
     ),
     (
-        "slice a known number of elements, and mask what is too many with snp.where",
+        "slice a known number of elements, and mask the surplus with snp.where",
         lambda: stagec.jit(lambda n: snp.arange(4)[stagec.ds(0, n)])(2),
         lambda: stagec.jit(lambda n: snp.where(snp.arange(4) < n, snp.arange(4)[stagec.ds(0, 4)], 0))(2),
     ),

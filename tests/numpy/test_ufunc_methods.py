@@ -87,7 +87,7 @@ def test_a_function_of_the_users_has_the_methods():
 def test_what_has_no_such_method_says_so():
     assert isinstance(snp.add, snp.ufunc) and isinstance(snp.sin, snp.ufunc)
     assert not isinstance(snp.sum, snp.ufunc) and not isinstance(3, snp.ufunc)
-    with pytest.raises(errors.ShapeError, match="pass initial=, what to begin with"):
+    with pytest.raises(errors.ShapeError, match="pass initial=, the value to begin with"):
         snp.subtract.reduce(X, where=X > 0)
     with pytest.raises(errors.ShapeError, match="the function has no identity"):
         snp.subtract.reduce(X[:0])

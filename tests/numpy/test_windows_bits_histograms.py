@@ -136,7 +136,7 @@ def test_apply_over_axes_and_mask_indices_and_place():
         ],
         [np.arange(24).reshape(2, 3, 4)],
     )
-    with pytest.raises(errors.ShapeError, match="keep the axis, or take it away"):
+    with pytest.raises(errors.ShapeError, match="keep the axis, or remove it"):
         snp.apply_over_axes(lambda a, axis: a.ravel(), snp.ones((2, 2, 2)), 0)
     for k in (-1, 0, 2):
         for ours, numpys in zip(snp.mask_indices(4, snp.tril, k), np.mask_indices(4, np.tril, k)):

@@ -330,7 +330,7 @@ def test_a_pattern_that_never_ends_is_named():
     assert text.startswith("pattern log_again does not terminate")
     assert f"test_pass_pipeline.py:{log_again.fn.__code__.co_firstlineno}" in text
     assert "never_fires" not in text and "traceback" not in text
-    assert "Fix: return None for an op that has the wanted form already" in text
+    assert "Fix: return None for an op that already has the wanted form" in text
 
     # As the message advises: the pattern leaves what it built itself.
     @passes.pattern("stablehlo.log")

@@ -226,7 +226,7 @@ CALLS = {
     ),
     "at set shape": (
         lambda j: j.numpy.asarray(V).at[0].set(V),
-        "values of shape (3,) do not broadcast to the place's shape ()",
+        "values of shape (3,) do not broadcast to the indexed shape ()",
     ),
     "at mode": (lambda j: j.numpy.asarray(V).at[0].set(1.0, mode="foo"), "unknown gather/scatter mode 'foo'"),
     "rank promotion": (with_ranks_that_differ, "add: float32[2,3] and float32[3] differ in their number of axes"),

@@ -133,13 +133,13 @@ func.func @calls_of_the_host_in_all_branches(%i: tensor<i32>) {
 }
 
 // leaves select
-func.func @choice_of_values(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+func.func @conditional_of_values(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.if"(%p) ({ stablehlo.return %x : tensor<4xf32> }, { stablehlo.return %y : tensor<4xf32> }) : (tensor<i1>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
 // leaves constant, compare, select
-func.func @choice_of_values__of_case(%i: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+func.func @conditional_of_values__of_case(%i: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.case"(%i) ({ stablehlo.return %x : tensor<4xf32> }, { stablehlo.return %y : tensor<4xf32> }) : (tensor<i32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
@@ -258,7 +258,7 @@ func.func @counter_that_wraps_around() -> tensor<i8> {
 }
 
 // leaves constant, reduce
-func.func @unread_reductions(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
+func.func @unused_reduce_results(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %r:2 = stablehlo.reduce(%x init: %zero), (%y init: %zero) across dimensions = [1] : (tensor<4x3xi32>, tensor<4x3xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
   reducer(%a: tensor<i32>, %c: tensor<i32>) (%b: tensor<i32>, %d: tensor<i32>) {
@@ -283,7 +283,7 @@ func.func @reduction_that_another_reads(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>
 }
 
 // leaves sort
-func.func @unread_sorted(%x: tensor<6xi32>, %y: tensor<6xi32>, %z: tensor<6xi32>) -> tensor<6xi32> {
+func.func @unused_sort_results(%x: tensor<6xi32>, %y: tensor<6xi32>, %z: tensor<6xi32>) -> tensor<6xi32> {
   %r:3 = "stablehlo.sort"(%x, %y, %z) ({
   ^bb0(%a: tensor<i32>, %b: tensor<i32>, %c: tensor<i32>, %d: tensor<i32>, %e: tensor<i32>, %f: tensor<i32>):
     %p = stablehlo.compare LT, %c, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>

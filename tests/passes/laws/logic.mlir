@@ -299,7 +299,7 @@ func.func @select_one_or_zero(%p: tensor<4xi1>) -> tensor<4xf32> {
 }
 
 // leaves constant, constant, select
-func.func @function_of_chosen_constants(%p: tensor<4xi1>) -> tensor<4xf32> {
+func.func @function_of_selected_constants(%p: tensor<4xi1>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<3.0> : tensor<4xf32>
   %d = stablehlo.constant dense<5.0> : tensor<4xf32>
   %e = stablehlo.constant dense<2.0> : tensor<4xf32>
@@ -309,7 +309,7 @@ func.func @function_of_chosen_constants(%p: tensor<4xi1>) -> tensor<4xf32> {
 }
 
 // leaves constant, constant, select
-func.func @function_of_chosen_constants__converted(%p: tensor<4xi1>) -> tensor<4xf32> {
+func.func @function_of_selected_constants__converted(%p: tensor<4xi1>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<3.0> : tensor<4xf32>
   %a = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xf32>
   %r = stablehlo.add %a, %c : tensor<4xf32>

@@ -29,38 +29,38 @@ def is_static_op(op: Any) -> bool:
 
 
 def used_once(op: Any) -> bool:
-    """Whether one operand, of all of the program, reads what an op of one result makes."""
+    """Whether an op has one result, and the program reads it exactly once."""
     results = op.operation.results
     return len(results) == 1 and has_one_use(results[0])
 
 
-def makers_of(values: Iterable[Any], name: str | None = None) -> list[Any]:
-    """The ops that make the values, or none at all where a value is an argument, or made by an op of another name."""
+def producers_of(values: Iterable[Any], name: str | None = None) -> list[Any]:
+    """Return the ops that produce the values; empty if a value is an argument, or produced by an op of another name."""
     found: list[Any] = [producer(value, name) for value in values]
     return found if all(op is not None for op in found) else []
 
 
 def is_elementwise(op: Any) -> bool:
-    """Whether each element of the only result follows from the same elements of the operands."""
+    """Whether each element of the only result depends on the corresponding elements of the operands alone."""
     return operations.of(op.operation.name).elementwise and len(op.operation.results) == 1
 
 
 def spread(op: Any) -> list[Any]:
-    """The distinct operands of an elementwise op that have an element for each of the result, and are no splats."""
+    """Return the distinct operands of an elementwise op that have the result's rank and are not splats."""
     rank = len(op.operation.results[0].type.shape)
     found = dict.fromkeys(value for value in op.operation.operands if len(value.type.shape) == rank)
     return [value for value in found if splat_of(value) is None]
 
 
-def again(op: Any, operands: Sequence[Any], shape: Sequence[int]) -> Any:
-    """An op without regions once more, with the same attributes, for other operands and a result of another shape."""
+def rebuilt(op: Any, operands: Sequence[Any], shape: Sequence[int]) -> Any:
+    """Return a copy of an op without regions, with other operands and a result of another shape."""
     element = op.operation.results[0].type.element_type
     type_ = build.tensor_type(shape, element)
     return build.op(op.operation.name, operands, type_, attributes=attrs.copied(op))
 
 
 def elementwise(op: Any, shape: Sequence[int], move: Callable[[Any], Any]) -> Any:
-    """An elementwise op for arrays of another shape; `move` returns the operand in the place of one in `spread`."""
+    """Return a copy of an elementwise op for arrays of another shape; `move` replaces each operand in `spread`."""
     result = op.operation.results[0]
     moved = {value: move(value) for value in spread(op)}
 
@@ -73,11 +73,11 @@ def elementwise(op: Any, shape: Sequence[int], move: Callable[[Any], Any]) -> An
         assert number is not None, "operands that are not spread are splats"
         return build.full(number, build.tensor_type(shape, value.type.element_type))
 
-    return again(op, [operand(value) for value in op.operation.operands], shape)
+    return rebuilt(op, [operand(value) for value in op.operation.operands], shape)
 
 
 def cloned(op: Any, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
-    """An op with its regions and attributes once more, for other operands and results of other types; its results."""
+    """Clone an op with its regions for other operands and result types, and return the results."""
     copy = op.operation.clone(ip=bindings.ir.InsertionPoint.current).operation
     for position, value in enumerate(operands):
         copy.operands[position] = value
@@ -87,14 +87,14 @@ def cloned(op: Any, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
 
 
 def saves_work(op: Any, kept: int, moves: int) -> bool:
-    """Whether an elementwise op of `kept` elements, after so many moves of as many, is cheaper than `op` and one."""
+    """Whether moving elements first is cheaper: `moves` moves of `kept` elements, then `op` on `kept` elements only."""
     size = size_of(op.operation.results[0])
     weight = _WEIGHT[operations.of(op.operation.name).cost] + 1
     return kept * (weight + moves) < size * weight + kept
 
 
 def groups(first: Sequence[int], second: Sequence[int]) -> list[tuple[list[int], list[int]]] | None:
-    """The smallest runs of dimensions of two shapes of one size that hold equally many elements; None for no elements.
+    """Match the dimensions of two shapes in the smallest runs of equal size; None if the shapes have no elements.
 
     >>> groups((2, 3, 1, 5), (6, 5))
     [([0, 1], [0]), ([2], []), ([3], [1])]
@@ -127,7 +127,7 @@ def groups(first: Sequence[int], second: Sequence[int]) -> list[tuple[list[int],
 
 
 def unit_map(first: Sequence[int], second: Sequence[int]) -> dict[int, int] | None:
-    """Where each dimension of `first` is in `second`, if the two differ in dimensions of size 1 only.
+    """Map dimensions of `first` to those of `second`, if the two differ in dimensions of size 1 only; else None.
 
     Dimensions of size 1 that `second` lacks are left out.
     """

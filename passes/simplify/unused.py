@@ -1,4 +1,4 @@
-"""Results of reductions and sorts of several arrays that nothing reads."""
+"""Laws that drop unused results of reductions and sorts of several arrays."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 from passes import attributes as attrs
 from passes.match import is_static, shape_of, uses, yielded
 from passes.patterns import pattern
-from passes.simplify.regions import or_zeros, with_operands
+from passes.simplify.regions import with_operands, with_zeros
 
 
 def _reached(block: Any, values: list[Any]) -> set[int] | None:
-    """The numbers of a block's arguments that values in it follow from; None if ops in it have regions."""
+    """Return the indices of the arguments on which values of a block depend; None if ops in it have regions."""
     ops = [o.operation for o in block.operations]
     if any(len(o.regions) for o in ops):
         return None
@@ -23,10 +23,10 @@ def _reached(block: Any, values: list[Any]) -> set[int] | None:
 
 
 @pattern("stablehlo.reduce")
-def unread_reductions(op: Any) -> Any:
-    """A reduction of several arrays, some results of which nothing reads -> one of the arrays that matter. Exact.
+def unused_reduce_results(op: Any) -> Any:
+    """A reduction of several arrays with unused results -> a reduction of the arrays that are needed. Exact.
 
-    An array stays whose elements the combination of another one reads.
+    An array is needed, too, if the combination of a needed array reads its elements.
     """
     operation = op.operation
     results, block = list(operation.results), operation.regions[0].blocks[0]
@@ -44,10 +44,10 @@ def unread_reductions(op: Any) -> Any:
 
 
 @pattern("stablehlo.sort")
-def unread_sorted(op: Any) -> Any:
-    """A sort of several arrays, some results of which nothing reads -> one of the arrays that matter. Exact.
+def unused_sort_results(op: Any) -> Any:
+    """A sort of several arrays with unused results -> a sort of the arrays that are needed. Exact.
 
-    An array stays that the comparison reads.
+    An array is needed, too, if the comparison reads it.
     """
     operation = op.operation
     results, block = list(operation.results), operation.regions[0].blocks[0]
@@ -62,8 +62,8 @@ def unread_sorted(op: Any) -> Any:
 
 
 def _only(op: Any, kept: list[int], arguments: list[int]) -> list[Any]:
-    """The op with some of its results; zeros in the place of those that nothing reads."""
-    return or_zeros(op, dict(zip(kept, with_operands(op, kept, arguments))))
+    """Return the results of the op in `kept`, with zeros for the others."""
+    return with_zeros(op, dict(zip(kept, with_operands(op, kept, arguments))))
 
 
 @pattern("stablehlo.sort")
@@ -73,4 +73,4 @@ def sort_of_one_element(op: Any) -> Any:
     return operands if is_static(operands[0]) and shape_of(operands[0])[attrs.sort_dimension(op)] <= 1 else None
 
 
-PATTERNS = (unread_reductions, unread_sorted, sort_of_one_element)
+PATTERNS = (unused_reduce_results, unused_sort_results, sort_of_one_element)

@@ -1,4 +1,4 @@
-"""Choosing between values, and sums of choices: where, select, piecewise, nan_to_num, allclose."""
+"""Elementwise conditionals and comparisons of whole arrays: where, select, piecewise, nan_to_num, allclose."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def where(
     """`x` where the condition is true, `y` elsewhere; all three broadcast together.
 
     Args:
-      condition: bools, or numbers, of which those that are not 0 count as true.
+      condition: bools, or numbers; a number other than 0 counts as true.
       x, y: arrays or numbers. Without both, the result is `nonzero(condition)`.
       size, fill_value: for `nonzero`.
 
@@ -114,8 +114,8 @@ def piecewise(x: ArrayLike, condlist: Arrays, funclist: Sequence[Any], *args: An
     Args:
       x: floating or integer array; the result has its shape and dtype.
       condlist: bool arrays of the shape of `x`, or one of them.
-      funclist: for each condition a function of an array, or a number; one
-        more is the default, which else is 0.
+      funclist: a function of an array, or a number, for each condition; one
+        more is the default, otherwise 0.
       args, kw: passed to the functions. Each is evaluated on all of `x`.
 
     Raises:
@@ -126,7 +126,7 @@ def piecewise(x: ArrayLike, condlist: Arrays, funclist: Sequence[Any], *args: An
     """
     x = as_operand(x, "piecewise's argument")
     if isinstance(condlist, (ArrayOperators, np.ndarray)):
-        # A vector of scalars is one of conditions, unless it may be one of the elements of `x`.
+        # A vector is a list of scalar conditions, unless it has the shape of `x`.
         several = condlist.ndim > aval_of(x).ndim or (condlist.ndim == 1 and condlist.shape != aval_of(x).shape)
         condlist = list(condlist) if several else [condlist]
     conditions = [as_operand(c) for c in condlist]
@@ -161,7 +161,7 @@ def nan_to_num(
     """`x` with NaN and infinities replaced.
 
     Args:
-      x: any numbers; integers come back as they are.
+      x: any numbers; integers are returned unchanged.
       copy: accepted and ignored; arrays are immutable.
       nan: what replaces NaN.
       posinf, neginf: what replaces the infinities; by default the largest and
@@ -201,7 +201,7 @@ def _all(x: Array) -> Array:
     return reduce_and(x, tuple(range(aval_of(x).ndim)))
 
 
-def _listed(a: Any, name: str) -> Array:
+def _as_array(a: Any, name: str) -> Array:
     return array(a) if isinstance(a, (list, tuple)) else as_operand(a, f"{name}'s argument")
 
 
@@ -215,7 +215,7 @@ def array_equal(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any], eq
     >>> bool(array_equal(np.arange(3), np.arange(3)))
     True
     """
-    x, y = (_listed(v, "array_equal") for v in (a1, a2))
+    x, y = (_as_array(v, "array_equal") for v in (a1, a2))
     if aval_of(x).shape != aval_of(y).shape:
         return as_array(literal(False, dtypes.bool_))
     same = logic.eq(*promote("array_equal", x, y))
@@ -230,7 +230,7 @@ def array_equiv(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any]) ->
     >>> bool(array_equiv(np.ones((2, 3)), np.ones(3)))
     True
     """
-    x, y = (_listed(v, "array_equiv") for v in (a1, a2))
+    x, y = (_as_array(v, "array_equiv") for v in (a1, a2))
     try:
         broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
     except errors.ShapeError:
