@@ -49,6 +49,12 @@ def test_indices_of_an_array(name):
     same(getattr(snp, name)(X[:, :3]), getattr(np, name)(X[:, :3]))
 
 
+@pytest.mark.parametrize("name", ["tril_indices_from", "triu_indices_from"])
+def test_indices_of_a_matrix_are_not_those_of_a_stack(name):
+    with pytest.raises(stagec.errors.ShapeError, match=rf"{name}: a matrix is needed, got float32\[3,4,1\]"):
+        getattr(snp, name)(X[..., None])
+
+
 def test_functions_along_axes():
     same(snp.apply_along_axis(lambda v: v[0] + v[-1], 0, X), np.apply_along_axis(lambda v: v[0] + v[-1], 0, X))
     same(stagec.jit(snp.amin, static_argnums=1)(X, 1), np.amin(X, 1))

@@ -272,14 +272,22 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, Array
 
 def tril_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """`tril_indices` for the shape of a matrix."""
-    rows, columns = array_argument(arr, "arr").shape
+    rows, columns = _matrix_shape(arr, "tril_indices_from")
     return tril_indices(rows, k, columns)
 
 
 def triu_indices_from(arr: ArrayLike, k: int = 0) -> tuple[Array, Array]:
     """`triu_indices` for the shape of a matrix."""
-    rows, columns = array_argument(arr, "arr").shape
+    rows, columns = _matrix_shape(arr, "triu_indices_from")
     return triu_indices(rows, k, columns)
+
+
+def _matrix_shape(arr: ArrayLike, name: str) -> tuple[int, ...]:
+    x = array_argument(arr, "arr")
+    if x.ndim != 2:
+        fix = f"use stagec.numpy.{name.removesuffix('_from')}(n, k, m), with the sizes of two axes"
+        raise shape_error(name, f"a matrix is needed, got {x.aval.long()}", fix)
+    return x.shape
 
 
 def mask_indices(

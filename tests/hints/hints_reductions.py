@@ -102,6 +102,16 @@ CASES = [
         lambda: snp.diag_indices_from(X),
         lambda: X[snp.diag_indices(2)],
     ),
+    (
+        "use snp.tril_indices(n, k, m), with the sizes of two axes",
+        lambda: snp.tril_indices_from(P),
+        lambda: snp.tril_indices(2, 0, 3),
+    ),
+    (
+        "use snp.triu_indices(n, k, m), with the sizes of two axes",
+        lambda: snp.triu_indices_from(P),
+        lambda: snp.triu_indices(2, 0, 3),
+    ),
     ("flatten it with x.ravel()", lambda: snp.ix_(X), lambda: snp.ix_(P.ravel())),
     (
         "use order='C' or order='F'",
