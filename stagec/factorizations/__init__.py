@@ -1,1 +1,1 @@
-"""Factorizations of matrices: each is a row, evaluated by LAPACK and lowered to an algorithm over primitives."""
+"""Factorizations of matrices as primitives, evaluated by LAPACK and lowered to algorithms over other primitives."""

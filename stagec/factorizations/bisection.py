@@ -17,14 +17,16 @@ from stagec.primitives.operand import Operand, aval_of
 
 
 def bisected(d: Any, e: Any, first: int = 0) -> Operand:
-    """Eigenvalues in ascending order, from number `first` on: each is right to a few roundings of the largest.
+    """Return the eigenvalues from number `first` on, in ascending order.
+
+    The absolute error of each is a few roundings of the largest.
 
     Args:
       d: the diagonal.
       e: the off-diagonal, one element shorter.
 
-    Every eigenvalue has an interval, and all intervals are halved at once. As many eigenvalues are below a number as
-    pivots are negative, when that number times the identity is subtracted and the matrix factorized.
+    Every eigenvalue has an interval, and all intervals are halved at once. The number of eigenvalues below x is the
+    number of negative pivots when the matrix, less x times the identity, is factorized.
 
     Source: Barth, Martin and Wilkinson, "Calculation of the eigenvalues of a symmetric tridiagonal matrix by the method
     of bisection" (1967).

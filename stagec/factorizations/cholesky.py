@@ -28,9 +28,9 @@ from stagec.primitives.slicing import (
 )
 from stagec.typing import ArrayLike
 
-# Matrices of up to this many rows are factorized column by column, larger ones in panels of so many columns.
+# Matrices of up to _WHOLE rows are factorized column by column, larger ones in panels of _PANEL columns.
 _WHOLE, _PANEL = 128, 64
-# From so many rows on, SciPy's function takes half the time of NumPy's, which copies the matrix element by element.
+# From this many rows on, SciPy's function takes half the time of NumPy's, which copies the matrix element by element.
 _BY_SCIPY = 256
 
 
@@ -44,7 +44,7 @@ def _eval(a: Any) -> Any:
     if potrf is None:
         (found,) = of_stack("cholesky_lo", np.linalg.cholesky, a, out)
     else:
-        # SciPy's functions take matrices by columns: that is the transpose, whose factor is U = L^T.
+        # SciPy's functions take matrices in column-major order: the transpose, whose factor is U = L^T.
         def one(a: Any) -> Any:
             upper, failed = potrf(a.T, lower=0)
             return np.nan if failed else upper.T
@@ -57,7 +57,7 @@ def _eval(a: Any) -> Any:
 def _algorithm(a: Array) -> Array:
     n = aval_of(a).shape[-1]
     found = _columns(a, 0, n) if n <= _WHOLE else _panels(a)
-    # The factor of a matrix that is not positive definite is NaN as a whole.
+    # A matrix that is not positive definite has NaN in all of its factor.
     return where((diagonal(found).real > 0).all(), found, np.nan)
 
 
@@ -70,18 +70,18 @@ def _panels(a: Array) -> Array:
     def panel(p: Array, factor: Array) -> Array:
         start = p * _PANEL
         before = dynamic_slice_in_dim(factor, start, _PANEL, 0)
-        rest = dynamic_slice_in_dim(whole, start, _PANEL, 1) - factor @ adjoint(before)
-        return dynamic_update_slice_in_dim(factor, _columns(rest, start, n), start, 1)
+        remaining = dynamic_slice_in_dim(whole, start, _PANEL, 1) - factor @ adjoint(before)
+        return dynamic_update_slice_in_dim(factor, _columns(remaining, start, n), start, 1)
 
     factor = fori_loop(0, count, panel, zeros(aval_of(whole)))
     return factor[:n, :n] if extra else factor
 
 
 def _columns(a: Any, start: Any, n: int) -> Array:
-    """The columns of a factor from `start` on; what the columns before contribute is subtracted already.
+    """Factorize the columns from `start` on, from which the products with earlier columns have been subtracted.
 
     Args:
-      n: columns from this one on fill the last panel up, and are zeros.
+      n: columns from this one on pad the last panel, and are zeros.
     """
     height, width = aval_of(a).shape
     rows = arange(height)
@@ -89,9 +89,9 @@ def _columns(a: Any, start: Any, n: int) -> Array:
     def column(c: Array, factor: Array) -> Array:
         j = start + c
         row = dynamic_index_in_dim(factor, j, 0)
-        rest = dynamic_index_in_dim(a, c, 1) - factor @ adjoint(row)
-        pivot = ar.sqrt(dynamic_index_in_dim(rest, j, 0).real)
-        found = where((rows[:, None] >= j) & (j < n), rest / pivot, 0)
+        remaining = dynamic_index_in_dim(a, c, 1) - factor @ adjoint(row)
+        pivot = ar.sqrt(dynamic_index_in_dim(remaining, j, 0).real)
+        found = where((rows[:, None] >= j) & (j < n), remaining / pivot, 0)
         return dynamic_update_index_in_dim(factor, found, c, 1)
 
     return fori_loop(0, width, column, zeros(aval_of(a)))
@@ -116,7 +116,7 @@ def cholesky(x: ArrayLike, *, symmetrize_input: bool = True) -> Array:
     """The lower triangular factor L of positive definite matrices, L L^H; NaN for matrices that are not.
 
     Args:
-      symmetrize_input: take the mean of the matrix and its adjoint first; otherwise the lower triangle is read.
+      symmetrize_input: take the mean of the matrix and its adjoint first; otherwise only the lower triangle is read.
 
     >>> import stagec.numpy as snp
     >>> cholesky(snp.array([[4.0, 2.0], [2.0, 5.0]]))

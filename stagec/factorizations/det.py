@@ -1,4 +1,4 @@
-"""Determinants, with derivatives that singular matrices have too."""
+"""Determinants, whose derivatives are defined for singular matrices, too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _eval(a: Any) -> Any:
 
 
 def parity(pivots: Any) -> Operand:
-    """1 where as many rows as not changed places, -1 elsewhere; of the pivots of LU."""
+    """Return 1 if the permutation of the pivots of LU is even, -1 if it is odd."""
     return 1 - 2 * ((pivots != arange(aval_of(pivots).shape[-1])).sum(-1) % 2)
 
 
@@ -53,7 +53,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 
 
 def _cofactors(a: Array, n: int) -> Array:
-    """The derivative of a small determinant, from its formula."""
+    """Return the cofactors of a matrix of up to three rows: the derivative of its determinant."""
     if n < 2:
         return a * 0 + 1
     if n == 2:
@@ -64,7 +64,7 @@ def _cofactors(a: Array, n: int) -> Array:
 
 
 def _adjugate_times(a: Array, b: Array) -> Array:
-    """The adjugate of a, det(a) a^-1, times b, by the factors of a. Its last pivot may be zero."""
+    """Return the adjugate of a, det(a) a^-1, times b, from the LU factors of a; the last pivot may be zero."""
     factors, pivots, order = lu_p(a)
     pivot = diagonal(factors)
     sign = parity(pivots).astype(aval_of(a).dtype)
@@ -74,9 +74,9 @@ def _adjugate_times(a: Array, b: Array) -> Array:
     # With det = d u, where u is the last pivot: the last row of the solution is d y, without a division by u.
     last = before[..., None, None] * y[..., -1:, :]
     whole = before * pivot[..., -1]
-    rest = whole[..., None, None] * y[..., :-1, :] - factors[..., :-1, -1:] * last
-    rest = triangular_solve(factors[..., :-1, :-1], rest, left_side=True)
-    return concatenate([rest, last], -2)
+    upper_rows = whole[..., None, None] * y[..., :-1, :] - factors[..., :-1, -1:] * last
+    upper_rows = triangular_solve(factors[..., :-1, :-1], upper_rows, left_side=True)
+    return concatenate([upper_rows, last], -2)
 
 
 det_p = factorization(SinglePrimitive, "det", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)

@@ -54,14 +54,14 @@ def _eval(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Any]:
 
 
 def _with_left(a: Any) -> tuple[Any, Any, Any]:
-    """Eigenvalues, left and right eigenvectors in NumPy."""
+    """Return eigenvalues, left and right eigenvectors of a NumPy matrix."""
     try:
         from scipy import linalg
     except ImportError:
         values, vectors = np.linalg.eig(a)
         left = np.linalg.pinv(vectors).conj().T
         return values, left / np.linalg.norm(left, axis=0), vectors
-    # Scaled, because LAPACK returns eigenvalues of large matrices of one row that it has scaled itself.
+    # Scaled first: for one row, LAPACK returns the eigenvalue of a matrix that it scaled itself.
     size = abs(a).max(initial=0) or 1
     values, left, vectors = linalg.eig(a / size, left=True, right=True)
     return values * size, left, vectors
@@ -83,7 +83,7 @@ def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Op
     if left or right:
         if is_real:
             t, q = triangle_of(t, q)
-        # Seen from its last row, the adjoint is an upper triangle, and has the left eigenvectors.
+        # The left eigenvectors are those of the adjoint, which is upper triangular when it is flipped.
         vectors = [*([flip(vectors_of(flip(adjoint(t))))] if left else []), *([vectors_of(t)] if right else [])]
         vectors = [normalized(q @ x) for x in vectors]
         if is_real:
@@ -93,11 +93,11 @@ def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Op
 
 
 def _of_real(v: Any, im: Any) -> Operand:
-    """Eigenvectors of a real matrix: those of real eigenvalues are real, others come in conjugate pairs."""
+    """Make eigenvectors of real eigenvalues real, and the others conjugate pairs."""
     before = pad(v[:, :-1], ((0, 0), (1, 0)))
     v = where(im < 0, conj(before), v)
     re, im = real(v), where(im == 0, 0, imag(v))
-    # Where eigenvalues almost agree, a vector may have been turned by any angle: its real part is one, too.
+    # For almost equal eigenvalues, a vector may have any phase; its real part is an eigenvector, too.
     length = ar.sqrt((re * re + im * im).sum(0))
     return complex(re / length, im / length)
 
@@ -119,16 +119,16 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     inner = solve_matrix(vectors, change @ vectors)
     dots = [diagonal(inner)]
     if left:
-        # They are the eigenvectors of the adjoint.
-        turned = solve_matrix(found[1], adjoint(change) @ found[1])
-        dots.append(_vectors_dot(conj(values), found[1], turned))
+        # Left eigenvectors are the eigenvectors of the adjoint.
+        rotate_pair = solve_matrix(found[1], adjoint(change) @ found[1])
+        dots.append(_vectors_dot(conj(values), found[1], rotate_pair))
     if right:
         dots.append(_vectors_dot(values, vectors, inner))
     return found, dots
 
 
 def _vectors_dot(values: Any, vectors: Array, inner: Array) -> Array:
-    """The tangents of eigenvectors, whose length stays 1 and whose largest elements stay real."""
+    """Return the tangents of eigenvectors of length 1 whose largest elements are real."""
     gaps = values[..., None, :] - values[..., :, None]
     same = np.eye(aval_of(values).shape[-1], dtype=bool)
     dot = vectors @ (inner * where(same, 0, 1 / where(same, 1, gaps)))

@@ -34,21 +34,23 @@ def _values_shape(a: ShapedArray) -> list[ShapedArray]:
 
 
 def eigh_eval(a: Any) -> list[Any]:
-    """Eigenvalues and eigenvectors of NumPy matrices."""
+    """Return the eigenvalues and eigenvectors of NumPy matrices."""
     a, good = finite(a, triangle=True)
     found = of_stack("eigh_lo", np.linalg.eigh, a, _shape(ShapedArray.of(a.shape, a.dtype)))
     return with_nan(found, good)
 
 
 def eigvalsh_eval(a: Any) -> list[Any]:
-    """Eigenvalues of NumPy matrices."""
+    """Return the eigenvalues of NumPy matrices."""
     a, good = finite(a, triangle=True)
     found = of_stack("eigvalsh_lo", np.linalg.eigvalsh, a, _values_shape(ShapedArray.of(a.shape, a.dtype)))
     return with_nan(found, good)
 
 
 def _prepared(a: Array) -> tuple[Any, Any, Any]:
-    """A Hermitian matrix of its lower triangle, scaled to elements of at most 1; the scale; whether all is finite."""
+    """Return the Hermitian matrix with this lower triangle, scaled to elements of at most 1; the scale; and whether all
+    elements are finite.
+    """
     whole = from_lower(a)
     usable = is_finite(real(whole)).all() & is_finite(imag(whole)).all() if _is_complex(a) else is_finite(whole).all()
     whole = where(usable, whole, 0)
@@ -77,7 +79,7 @@ def _algorithm(a: Array) -> list[Operand]:
     whole, scale, usable = _prepared(a)
     d, e, vectors, scales = tridiagonal(whole)
     q = columns_of(vectors, scales)
-    # The rotations are real: the parts of a complex matrix are rows side by side.
+    # The rotations are real, so real and imaginary parts are rotated side by side.
     rows = concatenate([real(q).T, imag(q).T], 1) if _is_complex(a) else q.T
     values, found = bisected(d, e[:-1]), eigenvectors(d, e, rows)
     found = complex(found[:, :n], found[:, n:]).T if _is_complex(a) else found.T
@@ -93,7 +95,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 
 
 def eigen_tangents(values: Any, vectors: Any, change: Any) -> list[Any]:
-    """The tangents of eigenvalues and eigenvectors V, where V^H dA V is `change`."""
+    """Return the tangents of eigenvalues and eigenvectors V, where V^H dA V is `change`."""
     gaps = values[..., None, :] - values[..., :, None]
     same = np.eye(aval_of(values).shape[-1], dtype=bool)
     weights = where(same, 0, 1 / where(same, 1, gaps)).astype(aval_of(vectors).dtype)

@@ -1,4 +1,4 @@
-"""The QR algorithm: Hessenberg matrices become triangular, or triangular but for blocks of two rows, if real.
+"""The QR algorithm: the Schur form of Hessenberg matrices, with blocks of two rows on the diagonal if they are real.
 
 Sources: Francis, "The QR transformation" (1961 and 1962); Golub and Van Loan, "Matrix Computations", 7.5.
 """
@@ -24,34 +24,36 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import Operand, aval_of
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
-# Sweeps for each eigenvalue. Three are the rule; LAPACK gives up after as many.
+# The limit of sweeps for each eigenvalue, which is LAPACK's. About three are needed.
 _SWEEPS = 30
 
 
 def triangularized(h: Any, q: Any) -> tuple[Operand, Operand | None, Operand]:
-    """Schur's form of one Hessenberg matrix whose elements are at most 1; q times its vectors; whether it was found."""
+    """Return the Schur form of one Hessenberg matrix with elements of at most 1, q times its vectors, and whether the
+    iteration converged.
+    """
     n = aval_of(h).shape[-1]
     is_complex = dtypes.is_complex(aval_of(h).dtype)
     eps = float(finfo(dtypes.real_dtype(aval_of(h).dtype)).eps)
-    # The rows of h are followed by those of the adjoint of q: what multiplies both from the left is done once. A row
-    # and a column of zeros at the end let reflections of three rows reach beyond the last.
+    # The adjoint of q is stored to the right of h, so that one operation reflects the rows of both. A further row and
+    # column of zeros let reflections of three rows extend beyond the last row.
     wide = pad(h, ((0, 1), (0, 1)))
     if q is not None:
         wide = concatenate([wide, pad(conj(q.T), ((0, 1), (0, 0)))], 1)
-    places = arange(n)
+    positions = arange(n)
 
     def unfinished(state: Any) -> Any:
-        p, _, total, _ = state
-        return (p >= 0) & (total < _SWEEPS * max(n, 10))
+        p, _, sweeps, _ = state
+        return (p >= 0) & (sweeps < _SWEEPS * max(n, 10))
 
     def step(state: Any) -> Any:
-        p, tries, total, h = state
+        p, tries, sweeps, h = state
         main, below = diagonal(h[:, : n + 1]), diagonal_of(h[:, : n + 1], -1)
         around = abs(main[:n]) + abs(main[1:])
-        # What is smaller than eps * eps is zero in any case: squares of it could vanish.
-        idle = (abs(below) <= eps * ar.max(around, 0 * around + eps)) & (places < p)
+        # Elements below eps * eps count as zero in any case, since their squares could underflow.
+        idle = (abs(below) <= eps * ar.max(around, 0 * around + eps)) & (positions < p)
         # The block that ends at p begins after the last zero.
-        low = where(idle, places + 1, 0).max()
+        low = where(idle, positions + 1, 0).max()
         before = ar.max(low - 1, 0 * low)
         first = at(h, low)
         h = put(h, where((arange(aval_of(h).shape[1]) == before) & (low > 0), 0, first), low)
@@ -61,7 +63,7 @@ def triangularized(h: Any, q: Any) -> tuple[Operand, Operand | None, Operand]:
             h = standardized(h, p, low == p - 1)
             h = _double(h, low, p, tries)
         found = p - low < (1 if is_complex else 2)
-        return where(found, low - 1, p), where(found, 0, tries + 1), total + 1, h
+        return where(found, low - 1, p), where(found, 0, tries + 1), sweeps + 1, h
 
     zero = (arange(1) * 0)[0]
     p, _, _, h = while_loop(unfinished, step, (zero + n - 1, zero, zero, wide))
@@ -74,14 +76,14 @@ def _double(h: Array, low: Any, p: Array, tries: Array) -> Array:
     row, above = at(h, p), at(h, second)
     x, y, beside = at(row, p), at(above, second), at(row, second)
     w = beside * at(above, p)
-    # Two real shifts: the one that is closer to the last element serves twice.
+    # Of two real shifts, the one closer to the last element is used twice.
     middle = (y - x) / 2
     root = middle * middle + w
-    both = root >= 0
-    root = ar.sqrt(where(both, root, 0))
+    real = root >= 0
+    root = ar.sqrt(where(real, root, 0))
     shift = x + where(abs(middle + root) < abs(middle - root), middle + root, middle - root)
-    x, y, w = where(both, shift, x), where(both, shift, y), where(both, 0, w)
-    # Now and then another shift, for the matrices that the usual ones leave as they are.
+    x, y, w = where(real, shift, x), where(real, shift, y), where(real, 0, w)
+    # Every tenth sweep uses an exceptional shift, for matrices that the usual ones do not change.
     odd = (tries % 10 == 9) & (tries > 0)
     size = abs(beside) + abs(at(at(h, second), ar.max(p - 2, 0 * p)))
     x = where(odd, at(row, p) + 0.75 * size, x)
@@ -102,7 +104,7 @@ def _single(h: Array, low: Any, p: Array, tries: Array) -> Array:
     second = ar.max(p - 1, 0 * p)
     row, above = at(h, p), at(h, second)
     x, y, beside = at(row, p), at(above, second), at(row, second)
-    # The eigenvalue of the last two rows that is closer to the last element.
+    # Wilkinson's shift: the eigenvalue of the last two rows that is closer to the last element.
     middle = (y - x) / 2
     w = beside * at(above, p)
     root = ar.sqrt(middle * middle + w)
@@ -117,40 +119,42 @@ def _single(h: Array, low: Any, p: Array, tries: Array) -> Array:
 
 
 def _chase(h: Array, low: Any, p: Array, count: Any, start: list[Any]) -> Array:
-    """Reflect rows and columns so that the first column is in the direction of `start`, and restore the form."""
+    """Apply a reflection whose first column has the direction of `start`, and chase the bulge to restore the form."""
     columns = arange(aval_of(h).shape[1])
 
     def reflect(i: Any, h: Array) -> Array:
         k = low + i
-        # The column before holds what the reflection before has left below the subdiagonal.
+        # The bulge of the last reflection is in the previous column, below the subdiagonal.
         left = ar.max(k - 1, 0 * k)
         lines = [at(h, k + j) for j in range(len(start))]
         inside = [k + j <= p for j in range(len(start))]
         vector = [where(f, where(i > 0, at(line, left), s), 0) for f, line, s in zip(inside, lines, start)]
         u, t = reflection(vector)
-        total = sum((conj(x) * line for x, line in zip(u, lines[1:])), lines[0])
-        scaled = conj(t) * total
+        dot = sum((conj(x) * line for x, line in zip(u, lines[1:])), lines[0])
+        scaled = conj(t) * dot
         lines = [lines[0] - scaled, *[line - x * scaled for x, line in zip(u, lines[1:])]]
         gone = (columns == left) & (i > 0)
         lines = [lines[0], *[where(gone, 0, line) for line in lines[1:]]]
         for j, line in enumerate(lines):
             h = put(h, line, k + j)
-        uprights = [dynamic_index_in_dim(h, k + j, 1, keepdims=False) for j in range(len(start))]
-        total = sum((x * upright for x, upright in zip(u, uprights[1:])), uprights[0])
-        scaled = t * total
-        uprights = [uprights[0] - scaled, *[v - conj(x) * scaled for x, v in zip(u, uprights[1:])]]
-        for j, upright in enumerate(uprights):
-            h = dynamic_update_index_in_dim(h, upright, k + j, 1)
+        columns_here = [dynamic_index_in_dim(h, k + j, 1, keepdims=False) for j in range(len(start))]
+        dot = sum((x * column for x, column in zip(u, columns_here[1:])), columns_here[0])
+        scaled = t * dot
+        columns_here = [columns_here[0] - scaled, *[v - conj(x) * scaled for x, v in zip(u, columns_here[1:])]]
+        for j, column in enumerate(columns_here):
+            h = dynamic_update_index_in_dim(h, column, k + j, 1)
         return h
 
     return fori_loop(0, count, reflect, h)
 
 
 def reflection(x: list[Any]) -> tuple[list[Any], Any]:
-    """The reflection 1 - t v v^H that leaves only the first of two or three numbers: v without its first 1, and t."""
+    """Return v, without its first element 1, and t of the reflection 1 - t v v^H that zeroes all but the first of two
+    or three numbers.
+    """
     head, *tail = x
     largest = sum((abs(v) for v in tail), abs(head))
-    # Numbers below the least normal one have few digits, and are scaled by a power of two.
+    # The divisor is at least the smallest normal number, because subnormal numbers have few digits.
     unit = ar.max(largest, 0 * largest + float(finfo(aval_of(largest).dtype).tiny))
     head, tail = head / unit, [v / unit for v in tail]
     below = sum((_square(v) for v in tail[1:]), _square(tail[0]))

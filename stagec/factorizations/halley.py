@@ -22,7 +22,7 @@ from stagec.typing import ArrayLike
 
 
 def _weights(low: Any) -> tuple[Any, Any, Any]:
-    """The weights of a step, for singular values from `low` to 1."""
+    """Return the weights of a step for singular values between `low` and 1."""
     square = low * low
     d = (4 * (1 / square - 1) / square) ** (1 / 3)
     root = ar.sqrt(1 + d)
@@ -32,7 +32,7 @@ def _weights(low: Any) -> tuple[Any, Any, Any]:
 
 
 def _by_qr(u: Array, a: Array, b: Array, c: Array) -> Operand:
-    """One step, whatever the weights."""
+    """One step by QR, which is stable for all weights."""
     m, n = aval_of(u).shape
     unit = eye(n, dtype=aval_of(u).dtype)
     q, _ = qr_factors(concatenate([ar.sqrt(c) * u, unit], 0), False)
@@ -40,7 +40,7 @@ def _by_qr(u: Array, a: Array, b: Array, c: Array) -> Operand:
 
 
 def _by_cholesky(u: Array, a: Array, b: Array, c: Array) -> Operand:
-    """The same step where the weight c is small, so that the matrix to factorize is well conditioned."""
+    """One step by Cholesky, for a small weight c, so that the factorized matrix is well conditioned."""
     gram = c * (adjoint(u) @ u) + eye(aval_of(u).shape[1], dtype=aval_of(u).dtype)
     lower = cholesky_p(gram)
     half = triangular_solve(lower, adjoint(u), left_side=True, lower=True)
@@ -48,7 +48,7 @@ def _by_cholesky(u: Array, a: Array, b: Array, c: Array) -> Operand:
     return (b / c) * u + (a - b / c) * adjoint(found)
 
 
-# Steps by QR. After two, the weight c is below 100 for every matrix.
+# The number of steps by QR. After two, the weight c is below 100 for every matrix.
 _FIRST = 2
 
 
@@ -67,10 +67,11 @@ def qdwh(
 
     Args:
       x: a matrix with no more columns than rows.
-      is_hermitian: changes nothing.
+      is_hermitian: accepted and ignored.
       max_iterations: how many steps to take at most; 10 by default.
-      eps: the last step changes U by less than the cubic root of 4 eps, relative to U; the dtype's by default.
-      dynamic_shape: take the first rows and columns of `x` for the matrix, and the rest for zeros.
+      eps: the tolerance: the last step changes U by less than the cube root of 4 eps, relative to U; by default, the
+        epsilon of the dtype.
+      dynamic_shape: use only the first rows and columns of `x`; the others count as zeros.
 
     Returns:
       U with orthonormal columns, the positive semidefinite H, the number of steps, and whether they converged.
@@ -94,7 +95,7 @@ def qdwh(
         rows, columns = dynamic_shape
         inside = (arange(aval.shape[0]) < rows)[:, None] & (arange(aval.shape[1]) < columns)
         a = where(inside, a, 0)
-    # At least the largest singular value, and at most the smallest of the scaled matrix.
+    # `size` is at least the largest singular value; `low` is at most the smallest one of the scaled matrix.
     size = ar.sqrt(abs(a).sum(0).max() * abs(a).sum(1).max())
     start = a / where(size > 0, size, 1).astype(aval.dtype)
     low = 0 * size + float(finfo(real).eps)
@@ -111,7 +112,7 @@ def qdwh(
     for _ in range(first):
         u, low, change = advance(_by_qr, u, low)
 
-    # A first step changes little where all singular values but the least are large.
+    # A small change alone is no proof: the first step changes little if only the smallest singular value is small.
     near = 5 * float(finfo(real).eps)
 
     def converged(low: Any, change: Array) -> Any:
@@ -121,10 +122,10 @@ def qdwh(
         _, low, change, step = state
         return ~converged(low, change) & (step < steps)
 
-    def again(state: Any) -> Any:
+    def another_step(state: Any) -> Any:
         u, low, _, step = state
         return *advance(_by_cholesky, u, low), step + 1
 
-    u, low, change, step = while_loop(unfinished, again, (u, low, change, as_operand(first)))
+    u, low, change, step = while_loop(unfinished, another_step, (u, low, change, as_operand(first)))
     h = adjoint(u) @ a
     return u, (h + adjoint(h)) / 2, step, converged(low, change)

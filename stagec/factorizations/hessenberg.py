@@ -1,4 +1,4 @@
-"""Matrices with nothing below the first subdiagonal, which are similar to given ones by a unitary matrix."""
+"""Reduction of matrices to Hessenberg form, by a unitary similarity transformation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _eval(a: Any) -> list[Any]:
 
 
 def reduced(a: Any) -> tuple[Any, Any]:
-    """A NumPy matrix in packed form, and the scales of its reflections; NaN throughout, if it is not finite."""
+    """Reduce a NumPy matrix: return the packed form and the scales of its reflections, all NaN if it is not finite."""
     n = a.shape[-1]
     if not np.isfinite(a).all():
         return np.full_like(a, np.nan), np.full(max(n - 1, 0), np.nan, a.dtype)
@@ -44,8 +44,8 @@ def reduced(a: Any) -> tuple[Any, Any]:
 
 
 def reflection(x: Any) -> tuple[Any, Any, Any]:
-    """The reflection 1 - t v v^H of a NumPy vector, as `reflector` makes it: v, t, and the element that is left."""
-    # Scaled, so that no square overflows or vanishes.
+    """Return v, t and the remaining element of the reflection 1 - t v v^H of a NumPy vector, as `reflector` does."""
+    # Scaled, so that no square overflows or underflows.
     unit = max(abs(x).max(), np.finfo(x.dtype).tiny)
     scaled = x / unit
     head, below = scaled[0], np.linalg.norm(scaled[1:])
@@ -60,7 +60,7 @@ def reflection(x: Any) -> tuple[Any, Any, Any]:
 
 
 def packed_hessenberg(a: Any) -> tuple[Operand, Operand]:
-    """One matrix in packed form: the reflections' vectors are below the subdiagonal. Not finite is not treated."""
+    """Reduce one finite matrix to packed form, with the reflections' vectors below the subdiagonal."""
     n = aval_of(a).shape[-1]
     scales = zeros(ShapedArray.of((max(n - 1, 0),), aval_of(a).dtype))
     if n < 2:
@@ -75,7 +75,7 @@ def packed_hessenberg(a: Any) -> tuple[Operand, Operand]:
         left = a - (conj(t) * v)[:, None] * (conj(v)[None, :] @ a)
         both = left - (left @ v[:, None]) * (t * conj(v))[None, :]
         stored = where(rows == k + 1, beta, where(rows > k, v, column))
-        # The columns before hold vectors of reflections.
+        # Earlier columns hold vectors of reflections.
         a = where(rows > k, both, where(rows == k, stored[:, None], a))
         return a, dynamic_update_index_in_dim(scales, t, k, 0)
 
@@ -99,11 +99,12 @@ hessenberg_p = factorization(
 
 
 def hessenberg(a: Any) -> tuple[Operand, Operand]:
-    """Square matrices as Q H Q^H, where H has nothing below its first subdiagonal: H, packed, and scales.
+    """Reduce square matrices to Hessenberg form: Q H Q^H, where H is zero below its first subdiagonal.
 
     Returns:
-      H, with the vectors of the reflections whose product is Q below its subdiagonal, and the scales of those.
-      `householder_product(h[..., 1:, :-1], scales)` is what Q has in all but the first row and column, where it is 1.
+      H, with the vectors of the reflections whose product is Q below its subdiagonal; and the scales of the
+      reflections. `householder_product(h[..., 1:, :-1], scales)` is Q without its first row and column, which are
+      those of the identity.
 
     >>> import stagec.numpy as snp
     >>> h, scales = hessenberg(snp.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [4.0, 3.0, 1.0]]))

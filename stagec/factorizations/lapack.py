@@ -1,7 +1,7 @@
-"""LAPACK, as NumPy and SciPy have it, for evaluations.
+"""LAPACK through NumPy and SciPy, for evaluation.
 
-NumPy's own functions compute in float64 whatever the dtype, and raise where one matrix of a stack has no result. What
-they call computes in the dtype of a stack, and makes NaN instead.
+NumPy's public functions compute in float64 for every dtype, and raise if one matrix of a stack has no result. The
+generalized functions that they call compute in the dtype of the stack, and return NaN instead.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from stagec.factorizations.row import each_matrix
 
 @functools.cache
 def _of_numpy(name: str) -> Any:
-    """One of NumPy's generalized functions; None where this version has no such."""
+    """Return one of NumPy's generalized functions, or None if this version of NumPy lacks it."""
     return getattr(getattr(np.linalg, "_umath_linalg", None), name, None)
 
 
 def of_stack(name: str, instead: Callable[..., Any], a: Any, out: Sequence[ShapedArray]) -> list[Any]:
-    """A function of NumPy's LAPACK on a stack of matrices, NaN where one has no result.
+    """Apply one of NumPy's generalized functions to a stack of matrices; NaN where a matrix has no result.
 
     Args:
-      name: of NumPy's generalized function.
-      instead: a public function of one matrix, which is called if there is no such generalized one.
+      name: the name of NumPy's generalized function.
+      instead: a public function of one matrix, used if the generalized one is missing.
       out: avals of the results.
     """
     function = _of_numpy(name)
@@ -42,7 +42,7 @@ def of_stack(name: str, instead: Callable[..., Any], a: Any, out: Sequence[Shape
 
 
 def or_nan(function: Callable[..., Any], a: Any, count: int) -> Any:
-    """What a function returns for a matrix, or so many times NaN if it has no result."""
+    """Return the results of a function of a matrix, or `count` times NaN if it raises LinAlgError."""
     try:
         found = function(a)
     except np.linalg.LinAlgError:
@@ -51,10 +51,10 @@ def or_nan(function: Callable[..., Any], a: Any, count: int) -> Any:
 
 
 def finite(a: Any, triangle: bool = False) -> tuple[Any, Any]:
-    """A stack with zeros for the matrices that are not finite, and which are, as an array; or None if all are.
+    """Replace matrices that are not finite by zeros; return also which are finite, or None if all are.
 
     Args:
-      triangle: only the lower one counts.
+      triangle: consider only the lower triangle.
     """
     marks = np.isfinite(a)
     if marks.all():
@@ -64,7 +64,7 @@ def finite(a: Any, triangle: bool = False) -> tuple[Any, Any]:
 
 
 def with_nan(results: Sequence[Any], good: Any) -> list[Any]:
-    """Results with NaN for the matrices that are not good."""
+    """Replace the results of the matrices that are not good by NaN."""
     if good is not None:
         for result in results:
             result[~good] = np.nan
@@ -72,7 +72,7 @@ def with_nan(results: Sequence[Any], good: Any) -> list[Any]:
 
 
 def of_scipy(name: str, dtype: np.dtype[Any], module: str = "lapack") -> Any:
-    """SciPy's function of this name for a dtype, of `lapack` or `blas`; None where SciPy is not installed."""
+    """Return SciPy's LAPACK or BLAS function of this name for a dtype, or None if SciPy is not installed."""
     if not has_scipy():
         return None
     return getattr(importlib.import_module(f"scipy.linalg.{module}"), _LETTERS[dtype.char] + name)

@@ -1,4 +1,4 @@
-"""The LU factorization with partial pivoting, and solutions by it."""
+"""The LU factorization with partial pivoting, and the solution of linear systems by it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from stagec.primitives.slicing import (
 )
 from stagec.typing import ArrayLike
 
-# Matrices of up to this many columns are factorized column by column, larger ones in panels of so many columns.
+# Matrices of up to _WHOLE columns are factorized column by column, larger ones in panels of _PANEL columns.
 _WHOLE, _PANEL = 96, 32
 
 
@@ -69,7 +69,7 @@ def _eval(a: Any) -> list[Any]:
 
 
 def _order(pivots: Any, rows: int) -> Any:
-    """The permutation that exchanges of rows make, one after the other."""
+    """Return the permutation that results from exchanging rows by pivots, one after the other."""
     order = np.arange(rows, dtype=np.int32)
     for i, j in enumerate(pivots.tolist()):
         if i != j:
@@ -78,7 +78,7 @@ def _order(pivots: Any, rows: int) -> Any:
 
 
 def _factorize_columns(a: Any, pivots: Any, order: Any, start: int, stop: int) -> None:
-    """Overwrite some columns of a NumPy matrix by their factors; whole rows change places."""
+    """Overwrite some columns of a NumPy matrix by their factors; whole rows are exchanged."""
     for k in range(start, stop):
         column = a[k:, k]
         sizes = abs(column.real) + abs(column.imag)
@@ -118,8 +118,8 @@ def _panels(a: Array) -> list[Operand]:
         later = columns >= start + _PANEL
         across = where(later, forward(square, across, unit=True), across)
         a = dynamic_update_slice_in_dim(a, across, start, 0)
-        rest = (rows >= start + _PANEL)[:, None] & later
-        a = where(rest, a - found @ across, a)
+        trailing = (rows >= start + _PANEL)[:, None] & later
+        a = where(trailing, a - found @ across, a)
         return a, dynamic_update_slice_in_dim(pivots, chosen, start, 0), order[moved]
 
     whole = pad(a, ((0, height - m), (0, width - n)))
@@ -129,13 +129,13 @@ def _panels(a: Array) -> list[Operand]:
 
 
 def _columns(a: Any, start: Any, n: int) -> tuple[Any, Any, Any]:
-    """The factors of columns of a matrix, the first of which is its column `start`.
+    """Factorize a panel of columns of a matrix, from its column `start` on.
 
     Args:
-      n: columns of the matrix from this one on fill the last panel up, and stay as they are.
+      n: columns of the matrix from this one on pad the last panel, and are not changed.
 
     Returns:
-      the columns with their rows in their new order, the pivots, and the order.
+      The columns with their rows in the new order, the pivots, and the order.
     """
     m, width = aval_of(a).shape
     rows = arange(m)
@@ -146,7 +146,7 @@ def _columns(a: Any, start: Any, n: int) -> tuple[Any, Any, Any]:
         j = start + c
         column = dynamic_index_in_dim(a, c, 1, keepdims=False)
         sizes = _size(column)
-        # NaN is no pivot unless there is nothing else.
+        # NaN is a pivot only if all candidates are NaN.
         sizes = where(sizes == sizes, sizes, -1)
         best = convert_element_type(argmax(where((rows >= j) & (j < n), sizes, where(rows == j, -1, -2))), dtypes.int32)
         a, order = exchanged(a, j, best), exchanged(order, j, best)
@@ -163,7 +163,7 @@ def _columns(a: Any, start: Any, n: int) -> tuple[Any, Any, Any]:
 
 
 def _size(x: Any) -> Array:
-    """What LAPACK compares pivots by."""
+    """Return the magnitude by which LAPACK compares pivots."""
     return abs(real(x)) + abs(imag(x)) if dtypes.is_complex(aval_of(x).dtype) else abs(x)
 
 
@@ -176,7 +176,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     *lead, m, n = aval_of(found).shape
     k = min(m, n)
     dtype = aval_of(found).dtype
-    # Both factors made square, so that they can be inverted: L fills up with the identity, U too.
+    # Extend both factors by the identity to square matrices, so that they can be inverted.
     lower = tril(found[..., :k], -1) + eye(m, k, dtype=dtype)
     upper = triu(found[..., :k, :])
     if m > k:
@@ -197,8 +197,8 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     """The factors of P x = L U, with L below the diagonal of the first result and U in the rest.
 
     Returns:
-      The factors, the pivots (row i changed places with row pivots[i], in turn), and the permutation: x[permutation]
-      is L U.
+      The factors, the pivots (for each i in turn, row i was exchanged with row pivots[i]), and the permutation:
+      x[permutation] is L U.
 
     >>> import stagec.numpy as snp
     >>> factors, pivots, permutation = lu(snp.array([[1.0, 2.0], [4.0, 4.0]]))
@@ -210,7 +210,8 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     return found, pivots, permutation
 
 
-# Solutions. The matrix is an operand beside its factors, so that the derivative needs none of the factorization.
+# Linear systems. The matrix is an operand in addition to its factors, so that derivatives do not need those of the
+# factorization.
 
 
 def _solve_shape(
@@ -224,7 +225,7 @@ def _solve_eval(a: Any, b: Any, factors: Any, order: Any, *, transposed: bool) -
 
     def one(a: Any, b: Any, factors: Any, order: Any) -> Any:
         if trsm is not None:
-            # SciPy's functions take matrices by columns: that is the transpose, which needs no copy.
+            # SciPy's functions take matrices in column-major order: the transpose, which needs no copy.
             if not transposed:
                 x = trsm(1, factors.T, b[order], lower=0, trans_a=1, diag=1)
                 return trsm(1, factors.T, x, lower=1, trans_a=1, overwrite_b=1)
@@ -251,8 +252,8 @@ def _solve_algorithm(a: Array, b: Array, factors: Array, order: Array, *, transp
     if transposed:
         x = triangular_solve(factors, b, left_side=True, transpose_a=True)
         x = triangular_solve(factors, x, left_side=True, lower=True, transpose_a=True, unit_diagonal=True)
-        places = arange(aval_of(order).shape[0])
-        inverse = argmax(order[None, :] == places[:, None], -1)
+        positions = arange(aval_of(order).shape[0])
+        inverse = argmax(order[None, :] == positions[:, None], -1)
         return x[inverse]
     x = triangular_solve(factors, b[order], left_side=True, lower=True, unit_diagonal=True)
     return triangular_solve(factors, x, left_side=True)
@@ -292,7 +293,7 @@ lu_solve_p = factorization(
 
 
 def solve_matrix(a: Any, b: Any) -> Array:
-    """`a x = b` for square matrices and right-hand sides of two axes, with the same leading axes.
+    """Solve `a x = b` for square matrices and right-hand sides with the same leading axes and two more.
 
     Derivatives use the same factors, and are as accurate as the solution.
     """

@@ -1,7 +1,7 @@
-"""Programs of complex arrays as programs of real ones: each complex array is a pair.
+"""Replay of programs on complex arrays with pairs of real arrays.
 
-Not every device has complex numbers, and products of large blocks are products of the parts. So the algorithm is
-recorded, and replayed on pairs.
+Not every device has complex numbers, and complex products of large blocks are computed as products of their parts. So
+an algorithm is recorded, and replayed on pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 
 
 class Pair(NamedTuple):
-    """A complex array. One without an imaginary part is real throughout."""
+    """A complex array as its real and imaginary part; an imaginary part of None is zero."""
 
     re: Any
     im: Any
@@ -35,7 +35,7 @@ class Pair(NamedTuple):
 
 
 def in_pairs(function: Callable[..., Sequence[Any]], operands: Sequence[Any]) -> list[Operand]:
-    """Call a function of flat arrays with pairs in the place of complex arrays."""
+    """Call a function of flat arrays with pairs instead of complex arrays."""
     graph = record_flat(function, [aval_of(x) for x in operands])
     return [_whole(x) for x in _replayed(graph, [_split(x) for x in operands])]
 
@@ -69,7 +69,7 @@ def _replayed(graph: Graph, args: Sequence[Any]) -> list[Any]:
         for equation in graph.equations:
             location.ambient.location = equation.location
             given = [read(a) for a in equation.inputs]
-            if _touches(equation):
+            if _has_complex(equation):
                 found = _rule(equation.primitive)(equation, *given)
             else:
                 found = bind(equation.primitive, tuple(given), equation.params)
@@ -82,17 +82,17 @@ def _replayed(graph: Graph, args: Sequence[Any]) -> list[Any]:
     return [read(a) for a in graph.outputs]
 
 
-def _touches(equation: Equation) -> bool:
-    """Whether there are complex numbers in an equation, or in the graphs that it holds."""
+def _has_complex(equation: Equation) -> bool:
+    """Whether an equation, or a graph that it contains, has complex values."""
     if any(_is_complex(a.aval) for a in [*equation.inputs, *equation.outputs]):
         return True
-    return any(_touches(e) for graph in inner_graphs(equation) for e in graph.equations)
+    return any(_has_complex(e) for graph in inner_graphs(equation) for e in graph.equations)
 
 
 def _rule(primitive: Primitive) -> Callable[..., Any]:
     if primitive.name in ALGORITHMS:
         return _nested
-    return _RULES.get(primitive.name, _as_it_is)
+    return _RULES.get(primitive.name, _on_complex)
 
 
 # The algorithms of factorizations, which may call each other: functions of the operands and parameters.
@@ -106,14 +106,14 @@ def _nested(equation: Equation, *args: Any) -> Any:
     return found if equation.primitive.multiple else found[0]
 
 
-def _as_it_is(equation: Equation, *args: Any) -> Any:
-    """What has no rule for pairs is given complex numbers."""
+def _on_complex(equation: Equation, *args: Any) -> Any:
+    """Apply a primitive without a rule for pairs to complex numbers."""
     found = bind(equation.primitive, tuple([_whole(x) for x in args]), equation.params)
     return [_split(x) for x in found] if equation.primitive.multiple else _split(found)
 
 
 def _each_part(equation: Equation, *args: Any) -> Any:
-    """What does the same with both parts."""
+    """Apply a primitive to each part."""
     pairs = [a for a in args if isinstance(a, Pair)]
     re = bind(equation.primitive, tuple([a.re if isinstance(a, Pair) else a for a in args]), equation.params)
     if all(p.im is None for p in pairs):
@@ -140,7 +140,7 @@ def _bilinear(equation: Equation, x: Pair, y: Pair) -> Pair:
 
 
 def _quotient(equation: Equation, x: Pair, y: Pair) -> Pair:
-    """Source: Smith, "Algorithm 116: complex division" (1962)."""
+    """Divide pairs without overflow. Source: Smith, "Algorithm 116: complex division" (1962)."""
     if y.im is None:
         return Pair(ar.div(x.re, y.re), None if x.im is None else ar.div(x.im, y.re))
     flat = abs(y.re) >= abs(y.im)
@@ -191,7 +191,7 @@ def _paired(parts: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
 
 
 def _split_graph(graph: Graph) -> Graph:
-    """The graph with two inputs and outputs in the place of each complex one."""
+    """Record a graph again with two inputs and outputs for each complex one."""
     avals = graph.in_avals
     flat = [
         part for a in avals for part in ([a.update(dtype=dtypes.real_dtype(a.dtype))] * 2 if _is_complex(a) else [a])

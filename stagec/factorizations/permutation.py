@@ -1,4 +1,4 @@
-"""The order of rows that a series of exchanges makes."""
+"""The permutation that results from exchanging rows by pivots."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ lu_pivots_to_permutation_p = SinglePrimitive(
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
-    """The permutation that exchanging row i with row `pivots[i]`, for each i in turn, makes of `permutation_size` rows.
+    """The permutation of `permutation_size` rows that results from exchanging row i with row `pivots[i]`, for each i.
 
     >>> import stagec.numpy as snp
     >>> lu_pivots_to_permutation(snp.array([2, 2, 2]), 3)
@@ -62,7 +62,7 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     if not dtypes.is_integer(aval.dtype) or not aval.ndim or aval.shape[-1] > permutation_size:
         raise location.error(
             errors.ShapeError,
-            f"lu_pivots_to_permutation: {aval.long()} are no pivots of {permutation_size} rows",
-            fix="pass integers, no more than there are rows",
+            f"lu_pivots_to_permutation: {aval.long()} are not pivots of {permutation_size} rows",
+            fix="pass integers, at most one for each row",
         )
     return lu_pivots_to_permutation_p(pivots, size=int(permutation_size))

@@ -26,7 +26,7 @@ def _eval(a: Any, limit: Any) -> Any:
     values, u, vh = svd_p.eval(a, full_matrices=False, compute_uv=True)
     if not a.size:
         return np.zeros(_shape(ShapedArray.of(a.shape, a.dtype), limit).shape, a.dtype)
-    # Values of NaN are not dropped, so the result is NaN.
+    # A singular value of NaN is not dropped, so that the result is NaN.
     dropped = values <= np.asarray(limit)[..., None] * values[..., :1]
     with np.errstate(all="ignore"):
         inverse = np.where(dropped, 0, 1 / np.where(dropped, 1, values)).astype(a.dtype)
@@ -41,17 +41,17 @@ def _algorithm(a: Array, limit: Any) -> Operand:
 
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    """Source: Golub and Pereyra, "The differentiation of pseudo-inverses" (1973)."""
+    """Golub and Pereyra, "The differentiation of pseudo-inverses" (1973)."""
     a, limit = primals
     found = primitive(a, limit)
     if is_zero(tangents[0]):
         return found, zero_of(aval_of(found))
     change = instantiate(tangents[0])
-    turned = adjoint(change)
+    rotate_pair = adjoint(change)
     out = -(found @ change @ found)
-    # What the columns and rows of a do not reach; for matrices of full rank, one of the two is nothing.
-    across = found @ adjoint(found) @ turned
-    along = turned @ adjoint(found) @ found
+    # Terms outside of the column space and the row space of a; for matrices of full rank, one of them is zero.
+    across = found @ adjoint(found) @ rotate_pair
+    along = rotate_pair @ adjoint(found) @ found
     return found, out + (across - across @ a @ found) + (along - found @ (a @ along))
 
 

@@ -1,4 +1,4 @@
-"""The order of columns in which a QR factorization with pivoting takes them."""
+"""The order of columns in a QR factorization with column pivoting."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def _eval(a: Any) -> Any:
             a[:, [j, best]], order[[j, best]] = a[:, [best, j]], order[[best, j]]
             column, scale = np.linalg.qr(a[j:, j : j + 1], "raw")
             v = np.concatenate([np.ones(1, a.dtype), column[0, 1:]])
-            rest = a[j:, j + 1 :]
-            # R takes the adjoint of the reflection.
-            rest -= np.multiply.outer(scale[0].conj() * v, v.conj() @ rest)
+            trailing = a[j:, j + 1 :]
+            # R is multiplied by the adjoint of the reflection.
+            trailing -= np.multiply.outer(scale[0].conj() * v, v.conj() @ trailing)
         return order
 
     return each_matrix(one, a, out=[_shape(ShapedArray.of(a.shape, a.dtype))])[0]
@@ -51,7 +51,7 @@ def _algorithm(a: Array) -> Operand:
     def eliminate(j: Any, state: Any) -> Any:
         w, order = state
         left = where((columns >= j)[:, None] & (rows >= j), w, 0)
-        # Scaled, so that no square overflows or vanishes.
+        # Scaled, so that no square overflows or underflows.
         largest = abs(left).max()
         sizes = (abs(left / where(largest > 0, largest, 1)) ** 2).sum(1)
         best = argmax(where(columns >= j, sizes, -1)).astype(order.dtype)
@@ -60,7 +60,7 @@ def _algorithm(a: Array) -> Operand:
         v = where(rows >= j, v, 0)
         return w - (w @ conj(v))[:, None] * (conj(scale) * v), exchanged(order, j, best)
 
-    # The columns as rows, which are exchanged.
+    # The algorithm works on the transpose, because rows are cheap to exchange.
     return fori_loop(0, min(m, n), eliminate, (a.T, arange(n, dtype=dtypes.int32)))[1]
 
 
@@ -75,7 +75,7 @@ qr_order_p = factorization(
 
 
 def permuted(name: str, x: Any) -> tuple[Operand, Operand]:
-    """Matrices with their columns in the order in which a QR factorization with pivoting takes them, and that order."""
+    """Return matrices with their columns in the order of a QR factorization with column pivoting, and that order."""
     x = matrix_argument(name, as_operand(x))
     order = qr_order_p(x)
     return take_along_axis(x, order[..., None, :], -1), order

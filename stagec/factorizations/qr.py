@@ -1,4 +1,4 @@
-"""The QR factorization by Householder's reflections."""
+"""The QR factorization by Householder reflections."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from stagec.primitives.slicing import (
 )
 from stagec.typing import ArrayLike
 
-# Up to so many columns are reflected one by one, more in panels of so many columns.
+# Up to _WHOLE columns are reflected one by one, more in panels of _PANEL columns.
 _WHOLE, _PANEL = 128, 32
 
 
-# Packed: R above the diagonal, and the reflections' vectors below it, whose first elements are ones.
+# Packed form, as in LAPACK: R on and above the diagonal; below it, the reflections' vectors without their first 1.
 
 
 def _packed_shape(a: ShapedArray) -> list[ShapedArray]:
@@ -55,13 +55,13 @@ def _packed_eval(a: Any) -> list[Any]:
 
 
 def packed(a: Any) -> tuple[Operand, Operand]:
-    """One matrix as R and reflections, and the scale of each reflection."""
+    """Factorize one matrix: return the packed form and the scales of the reflections."""
     m, n = aval_of(a).shape
     count = min(m, n)
     if count <= _WHOLE:
         return _reflected(a, 0, count)
     width = panels(count, _PANEL) * _PANEL
-    # What lies to the right of the last panel is reflected with the panels.
+    # Columns to the right of the last panel are reflected with the panels.
     extra = max(width - n, 0)
     whole = pad(a, ((0, 0), (0, extra))) if extra else a
     columns = arange(max(n, width))
@@ -71,7 +71,7 @@ def packed(a: Any) -> tuple[Operand, Operand]:
         start = p * _PANEL
         found, scale = _reflected(dynamic_slice_in_dim(a, start, _PANEL, 1), start, count)
         vectors = unit_vectors(found, start)
-        change = vectors @ (adjoint(joined(vectors, scale)) @ (adjoint(vectors) @ a))
+        change = vectors @ (adjoint(block_triangle(vectors, scale)) @ (adjoint(vectors) @ a))
         a = where(columns >= start + _PANEL, a - change, a)
         a = dynamic_update_slice_in_dim(a, found, start, 1)
         return a, dynamic_update_slice_in_dim(scales, scale, start, 0)
@@ -81,7 +81,7 @@ def packed(a: Any) -> tuple[Operand, Operand]:
 
 
 def _reflected(a: Any, start: Any, count: int) -> tuple[Operand, Operand]:
-    """The packed columns of a matrix from its column `start` on, up to column `count`, and the scales."""
+    """Factorize the columns of a panel, which begins at column `start`, up to column `count` of the matrix."""
     m, width = aval_of(a).shape
     rows = arange(m)
     columns = arange(width)
@@ -91,7 +91,7 @@ def _reflected(a: Any, start: Any, count: int) -> tuple[Operand, Operand]:
         j = start + c
         column = dynamic_index_in_dim(a, c, 1, keepdims=False)
         vector, scale, beta = reflector(column, j)
-        # R takes the adjoint of the reflection.
+        # R is multiplied by the adjoint of the reflection.
         change = (conj(scale) * vector)[:, None] * (conj(vector)[None, :] @ a)
         done = j < count
         stored = where(rows == j, beta, where(rows > j, vector, column))
@@ -103,16 +103,16 @@ def _reflected(a: Any, start: Any, count: int) -> tuple[Operand, Operand]:
 
 
 def reflector(column: Any, j: Any) -> tuple[Any, Any, Any]:
-    """The reflection 1 - t v v^H that leaves nothing of a vector below row j: v, t, and what is left in row j.
+    """Return v, t and the element of row j after the reflection 1 - t v v^H that zeroes a vector below row j.
 
-    The sign of the latter is LAPACK's, which keeps `head - beta` from cancelling. t is 0 where there is nothing to do.
+    The sign of the element is LAPACK's, so that `head - beta` does not cancel. t is 0 if there is nothing to zero.
     """
     rows = arange(aval_of(column).shape[0])
     head = dynamic_index_in_dim(column, j, 0)
     tail = where(rows > j, column, 0)
-    # Numbers below the least normal one have few digits: a reflection by them would not be unitary.
+    # Subnormal numbers have few digits: a reflection computed from them would not be unitary.
     least = float(finfo(aval_of(column).dtype).tiny)
-    # Scaled, so that no square overflows or vanishes.
+    # Scaled, so that no square overflows or underflows.
     largest = abs(tail).max()
     unit = where(largest < least, 1, largest)
     below = where(largest < least, 0, unit * ar.sqrt((abs(tail / unit) ** 2).sum(keepdims=True)))
@@ -130,14 +130,14 @@ def reflector(column: Any, j: Any) -> tuple[Any, Any, Any]:
 
 
 def unit_vectors(found: Any, start: Any) -> Array:
-    """The reflections' vectors of packed columns that begin at column `start`."""
+    """Return the reflections' vectors of packed columns that begin at column `start`, with their ones."""
     m, width = aval_of(found).shape
     rows, columns = arange(m)[:, None], start + arange(width)
     return where(rows > columns, found, where(rows == columns, 1, 0))
 
 
-def joined(vectors: Any, scales: Any) -> Array:
-    """The triangle T that makes one of many reflections: H1 H2 ... = 1 - V T V^H.
+def block_triangle(vectors: Any, scales: Any) -> Array:
+    """Return the triangle T of a product of reflections, H1 H2 ... = 1 - V T V^H.
 
     Source: Schreiber and Van Loan, "A storage-efficient WY representation" (1989).
     """
@@ -164,7 +164,7 @@ packed_qr_p = factorization(
 )
 
 
-# The product of the reflections.
+# Products of reflections
 
 
 def _product_eval(a: Any, scales: Any) -> Any:
@@ -173,10 +173,10 @@ def _product_eval(a: Any, scales: Any) -> Any:
 
 
 def reflections_eval(a: Any, scales: Any, c: Any, transpose: bool) -> Any:
-    """NumPy matrices, each multiplied from the left by the product of the reflections of a packed one.
+    """Multiply NumPy matrices from the left by the product of the reflections of packed ones.
 
     Args:
-      transpose: multiply with the adjoint.
+      transpose: multiply by the adjoint of the product.
     """
 
     def one(a: Any, scales: Any, c: Any) -> Any:
@@ -192,19 +192,19 @@ def reflections_eval(a: Any, scales: Any, c: Any, transpose: bool) -> Any:
 
 
 def product(a: Any, scales: Any) -> Operand:
-    """The first columns, as many as the packed matrix has, of the product of its reflections."""
+    """Return the first columns of the product of reflections, as many as the packed matrix has."""
     m, width = aval_of(a).shape
     count = aval_of(scales).shape[0]
     q = eye(m, width, dtype=aval_of(a).dtype)
     if count <= _WHOLE:
         vectors = unit_vectors(a[:, :count], 0)
 
-        def gather(i: Any, q: Any) -> Any:
+        def reflect(i: Any, q: Any) -> Any:
             j = count - 1 - i
             v = dynamic_index_in_dim(vectors, j, 1)
             return q - dynamic_index_in_dim(scales, j, 0) * v * (adjoint(v) @ q)
 
-        return fori_loop(0, count, gather, q)
+        return fori_loop(0, count, reflect, q)
     total = panels(count, _PANEL)
     extra = total * _PANEL - count
     vectors = unit_vectors(a[:, :count], 0)
@@ -214,7 +214,7 @@ def product(a: Any, scales: Any) -> Operand:
     def panel(i: Any, q: Any) -> Any:
         start = (total - 1 - i) * _PANEL
         v = dynamic_slice_in_dim(vectors, start, _PANEL, 1)
-        t = joined(v, dynamic_slice_in_dim(scales, start, _PANEL, 0))
+        t = block_triangle(v, dynamic_slice_in_dim(scales, start, _PANEL, 0))
         return q - v @ (t @ (adjoint(v) @ q))
 
     return fori_loop(0, total, panel, q)
@@ -226,13 +226,13 @@ householder_product_p = factorization(
     shape=lambda a, scales: a.strip_weak_type(),
     eval=_product_eval,
     algorithm=product,
-    jvp=MissingRule("nobody has written the rule", "differentiate qr"),
+    jvp=MissingRule("the rule is not implemented", "differentiate qr"),
     ranks=(2, 1),
 )
 
 
 def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
-    """The first columns of the product of Householder's reflections.
+    """The first columns of the product of Householder reflections.
 
     Args:
       a: matrices, whose columns have the reflections' vectors below the diagonal.
@@ -255,7 +255,7 @@ def householder_product(a: ArrayLike, taus: ArrayLike) -> Array:
     return householder_product_p(a, taus)
 
 
-# The factorization.
+# The factorization
 
 
 def _shape(a: ShapedArray, *, full_matrices: bool) -> list[ShapedArray]:
@@ -268,7 +268,7 @@ def _eval(a: Any, *, full_matrices: bool) -> list[Any]:
     if a.size and a.dtype in (dtypes.float32, dtypes.complex64) and has_scipy():
         from scipy import linalg  # takes long to import
 
-        # NumPy computes in float64.
+        # NumPy would compute in float64.
         mode = "full" if full_matrices else "economic"
         out = _shape(ShapedArray.of(a.shape, a.dtype), full_matrices=full_matrices)
         return each_matrix(lambda a: linalg.qr(a, mode=mode, check_finite=False), a, out=out)
@@ -290,38 +290,38 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     *_, m, n = aval_of(primals[0]).shape
     a_dot = instantiate(tangents[0])
     if m < n:
-        # The first columns decide on Q, and the others follow it: V = Q* Y.
+        # The first columns determine Q, and the other columns of R are Q* times those of a.
         q_dot, r_dot = _tangents(q, r[..., :m], a_dot[..., :m])
-        rest = adjoint(q) @ a_dot[..., m:] + adjoint(q_dot) @ (q @ r[..., m:])
-        return [q, r], [q_dot, concatenate([r_dot, rest], aval_of(r).ndim - 1)]
+        remaining = adjoint(q) @ a_dot[..., m:] + adjoint(q_dot) @ (q @ r[..., m:])
+        return [q, r], [q_dot, concatenate([r_dot, remaining], aval_of(r).ndim - 1)]
     q_dot, r_dot = _tangents(q[..., :n], r[..., :n, :], a_dot)
     if aval_of(q).shape[-1] == n:
         return [q, r], [q_dot, r_dot]
     below = zeros(aval_of(r).update(shape=(*aval_of(r).shape[:-2], m - n, n)))
     return [q, r], [
-        concatenate([q_dot, _others(q, q_dot)], aval_of(q).ndim - 1),
+        concatenate([q_dot, _complement_tangents(q, q_dot)], aval_of(q).ndim - 1),
         concatenate([r_dot, below], aval_of(r).ndim - 2),
     ]
 
 
 def _tangents(q: Any, r: Array, a_dot: Array) -> tuple[Any, Any]:
-    """The tangents of Q and R of a matrix with no more columns than rows, of which Q has as many."""
+    """Return the tangents of Q and R of a matrix with no more columns than rows, where Q has as many columns."""
     scaled = triangular_solve(r, a_dot, lower=False)
     inner = adjoint(q) @ scaled
     below = tril(inner, -1)
     omega = below - adjoint(below)
     if aval_of(inner).dtype.kind == "c":
-        # The diagonal of R stays real: what is imaginary there turns Q.
+        # The diagonal of R stays real: an imaginary part there changes the phases of Q.
         diagonal = inner * np.eye(aval_of(r).shape[-1], dtype=aval_of(inner).dtype)
         omega = omega + (diagonal - conj(diagonal)) / 2
     return q @ (omega - inner) + scaled, (inner - omega) @ r
 
 
-def _others(q: Any, q_dot: Array) -> Any:
-    """The tangents of the columns of Q that R does not reach, from those of the others.
+def _complement_tangents(q: Any, q_dot: Array) -> Any:
+    """Return the tangents of the columns of Q beyond the rows of R, given those of the others.
 
-    As a product of n reflections, Q = I - Y T Y*. So all of Q - I follows from its first n rows and columns, the
-    square A: with Z = C A^-1 for the rows C below A, the rest of its columns are the first ones times Z*.
+    As a product of n reflections, Q = I - Y T Y*. So Q - I is determined by its first n rows and columns, the square A:
+    with Z = C A^-1 for the rows C below A, its other columns are the first n columns times Z*.
     """
     n = aval_of(q_dot).shape[-1]
     square = q[..., :n, :n] - np.eye(n, dtype=aval_of(q).dtype)
@@ -335,7 +335,7 @@ qr_p = factorization(MultiplePrimitive, "qr", shape=_shape, eval=_eval, algorith
 
 
 def qr_factors(x: Any, full_matrices: bool = True) -> tuple[Operand, Operand]:
-    """x = Q R with orthonormal columns in Q and an upper triangle R.
+    """Factorize x = Q R, with orthonormal columns in Q and an upper triangle R.
 
     Args:
       full_matrices: Q is square; otherwise it has as many columns as R has rows.

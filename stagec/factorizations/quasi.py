@@ -1,4 +1,4 @@
-"""Real matrices that are triangular but for blocks of two rows, as complex triangular ones; eigenvectors of those."""
+"""Conversion of real Schur forms, with blocks of two rows, to complex triangular matrices, and their eigenvectors."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from stagec.primitives.operand import Operand, aval_of
 
 
 def block_eigenvalues(t: Any) -> tuple[Operand, Operand]:
-    """The real and imaginary parts of the eigenvalues of one matrix in LAPACK's real form.
+    """Return the real and imaginary parts of the eigenvalues of one matrix in LAPACK's real Schur form.
 
-    The elements on the diagonal of a block are equal, and the other two have opposite signs.
+    In each block, the diagonal elements are equal, and the other two have opposite signs.
     """
     above, below = diagonal_of(t, 1), diagonal_of(t, -1)
     size = where(below == 0, 0, ar.sqrt(abs(above)) * ar.sqrt(abs(below)))
     return diagonal(t), pad(size, (0, 1)) - pad(size, (1, 0))
 
 
-def blocks_apart(t: Any) -> Array:
-    """The unitary G of blocks that makes G^H t G triangular; t may have any blocks of two rows.
+def block_unitary(t: Any) -> Array:
+    """Return the block diagonal unitary G for which G^H t G is triangular; blocks of t need not be standard.
 
     The first eigenvalue of a block is the one with the positive imaginary part, or the larger one.
     """
@@ -43,7 +43,8 @@ def blocks_apart(t: Any) -> Array:
     half = (first - second) / 2
     inner = half * half + above * below
     root = ar.sqrt(abs(inner))
-    # The first eigenvalue less the last element of the block, and the element below the diagonal: its eigenvector.
+    # The eigenvector of the first eigenvalue: the eigenvalue less the last element of the block, and the element below
+    # the diagonal.
     re, im = half + where(inner < 0, 0, root), where(inner < 0, root, 0)
     length = ar.sqrt(re * re + im * im + below * below)
     length = where(length > 0, length, 1)
@@ -62,13 +63,13 @@ def blocks_apart(t: Any) -> Array:
 
 
 def triangle_of(t: Any, q: Any) -> tuple[Operand, Operand]:
-    """One matrix of blocks and its vectors as a triangular one and its vectors."""
-    g = blocks_apart(t)
+    """Convert one real Schur form and its vectors to a complex triangular matrix and its vectors."""
+    g = block_unitary(t)
     return triu(adjoint(g) @ (t.astype(aval_of(g).dtype) @ g)), q.astype(aval_of(g).dtype) @ g
 
 
 def vectors_of(t: Any) -> Operand:
-    """The eigenvectors, as columns, of one complex triangular matrix, none of whose elements is larger than 1."""
+    """Return the eigenvectors, as columns, of one complex triangular matrix with elements of at most 1."""
     dtype = aval_of(t).dtype
     n = aval_of(t).shape[-1]
     columns = arange(n)
@@ -79,7 +80,7 @@ def vectors_of(t: Any) -> Operand:
         j = n - 1 - i
         row = at(t, j)
         gap = at(row, j) - values
-        # Equal eigenvalues are moved apart by a rounding of the matrix.
+        # Equal eigenvalues are perturbed by a rounding error of the matrix.
         gap = where(abs(gap) < least, least, gap)
         known = (where(columns > j, row, 0)[None, :] @ x)[0]
         found = where(columns > j, -known / gap, where(columns == j, 1, 0))
@@ -91,7 +92,7 @@ def vectors_of(t: Any) -> Operand:
 
 
 def normalized(v: Any) -> Operand:
-    """Columns of length 1, the largest element of each of which is real, as LAPACK's eigenvectors have it."""
+    """Scale columns to length 1 with a real largest element, as LAPACK does for eigenvectors."""
     largest = abs(v).max(0)
     v = v / where(largest > 0, largest, 1)
     squares = real(v) * real(v) + imag(v) * imag(v)

@@ -1,4 +1,4 @@
-"""Products with the unitary matrix of a QR factorization, which is not formed."""
+"""Products with the unitary factor of a QR factorization, without forming it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ormqr_p = factorization(
 
 
 def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, transpose: bool = False) -> Array:
-    """Q c or c Q for the product Q of Householder's reflections.
+    """Q c or c Q for the product Q of Householder reflections.
 
     Args:
       a: matrices `(..., m, n)`, whose columns have the reflections' vectors below the diagonal: the transpose of the
@@ -64,7 +64,7 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
       taus: the scales of the reflections, `(..., k)`.
       c: matrices with `m` rows, or with `m` columns if not `left`.
       left: multiply from the left.
-      transpose: multiply with the adjoint of Q.
+      transpose: multiply by the adjoint of Q.
 
     >>> import stagec.numpy as snp
     >>> h, taus = snp.linalg.qr(snp.array([[3.0], [4.0]]), mode="raw")

@@ -1,4 +1,6 @@
-"""What the rows of factorizations share: leading axes are a batch, and lowering is a function of one matrix."""
+"""Constructor of the primitives of factorizations: leading axes are a batch, and the lowering is an algorithm for one
+matrix.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +44,16 @@ def factorization(
     trim: Callable[..., Any] | None = None,
     ranks: Sequence[int] = (2,),
 ) -> P:
-    """A row whose operands have the same leading axes.
+    """Make a primitive whose operands have the same leading axes.
 
     Args:
       kind: `SinglePrimitive` or `MultiplePrimitive`.
       shape: avals of the results.
-      eval: the same in NumPy.
-      algorithm: the same over other primitives, for compiled programs; its operands have no leading axes.
+      eval: computes the results in NumPy.
+      algorithm: computes the results of one matrix with other primitives, for compiled programs.
       jvp, trim: as in `Primitive`.
-      ranks: how many axes of each operand are not leading ones; the last number serves all further operands.
+      ranks: for each operand, the number of axes that are not leading; the last number applies to all further
+        operands.
     """
 
     def checked(*avals: ShapedArray, **params: Any) -> Any:
@@ -72,7 +75,7 @@ def factorization(
 
 
 def lowering(each: Callable[..., list[Any]], shape: Callable[..., Any], multiple: bool) -> Callable[..., Any]:
-    """The lowering of a row to an algorithm over other primitives."""
+    """Return the lowering of a primitive to an algorithm over other primitives."""
 
     def lower(cx: Any, *values: Any, **params: Any) -> Any:
         def program(*operands: Any) -> list[Any]:
@@ -90,7 +93,7 @@ def lowering(each: Callable[..., list[Any]], shape: Callable[..., Any], multiple
 def each_of(
     algorithm: Callable[..., Any], shape: Callable[..., Any], multiple: bool, ranks: Sequence[int]
 ) -> Callable[..., list[Any]]:
-    """An algorithm for one matrix as one for stacks of them."""
+    """Return an algorithm for stacks of matrices, given one for a single matrix."""
 
     def each(*operands: Any, **params: Any) -> list[Any]:
         def one(*parts: Any) -> list[Any]:
@@ -104,7 +107,7 @@ def each_of(
 
 
 def batch_of(multiple: bool) -> Callable[..., Any]:
-    """The batching rule of a row whose operands have the same leading axes: the batch is another one."""
+    """Return the batching rule of a primitive whose operands have the same leading axes: the batch is another axis."""
 
     def batch(
         primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
@@ -118,7 +121,7 @@ def batch_of(multiple: bool) -> Callable[..., Any]:
 def _each(
     one: Callable[..., list[Any]], operands: Sequence[Any], ranks: Sequence[int], out: Sequence[ShapedArray]
 ) -> list[Any]:
-    """One matrix after the other: a loop around the algorithm's loops is one kernel with them."""
+    """Loop over the matrices of a stack; the loop and those of the algorithm are compiled to one kernel."""
     first = aval_of(operands[0])
     lead = first.shape[: first.ndim - ranks[0]]
     if not lead:
@@ -138,10 +141,10 @@ def _each(
 
 
 def matrix_argument(name: str, x: Operand, square: bool = False) -> Array:
-    """A stack of matrices of a dtype that factorizations take.
+    """Check a stack of matrices, and drop its weak type.
 
     Raises:
-      ShapeError: the last two axes are not a matrix, or not a square one where it has to be.
+      ShapeError: there are less than two axes, or the matrices are not square although `square` is set.
     """
     aval = aval_of(x)
     if aval.ndim < 2:
@@ -162,7 +165,7 @@ def matrix_argument(name: str, x: Operand, square: bool = False) -> Array:
 def each_matrix(
     function: Callable[..., Any], *arrays: Any, out: Sequence[ShapedArray], ranks: Sequence[int] = (2,)
 ) -> list[Any]:
-    """Evaluate on one matrix after the other, for functions of NumPy's that take one."""
+    """Evaluate a NumPy function of one matrix for each matrix of a stack."""
     results = [np.empty(a.shape, a.dtype) for a in out]
     with np.errstate(all="ignore"):
         for index in np.ndindex(*arrays[0].shape[: arrays[0].ndim - ranks[0]]):
@@ -173,21 +176,21 @@ def each_matrix(
 
 
 def diagonal(a: Any) -> Array:
-    """The diagonals of matrices."""
+    """Return the diagonals of matrices."""
     return diagonal_of_axes(a, axis1=-2, axis2=-1)
 
 
 def from_lower(a: Any) -> Array:
-    """Hermitian matrices with the given lower triangles."""
+    """Return the Hermitian matrices with the given lower triangles."""
     low = tril(a, -1)
     return low + adjoint(low) + eye(aval_of(a).shape[-1], dtype=aval_of(a).dtype) * diagonal(a).real[..., None, :]
 
 
 def adjoint(a: Any) -> Array:
-    """The conjugate transposes of matrices."""
+    """Return the conjugate transposes of matrices."""
     return conj(matrix_transpose(a))
 
 
 def panels(n: int, width: int) -> int:
-    """How many panels of a width cover n columns."""
+    """Return the number of panels of a width that cover n columns."""
     return -(-n // width)

@@ -1,7 +1,7 @@
-"""Schur's form: a triangular matrix that is similar to a given one by a unitary matrix.
+"""The Schur form: a triangular matrix that is similar to a given one by a unitary transformation.
 
-Real matrices have a real form, with blocks of two rows on the diagonal for pairs of complex eigenvalues. A block has
-equal elements on its diagonal, as LAPACK's have, so that its eigenvalues can be read off.
+The form of a real matrix is real, with blocks of two rows on the diagonal for pairs of complex eigenvalues. As in
+LAPACK, a block has equal elements on its diagonal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _eval(a: Any, *, vectors: bool) -> list[Any]:
 
 
 def scaled_schur(a: Any, vectors: bool) -> tuple[Operand, Operand | None, Operand, Operand]:
-    """T of one matrix divided by a scale, so that its elements are at most 1; Q; the scale; whether all went well."""
+    """Return the Schur form of one matrix divided by a scale, Q, the scale, and whether the iteration converged."""
     usable = (a - a == 0).all()
     a = where(usable, a, 0)
     largest = abs(a).max()
@@ -59,12 +59,12 @@ schur_p = factorization(
     shape=_shape,
     eval=_eval,
     algorithm=_algorithm,
-    jvp=MissingRule("nobody has written the rule", "differentiate eigvals, or eigh"),
+    jvp=MissingRule("the rule is not implemented", "differentiate eigvals, or eigh"),
 )
 
 
 def schur(x: Any, *, compute_schur_vectors: bool = True) -> tuple[Operand, ...]:
-    """x = Q T Q^H with a unitary Q and a triangular T, which may have blocks of two rows if x is real.
+    """Factorize x = Q T Q^H, with a unitary Q and a triangular T, which may have blocks of two rows if x is real.
 
     >>> import stagec.numpy as snp
     >>> t, q = schur(snp.array([[0.0, 1.0], [0.0, 0.0]]))

@@ -1,4 +1,4 @@
-"""Singular values and singular vectors."""
+"""The singular value decomposition."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _algorithm(a: Array, *, full_matrices: bool, compute_uv: bool) -> list[Opera
     right = columns_of(parts.right, parts.right_scales)
 
     def as_rows(x: Array) -> Array:
-        # The rotations are real: the parts of a complex matrix are rows side by side.
+        # The rotations are real, so real and imaginary parts are rotated side by side.
         return concatenate([real(x).T, imag(x).T], 1) if is_complex else x.T
 
     def as_columns(x: Array, size: int) -> Array:
@@ -100,12 +100,12 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     dtype = aval_of(u).dtype
     across, down = s[..., None, :], s[..., :, None]
     gaps = (across + down) * (across - down)
-    # As in JAX, vectors of equal singular values do not turn into each other, and those of zeros do not turn at all.
+    # As in JAX, vectors of equal singular values are not rotated into each other, and vectors of zeros have no tangent.
     weights = where(gaps == 0, 0, 1 / where(gaps == 0, 1, gaps)).astype(dtype)
     inverse = where(s == 0, 0, 1 / where(s == 0, 1, s)).astype(dtype)
     scaled, also = across.astype(dtype) * inner, down.astype(dtype) * inner
     same = np.eye(min(m, n), dtype=bool)
-    # A phase that both vectors could take is given to the left one.
+    # A change of phase, which both vectors of a pair could absorb, goes to the left one.
     phase = where(same, (inner - adjoint(inner)) / 2 * inverse[..., None, :], 0)
     u_dot = u @ (weights * (scaled + adjoint(scaled)) + phase)
     v_dot = v @ (weights * (also + adjoint(also)))
@@ -135,7 +135,7 @@ def svd(x: Any, *, full_matrices: bool = True, compute_uv: Literal[False]) -> Ar
 @overload
 def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool) -> Array | tuple[Array, Array, Array]: ...
 def svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Array | tuple[Array, Array, Array]:
-    """x = U diag(s) V^H with orthonormal columns in U and rows in V^H, and s descending.
+    """Factorize x = U diag(s) V^H, with orthonormal columns in U and rows in V^H, and s descending.
 
     Args:
       full_matrices: U and V^H are square; otherwise they have as many columns and rows as there are singular values.

@@ -1,4 +1,4 @@
-"""Schur's form outside of programs: by SciPy's LAPACK if SciPy is installed, otherwise by the QR algorithm in NumPy."""
+"""Evaluation of the Schur form: by SciPy's LAPACK if SciPy is installed, otherwise by the QR algorithm in NumPy."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from stagec.factorizations.hessenberg import reduced, reflection
 
-# Sweeps for each eigenvalue. Three are the rule.
+# The limit of sweeps for each eigenvalue. About three are needed.
 _SWEEPS = 30
 
 
 def schur_of(a: Any) -> tuple[Any, Any]:
-    """T and Q of one NumPy matrix, all of whose elements are finite; NaN, if the iteration does not end."""
+    """Return T and Q of one finite NumPy matrix, or NaN if the iteration does not converge."""
     if not a.size:
         return a, a
     try:
@@ -29,7 +29,7 @@ def schur_of(a: Any) -> tuple[Any, Any]:
 
 
 def iterated(a: Any) -> tuple[Any, Any]:
-    """T and Q by sweeps: see `francis.py`, where the same is written for programs."""
+    """Return T and Q by the QR algorithm, as `francis.py` computes them in compiled programs."""
     n, kind = len(a), a.dtype.kind
     scale = abs(a).max() or 1
     h, scales = reduced(a / scale)
@@ -78,7 +78,7 @@ def _with_one_shift(h: Any, low: int, p: int, tries: int) -> list[Any]:
 def _with_two_shifts(h: Any, low: int, p: int, tries: int) -> list[Any]:
     x, y = np.linalg.eigvals(h[p - 1 : p + 1, p - 1 : p + 1])
     if x.imag == 0:
-        # Two real shifts: the one that is closer to the last element serves twice.
+        # Of two real shifts, the one closer to the last element is used twice.
         x = y = min(x, y, key=lambda value: abs(value - h[p, p]))
     total, product = (x + y).real, (x * y).real
     if tries % 10 == 0:

@@ -1,4 +1,4 @@
-"""Equations and functions of complex triangular matrices: columns, each from the columns before."""
+"""Sylvester equations, square roots and functions of complex triangular matrices, column by column."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import aval_of
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
-_NO_RULE = MissingRule("nobody has written the rule", "differentiate eigvals, or eigh")
+_NO_RULE = MissingRule("the rule is not implemented", "differentiate eigvals, or eigh")
 
 
 def _column(x: Array, j: Any) -> Array:
@@ -31,7 +31,7 @@ def _dot(x: Array, y: Array) -> Array:
 
 
 def _ratio(x: Array, y: Array) -> Array:
-    """A quotient in which nothing divided by nothing is nothing."""
+    """Divide, with 0 / 0 = 0."""
     return where((x == 0) & (y == 0), 0, x / where((x == 0) & (y == 0), 1, y))
 
 
@@ -62,8 +62,8 @@ def _sylvester(a: Array, b: Array, c: Array) -> Array:
         def row(i: Any, found: Any) -> Any:
             k = m - 1 - i
             line = at(a, k)
-            rest = at(right, k) - _dot(where(rows > k, line, 0), found)
-            return put(found, rest / (at(line, k) + last), k)
+            remaining = at(right, k) - _dot(where(rows > k, line, 0), found)
+            return put(found, remaining / (at(line, k) + last), k)
 
         return dynamic_update_index_in_dim(x, fori_loop(0, m, row, zeros(aval_of(right))), j, 1)
 
@@ -88,8 +88,8 @@ def _root_eval(t: Any) -> Any:
         r = np.diag(np.sqrt(np.diagonal(t)))
         for j in range(len(t)):
             for i in reversed(range(j)):
-                rest, divisor = t[i, j] - r[i, i + 1 : j] @ r[i + 1 : j, j], r[i, i] + r[j, j]
-                r[i, j] = 0 if rest == 0 and divisor == 0 else rest / divisor
+                remaining, divisor = t[i, j] - r[i, i + 1 : j] @ r[i + 1 : j, j], r[i, i] + r[j, j]
+                r[i, j] = 0 if remaining == 0 and divisor == 0 else remaining / divisor
         return r
 
     return each_matrix(one, t, out=[ShapedArray.of(t.shape, t.dtype)])[0]
@@ -97,7 +97,7 @@ def _root_eval(t: Any) -> Any:
 
 def _root(t: Array) -> Array:
     n = aval_of(t).shape[-1]
-    places = arange(n)
+    positions = arange(n)
     main = ar.sqrt(diagonal(t))
 
     def column(j: Any, r: Array) -> Array:
@@ -105,10 +105,10 @@ def _root(t: Array) -> Array:
 
         def row(i: Any, found: Any) -> Any:
             k = j - 1 - i
-            line = where((places > k) & (places < j), at(r, k), 0)
+            line = where((positions > k) & (positions < j), at(r, k), 0)
             return put(found, _ratio(at(given, k) - _dot(line, found), at(main, k) + last), k)
 
-        found = fori_loop(0, j, row, where(places == j, main, 0))
+        found = fori_loop(0, j, row, where(positions == j, main, 0))
         return dynamic_update_index_in_dim(r, found, j, 1)
 
     return fori_loop(0, n, column, zeros(aval_of(t)))
@@ -124,7 +124,7 @@ triangular_root_p = factorization(
 )
 
 
-# Any function, of whose values at the eigenvalues. Source: Parlett, "A recurrence among the elements of functions of
+# Any function, given its values at the eigenvalues. Source: Parlett, "A recurrence among the elements of functions of
 # triangular matrices" (1976).
 
 
@@ -134,9 +134,9 @@ def _function_eval(t: Any, values: Any) -> Any:
         for j in range(len(t)):
             for i in reversed(range(j)):
                 inner = slice(i + 1, j)
-                rest = t[i, j] * (f[j, j] - f[i, i]) + t[i, inner] @ f[inner, j] - f[i, inner] @ t[inner, j]
+                remaining = t[i, j] * (f[j, j] - f[i, i]) + t[i, inner] @ f[inner, j] - f[i, inner] @ t[inner, j]
                 gap = t[j, j] - t[i, i]
-                f[i, j] = rest / (gap if gap != 0 else 1)
+                f[i, j] = remaining / (gap if gap != 0 else 1)
         return f
 
     return each_matrix(one, t, values, out=[ShapedArray.of(t.shape, t.dtype)], ranks=(2, 1))[0]
@@ -144,7 +144,7 @@ def _function_eval(t: Any, values: Any) -> Any:
 
 def _function(t: Array, values: Any) -> Array:
     n = aval_of(t).shape[-1]
-    places = arange(n)
+    positions = arange(n)
     main = diagonal(t)
 
     def column(j: Any, f: Array) -> Array:
@@ -152,13 +152,13 @@ def _function(t: Array, values: Any) -> Array:
 
         def row(i: Any, found: Any) -> Any:
             k = j - 1 - i
-            inner = (places > k) & (places < j)
-            rest = at(given, k) * (at(values, j) - at(values, k))
-            rest = rest + _dot(where(inner, at(t, k), 0), found) - _dot(where(inner, at(f, k), 0), given)
+            inner = (positions > k) & (positions < j)
+            remaining = at(given, k) * (at(values, j) - at(values, k))
+            remaining = remaining + _dot(where(inner, at(t, k), 0), found) - _dot(where(inner, at(f, k), 0), given)
             gap = at(main, j) - at(main, k)
-            return put(found, rest / where(gap == 0, 1, gap), k)
+            return put(found, remaining / where(gap == 0, 1, gap), k)
 
-        found = fori_loop(0, j, row, where(places == j, values, 0))
+        found = fori_loop(0, j, row, where(positions == j, values, 0))
         return dynamic_update_index_in_dim(f, found, j, 1)
 
     return fori_loop(0, n, column, zeros(aval_of(t)))

@@ -1,4 +1,4 @@
-"""Solutions of triangular systems."""
+"""The solution of triangular systems."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from stagec.primitives.slicing import (
 )
 from stagec.typing import ArrayLike
 
-# Systems of up to this many rows are solved row by row, larger ones in panels of so many rows.
+# Systems of up to _WHOLE rows are solved row by row, larger ones in panels of _PANEL rows.
 _WHOLE, _PANEL = 128, 64
 
 
@@ -80,13 +80,13 @@ def _algorithm(
     if lower:
         x = forward(a, b, unit)
     else:
-        # Seen from its last row, an upper triangle is a lower one.
+        # Flipped, an upper triangle is a lower one.
         x = flip(forward(flip(a), flip(b, 0), unit), 0)
     return x if left_side else matrix_transpose(x)
 
 
 def forward(a: Any, b: Any, unit: bool) -> Operand:
-    """Solve one lower triangular system; what is above the diagonal is not read."""
+    """Solve one lower triangular system; elements above the diagonal are not read."""
     n = aval_of(a).shape[-1]
     if n <= _WHOLE:
         return _rows(a, b, unit)
@@ -98,10 +98,10 @@ def forward(a: Any, b: Any, unit: bool) -> Operand:
 
     def panel(p: Array, x: Array) -> Array:
         start = p * _PANEL
-        # Rows that are not solved yet are zeros, so the panel may be multiplied whole.
-        rest = dynamic_slice_in_dim(right, start, _PANEL, 0) - dynamic_slice_in_dim(below, start, _PANEL, 0) @ x
+        # Rows that are not solved yet are zeros, so that whole rows of a panel may be multiplied.
+        remaining = dynamic_slice_in_dim(right, start, _PANEL, 0) - dynamic_slice_in_dim(below, start, _PANEL, 0) @ x
         square = dynamic_slice(whole, (start, start), (_PANEL, _PANEL))
-        return dynamic_update_slice_in_dim(x, _rows(square, rest, unit), start, 0)
+        return dynamic_update_slice_in_dim(x, _rows(square, remaining, unit), start, 0)
 
     x = fori_loop(0, panels(n, _PANEL), panel, zeros(aval_of(right)))
     return x[:n] if extra else x
@@ -135,7 +135,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 
 
 def _as_used(a: Array, params: dict[str, Any]) -> Array:
-    """The matrix that the system has: one triangle, perhaps without its diagonal, perhaps transposed."""
+    """Return the matrix of the system: one triangle of `a`, perhaps with a zero diagonal, transposed or conjugated."""
     shift = -1 if params["unit"] else 0
     a = tril(a, shift) if params["lower"] else triu(a, -shift)
     a = matrix_transpose(a) if params["transpose_a"] else a
@@ -165,12 +165,12 @@ def triangular_solve(
     """Solve triangular systems.
 
     Args:
-      a: square matrices, of which one triangle is read.
+      a: square matrices; only one triangle is read.
       b: right-hand sides: `(..., n, k)`, or `(..., k, n)` if not `left_side`, with the leading axes of `a`.
       left_side: solve `a x = b`, else `x a = b`.
-      lower: which triangle.
+      lower: read the lower triangle, otherwise the upper one.
       transpose_a, conjugate_a: use the transpose, the conjugate, or both.
-      unit_diagonal: assume that the diagonal is ones, whatever it holds.
+      unit_diagonal: take the diagonal as ones, without reading it.
 
     >>> import stagec.numpy as snp
     >>> a = snp.array([[2.0, 0.0], [1.0, 4.0]])

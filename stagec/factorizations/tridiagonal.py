@@ -1,4 +1,4 @@
-"""Hermitian matrices as real tridiagonal ones, and the eigenvectors of those."""
+"""Reduction of Hermitian matrices to real tridiagonal form, and the eigenvectors of tridiagonal matrices."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from stagec.primitives.slicing import (
     dynamic_update_index_in_dim,
 )
 
-# Sweeps for each eigenvalue. Two are the rule; more are never taken but for what is not a number.
+# The limit of sweeps for each eigenvalue. About two are needed; only NaN reaches the limit.
 _SWEEPS = 40
 
 
 def tridiagonal(a: Any) -> tuple[Operand, Operand, Operand, Operand]:
-    """The diagonal and the off-diagonal, both real, of Q^H a Q; reflections' vectors and scales, whose product Q is.
+    """Return the real diagonal and off-diagonal of Q^H a Q, and the vectors and scales of the reflections of Q.
 
     Args:
-      a: one Hermitian matrix, both of whose triangles are there.
+      a: one Hermitian matrix; both triangles are read.
 
     Source: Golub and Van Loan, "Matrix Computations", 8.3.1.
     """
@@ -56,7 +56,7 @@ def tridiagonal(a: Any) -> tuple[Operand, Operand, Operand, Operand]:
 
 
 def columns_of(vectors: Any, scales: Any) -> Array:
-    """Q of the reflections of `tridiagonal`, the first of which leaves the first row alone."""
+    """Return Q, given the reflections of `tridiagonal`; they do not change the first row."""
     n = aval_of(vectors).shape[-1]
     if n == 1:
         return eye(1, dtype=aval_of(vectors).dtype)
@@ -66,16 +66,16 @@ def columns_of(vectors: Any, scales: Any) -> Array:
 
 
 def eigenvectors(d: Any, e: Any, w: Any) -> Operand:
-    """The eigenvectors of a real tridiagonal matrix as rows, by ascending eigenvalues, times a matrix `w`.
+    """Multiply `w` by the eigenvectors of a real tridiagonal matrix, as rows by ascending eigenvalues.
 
     Args:
       d: the diagonal.
-      e: the off-diagonal, and one more element that does not count.
+      e: the off-diagonal, and one more element, which is ignored.
 
     Source: Dubrulle, Martin and Wilkinson, "The implicit QL algorithm" (1968).
     """
     n = aval_of(d).shape[0]
-    places = arange(n)
+    index = arange(n)
     eps = float(finfo(aval_of(d).dtype).eps)
 
     def unfinished(state: Any) -> Any:
@@ -84,9 +84,9 @@ def eigenvectors(d: Any, e: Any, w: Any) -> Operand:
 
     def step(state: Any) -> Any:
         low, sweeps, d, e, w = state
-        beside = pad(d[1:], ((0, 1),))
-        small = (abs(e) <= eps * (abs(d) + abs(beside))) | (places == n - 1)
-        m = argmax(small & (places >= low)).astype(low.dtype)
+        below = pad(d[1:], ((0, 1),))
+        small = (abs(e) <= eps * (abs(d) + abs(below))) | (index == n - 1)
+        m = argmax(small & (index >= low)).astype(low.dtype)
         first = at(e, low)
         g = (at(d, low + 1) - at(d, low)) / (2 * where(m > low, first, 1))
         g = at(d, m) - at(d, low) + first / (g + where(g >= 0, 1, -1) * hypotenuse(g, 1))
@@ -119,13 +119,13 @@ def eigenvectors(d: Any, e: Any, w: Any) -> Operand:
 
 
 def ordered(keys: Any, *matrices: Any) -> list[Operand]:
-    """The rows of matrices by ascending keys."""
+    """Sort the rows of matrices by ascending keys."""
     n = aval_of(keys).shape[0]
-    places = arange(n)
-    before = (keys[None, :] < keys[:, None]) | ((keys[None, :] == keys[:, None]) & (places[None, :] < places[:, None]))
-    rank = before.sum(-1, dtype=places.dtype)
+    index = arange(n)
+    before = (keys[None, :] < keys[:, None]) | ((keys[None, :] == keys[:, None]) & (index[None, :] < index[:, None]))
+    rank = before.sum(-1, dtype=index.dtype)
 
-    def place(i: Any, state: Any) -> Any:
+    def put_row(i: Any, state: Any) -> Any:
         return [put(x, at(y, i), at(rank, i)) for x, y in zip(state, matrices)]
 
-    return fori_loop(0, n, place, [zeros(aval_of(x)) for x in matrices])
+    return fori_loop(0, n, put_row, [zeros(aval_of(x)) for x in matrices])

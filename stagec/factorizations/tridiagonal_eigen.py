@@ -31,7 +31,7 @@ def _shape(d: ShapedArray, e: ShapedArray) -> list[ShapedArray]:
 
 
 def _dense(d: Any, e: Any) -> Any:
-    """NumPy matrices with a diagonal, and the same elements above and below it."""
+    """Return symmetric tridiagonal NumPy matrices as dense ones."""
     n = d.shape[-1]
     whole = np.zeros((*d.shape, n), d.dtype)
     i = np.arange(n)
@@ -41,7 +41,7 @@ def _dense(d: Any, e: Any) -> Any:
 
 
 def _prepared(d: Array, e: Array) -> tuple[Any, Any, Any, Any]:
-    """The matrix scaled to elements of at most 1, the scale, and whether all is finite."""
+    """Return the matrix scaled to elements of at most 1, the scale, and whether all elements are finite."""
     usable = is_finite(d).all() & is_finite(e).all()
     d, e = where(usable, d, 0), where(usable, e, 0)
     largest = abs(d).max(initial=0)
@@ -67,7 +67,7 @@ def _algorithm(d: Array, e: Array) -> list[Operand]:
 
 
 def _change(vectors: Any, primals: Any, tangents: Any) -> Any:
-    """V^T dA V for eigenvectors V."""
+    """Return V^T dA V for eigenvectors V."""
     d, e = (zeros_like(p) if is_zero(t) else t for p, t in zip(primals, tangents))
     return adjoint(vectors) @ tridiagonal_product(e, d, e, vectors)
 

@@ -1,4 +1,4 @@
-"""Hermitian matrices reduced to tridiagonal ones, with the reflections as LAPACK packs them."""
+"""Reduction of Hermitian matrices to tridiagonal form, with the reflections packed as in LAPACK."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _shape(a: ShapedArray) -> list[ShapedArray]:
 
 
 def _reflector(column: Any) -> tuple[Any, Any, Any]:
-    """As `stagec.factorizations.qr.reflector`, of a whole NumPy column."""
+    """As `stagec.factorizations.qr.reflector`, for a NumPy column from row 0."""
     head, tail = column[0], column[1:]
     size = np.hypot(abs(head), np.linalg.norm(tail)).astype(column.real.dtype)
     if not tail.any() and (column.dtype.kind == "f" or head.imag == 0):
@@ -46,10 +46,10 @@ def _eval(a: Any) -> list[Any]:
         scales, off = np.zeros(max(n - 1, 0), a.dtype), np.zeros(max(n - 1, 0), a.real.dtype)
         for k in range(n - 1):
             v, scale, beta = _reflector(whole[k + 1 :, k])
-            rest = whole[k + 1 :, k + 1 :]
-            p = scale * (rest @ v)
+            trailing = whole[k + 1 :, k + 1 :]
+            p = scale * (trailing @ v)
             w = p - 0.5 * np.conj(scale) * (v.conj() @ p) * v
-            rest -= np.multiply.outer(v, w.conj()) + np.multiply.outer(w, v.conj())
+            trailing -= np.multiply.outer(v, w.conj()) + np.multiply.outer(w, v.conj())
             packed[k + 1, k], packed[k + 2 :, k] = beta, v[1:]
             scales[k], off[k] = scale, beta.real
         diagonal = whole.diagonal().real
@@ -63,7 +63,7 @@ def _algorithm(a: Array) -> list[Operand]:
     n = aval_of(a).shape[-1]
     d, off, vectors, scales = reduction.tridiagonal(from_lower(a))
     rows, columns = arange(n)[:, None], arange(n)
-    # The vectors begin below the diagonal: their first elements are ones, in whose place the off-diagonal is.
+    # The vectors begin below the diagonal. The off-diagonal replaces their first elements, which are ones.
     packed = where(rows > columns + 1, vectors, a)
     packed = where(rows == columns, d[None, :].astype(aval_of(a).dtype), packed)
     packed = where(rows == columns + 1, off[None, :].astype(aval_of(a).dtype), packed)
@@ -81,15 +81,15 @@ tridiagonal_p = factorization(
 
 
 def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
-    """Hermitian matrices as real tridiagonal ones, between reflections.
+    """Reduce Hermitian matrices to real tridiagonal form by reflections.
 
     Args:
-      a: square matrices, of which one triangle is read.
-      lower: which triangle.
+      a: square matrices; only one triangle is read.
+      lower: read the lower triangle, otherwise the upper one.
 
     Returns:
-      Matrices that hold the tridiagonal ones, and the vectors of the reflections in the rest of the triangle; the
-      diagonal; the off-diagonal; and the scales of the reflections.
+      Matrices with the tridiagonal form, and the vectors of the reflections in the remaining triangle; the diagonal;
+      the off-diagonal; and the scales of the reflections.
 
     >>> import stagec.numpy as snp
     >>> _, d, e, _ = tridiagonal(snp.array([[1.0, 3.0, 4.0], [3.0, 2.0, 0.0], [4.0, 0.0, 2.0]]))
@@ -100,6 +100,6 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
     if lower:
         packed, d, e, scales = tridiagonal_p(x)
         return packed, d, e, scales
-    # Seen from its last row, an upper triangle is a lower one.
+    # Flipped, an upper triangle is a lower one.
     packed, d, e, scales = tridiagonal_p(flip(x, (-2, -1)))
     return flip(packed, (-2, -1)), flip(d, -1), flip(e, -1), flip(scales, -1)

@@ -1,4 +1,4 @@
-"""Solutions of tridiagonal systems by elimination with partial pivoting."""
+"""The solution of tridiagonal systems by elimination with partial pivoting."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _shape(dl: ShapedArray, d: ShapedArray, du: ShapedArray, b: ShapedArray, **p
 
 
 def _size(x: Any) -> Any:
-    """What pivots are chosen by."""
+    """Return the magnitude by which pivots are chosen."""
     return abs(x.real) + abs(x.imag) if np.iscomplexobj(x) else abs(x)
 
 
@@ -45,7 +45,7 @@ def _eval(dl: Any, d: Any, du: Any, b: Any, *, perturb: bool) -> Any:
     with np.errstate(all="ignore"):
         u1[..., :-1] = du[..., :-1]
         for i in range(m - 1):
-            # The rows i and i + 1 from column i on; the larger head leads.
+            # Rows i and i + 1 from column i on; the one with the larger first element becomes the pivot row.
             first = [u0[..., i], u1[..., i], 0 * u0[..., i]]
             second = [dl[..., i + 1], d[..., i + 1], u1[..., i + 1]]
             swap = _size(second[0]) > _size(first[0])
@@ -76,7 +76,7 @@ def _magnitude(x: Array) -> Array:
 
 def _algorithm(dl: Array, d: Array, du: Array, b: Array, *, perturb: bool) -> Array:
     m = aval_of(d).shape[0]
-    # A further row of zeros, so that the last two rows need no case of their own.
+    # A further row of zeros, so that the last two rows are no special case.
     lower, right = pad(dl[1:], ((0, 1),)), pad(du[:-1], ((0, 1),))
     empty = zeros(aval_of(d))
 
@@ -106,14 +106,14 @@ def _algorithm(dl: Array, d: Array, du: Array, b: Array, *, perturb: bool) -> Ar
 
     def substitute(k: Any, solved: Array) -> Array:
         i = m - 1 - k
-        rest = at(x, i) - at(u1, i) * at(solved, i + 1) - at(u2, i) * at(solved, i + 2)
-        return put(solved, rest / at(u0, i), i)
+        remaining = at(x, i) - at(u1, i) * at(solved, i + 1) - at(u2, i) * at(solved, i + 2)
+        return put(solved, remaining / at(u0, i), i)
 
     return where((u0 == 0).any(), np.nan, fori_loop(0, m, substitute, solved)[:m])
 
 
 def tridiagonal_product(below: Any, d: Any, above: Any, x: Any) -> Operand:
-    """Matrices with three diagonals, times other matrices."""
+    """Multiply tridiagonal matrices by dense ones."""
     edges = [(0, 0)] * (aval_of(x).ndim - 2)
     found = d[..., None] * x
     found = found + pad(below[..., None] * x[..., :-1, :], (*edges, (1, 0), (0, 0)))
@@ -156,14 +156,14 @@ tridiagonal_solve_p = factorization(
 def tridiagonal_solve(
     dl: ArrayLike, d: ArrayLike, du: ArrayLike, b: ArrayLike, *, perturb_singular: bool = False
 ) -> Array:
-    """Solve systems of equations whose matrices have three diagonals.
+    """Solve systems of equations with tridiagonal matrices.
 
     Args:
-      dl: what is below the diagonal, `(..., m)`; the first element does not count.
-      d: the diagonal.
-      du: what is above it; the last element does not count.
+      dl: the diagonal below the main one, `(..., m)`; its first element is ignored.
+      d: the main diagonal.
+      du: the diagonal above it; its last element is ignored.
       b: right-hand sides, `(..., m, k)`.
-      perturb_singular: let pivots that vanish be a rounding error of the largest element; otherwise, the solution of a
+      perturb_singular: replace pivots of zero by a rounding error of the largest element; otherwise, the solution of a
         singular system is NaN.
 
     >>> import stagec.numpy as snp

@@ -1,4 +1,4 @@
-"""Triangles of changed matrices, and symmetric products."""
+"""Updates of Cholesky factors, and symmetric products."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from stagec.typing import ArrayLike
 
 
 def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
-    """The upper triangle whose R^T R is that of another triangle, plus the outer product of a vector with itself.
+    """The Cholesky factor of R^T R + w w^T, given the factor R and the vector w.
 
     Args:
       r_matrix: a real upper triangle.
@@ -46,7 +46,7 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
         row = at(r, k)
         x, y = at(row, k), at(w, k)
         idle = y == 0
-        # Scaled, so that no square overflows or vanishes.
+        # Scaled, so that no square overflows or underflows.
         largest = where(idle, 1, ar.max(abs(x), abs(y)))
         x, y = where(idle, 1, x / largest), y / largest
         length = ar.sqrt(x * x + y * y)
@@ -68,7 +68,7 @@ def symmetric_product(
 
     Args:
       a_matrix: real matrices `(..., m, n)`.
-      c_matrix: symmetric ones, `(..., m, m)`.
+      c_matrix: symmetric matrices `(..., m, m)`.
       symmetrize_output: copy the lower triangle to the upper one.
 
     >>> import stagec.numpy as snp

@@ -1,4 +1,4 @@
-"""Elements and rows, and rotations of pairs of them."""
+"""Reading, replacing and rotating elements and rows at traced indices."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index
 
 
 def at(x: Any, i: Any) -> Array:
-    """An element of a vector, or a row of a matrix."""
+    """Return an element of a vector, or a row of a matrix."""
     return dynamic_index_in_dim(x, i, 0, keepdims=False)
 
 
 def put(x: Any, value: Any, i: Any) -> Array:
-    """A vector with another element, or a matrix with another row."""
+    """Replace an element of a vector, or a row of a matrix."""
     return dynamic_update_index_in_dim(x, value, i, 0)
 
 
 def exchanged(x: Any, i: Any, j: Any) -> Array:
-    """An array with two of its rows in each other's place."""
+    """Exchange two rows of an array."""
     first, second = at(x, i), at(x, j)
     return put(put(x, second, i), first, j)
 
 
 def rotated(w: Any, i: Any, j: Any, c: Any, s: Any) -> Array:
-    """A matrix whose rows i and j become c * row i - s * row j, and s * row i + c * row j."""
-    first, second = turned(at(w, i), at(w, j), c, s)
+    """Replace rows i and j by c * row i - s * row j, and s * row i + c * row j."""
+    first, second = rotate_pair(at(w, i), at(w, j), c, s)
     return put(put(w, first, i), second, j)
 
 
-def turned(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
-    """c * x - s * y, and s * x + c * y.
+def rotate_pair(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
+    """Return c * x - s * y, and s * x + c * y, accurately for small angles.
 
-    The cosine of a small angle rounds to 1, and the square of the sine is left over each time: thousands of rotations
-    make vectors longer. In this form it is not lost. Source: Rutishauser, "The Jacobi method" (1966).
+    The cosine of a small angle rounds to 1, so that each rotation would lengthen a vector by the square of the sine;
+    thousands of rotations add up. This form avoids that. Source: Rutishauser, "The Jacobi method" (1966).
     """
     sign = where(c < 0, -1, 1).astype(aval_of(c).dtype)
     s = sign * s
@@ -46,7 +46,7 @@ def turned(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
 
 
 def hypotenuse(x: Any, y: Any) -> Array:
-    """The root of the sum of two squares, none of which overflows."""
+    """Return sqrt(x**2 + y**2) without overflow of the squares."""
     large, small = ar.max(abs(x), abs(y)), ar.min(abs(x), abs(y))
     ratio = small / where(large > 0, large, 1)
     return large * ar.sqrt(1 + ratio * ratio)

@@ -15,7 +15,7 @@ from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.hessenberg import hessenberg as packed_hessenberg
 from stagec.factorizations.qr import householder_product
-from stagec.factorizations.quasi import blocks_apart
+from stagec.factorizations.quasi import block_unitary
 from stagec.factorizations.row import adjoint, diagonal
 from stagec.factorizations.schur import schur as schur_form
 from stagec.factorizations.triangles import sylvester_p, triangular_function_p, triangular_root_p
@@ -101,7 +101,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
     if not aval_of(t).shape[-1]:
         found = t.astype(dtypes.complex_dtype(aval_of(t).dtype))
         return found, found
-    g = blocks_apart(t)
+    g = block_unitary(t)
     return triu(adjoint(g) @ (t.astype(aval_of(g).dtype) @ g)), z.astype(aval_of(g).dtype) @ g
 
 

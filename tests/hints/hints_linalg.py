@@ -120,7 +120,7 @@ CASES = [
         lambda: (lax.linalg.qdwh(X.mT), stagec.vmap(lax.linalg.qdwh)(M[None])),
     ),
     (
-        "pass integers, no more than there are rows",
+        "pass integers, at most one for each row",
         lambda: lax.linalg.lu_pivots_to_permutation(V, 3),
         lambda: lax.linalg.lu_pivots_to_permutation(snp.array([1, 1]), 3),
     ),
