@@ -1,15 +1,28 @@
-"""Laws of loops: dead, invariant and duplicate state, and loops that run at most once."""
+"""Laws of loops: dead, invariant and duplicate state, invariant operations, and loops that run at most once."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from passes import bindings, build
+from passes import bindings, build, operations
 from passes.analysis.counters import LOOP as _LOOP, final, trip_count
-from passes.match import before_barriers, captured_values, operations_in, splat_of, uses, yielded
+from passes.match import (
+    before_barriers,
+    captured_values,
+    is_integer,
+    is_static,
+    operations_in,
+    size_of,
+    splat_of,
+    uses,
+    yielded,
+)
 from passes.operations import CONDITIONALS
 from passes.patterns import pattern
-from passes.simplify.regions import Congruence, has_effects, inlined_region, without_state
+from passes.simplify.regions import Congruence, has_effects, hoisted, inlined_region, is_function, without_state
+
+# As many elements are worth memory of their own while a loop runs; fewer are computed in its kernel.
+_HOISTED_ELEMENTS = 1024
 
 
 @pattern(_LOOP)
@@ -51,6 +64,42 @@ def counter_after_loop(op: Any) -> Any:
         return None
     copy = operation.clone(bindings.ir.InsertionPoint.current).operation
     return [known.get(i, result) for i, result in enumerate(copy.results)]
+
+
+@pattern(_LOOP)
+def invariant_operations(op: Any) -> Any:
+    """An op of a loop's body that depends on no state -> the op before the loop. Exact: it has no effects.
+
+    Only where its result has many elements that take longer to compute than to read. What it is computed from moves,
+    too.
+    """
+    body = op.operation.regions[1].blocks[0]
+    ops = [o.operation for o in body.operations]
+    inside, makers = set(body.arguments), dict[Any, int]()
+    for i, inner in enumerate(ops):
+        if is_function(inner) and not _may_trap(inner) and not any(v in inside for v in inner.operands):
+            makers.update(dict.fromkeys(inner.results, i))
+        else:
+            inside.update(inner.results)
+    wanted: set[int] = set()
+    for i in sorted(set(makers.values()), reverse=True):
+        if i in wanted or _is_costly(ops[i]):
+            wanted.add(i)
+            wanted.update(makers[v] for v in ops[i].operands if v in makers)
+    return hoisted(op, [[], sorted(wanted)]) if wanted else None
+
+
+def _may_trap(operation: Any) -> bool:
+    """Whether it may end the process, as a division of integers by zero does on some processors."""
+    row = operations.of(operation.name)
+    return row.elementwise and row.cost is operations.Cost.COSTLY and is_integer(operation.results[0])
+
+
+def _is_costly(operation: Any) -> bool:
+    """Whether to compute the results of an op takes longer than to store and to read them."""
+    if operations.of(operation.name).cost <= operations.Cost.CHEAP or not all(map(is_static, operation.results)):
+        return False
+    return sum(map(size_of, (*operation.operands, *operation.results))) >= _HOISTED_ELEMENTS
 
 
 @pattern(_LOOP)
@@ -161,4 +210,5 @@ PATTERNS = (
     unchanged_state,
     equal_state,
     dead_state,
+    invariant_operations,
 )

@@ -106,11 +106,12 @@ def hoisted(op: Any, blocks: Sequence[Sequence[Any]]) -> Any:
     """Clone an op with ops of its regions hoisted before it; return the clone.
 
     Args:
-      blocks: for each region, the positions of the ops to hoist in its block; corresponding ops are equal.
+      blocks: for each region, the positions of the ops to hoist in its block; corresponding ops are equal. The list of
+        a region that keeps all of its ops is empty.
     """
     values: dict[Any, Any] = {}
-    numbers = blocks[0]
-    first = [o.operation for o in op.operation.regions[0].blocks[0].operations] if numbers else []
+    numbers, region = next((b, r) for b, r in zip(blocks, op.operation.regions) if b)
+    first = [o.operation for o in region.blocks[0].operations]
     moved = []
     for number in numbers:
         moved.append(cloned(first[number], values))

@@ -301,3 +301,45 @@ func.func @sort_of_one_element(%x: tensor<6x1xi32>) -> tensor<6x1xi32> {
   }) {dimension = 1 : i64, is_stable = true} : (tensor<6x1xi32>) -> tensor<6x1xi32>
   return %r : tensor<6x1xi32>
 }
+
+// leaves constant, constant, constant, multiply, sine, while
+func.func @invariant_operations(%x: tensor<1024xf32>, %y: tensor<1024xf32>) -> tensor<1024xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<1024xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.multiply %y, %y : tensor<1024xf32>
+  %1 = stablehlo.sine %0 : tensor<1024xf32>
+  %2 = stablehlo.add %1, %s : tensor<1024xf32>
+  stablehlo.return %j, %2 : tensor<i32>, tensor<1024xf32> }
+  return %r#1 : tensor<1024xf32>
+}
+
+// keeps
+func.func @invariant_operations_of_few_elements(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<8xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %1 = stablehlo.sine %y : tensor<8xf32>
+  %2 = stablehlo.add %1, %s : tensor<8xf32>
+  stablehlo.return %j, %2 : tensor<i32>, tensor<8xf32> }
+  return %r#1 : tensor<8xf32>
+}
+
+// keeps
+func.func @invariant_operations_that_may_trap(%x: tensor<1024xi32>, %y: tensor<1024xi32>, %n: tensor<i32>) -> tensor<1024xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<1024xi32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %1 = stablehlo.divide %y, %y : tensor<1024xi32>
+  %2 = stablehlo.add %1, %s : tensor<1024xi32>
+  stablehlo.return %j, %2 : tensor<i32>, tensor<1024xi32> }
+  return %r#1 : tensor<1024xi32>
+}
