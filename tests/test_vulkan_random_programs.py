@@ -12,7 +12,7 @@ from platforms import first_device
 import stagec
 
 FINITE = [0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 4.0]
-SETTINGS = {**random_programs.SETTINGS, "max_examples": 10 * random_programs.TIMES}
+SETTINGS = {**random_programs.SETTINGS, "max_examples": 6 * random_programs.TIMES}
 
 
 @pytest.fixture(scope="module")

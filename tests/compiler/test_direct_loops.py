@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import test_random_control_flow
 import test_random_loops
-from test_direct import QUEUES, runs  # noqa: F401 (a fixture)
+from test_direct import QUEUES, both_ways, runs  # noqa: F401 (a fixture)
 
 import stagec
 import stagec.numpy as snp
@@ -117,22 +117,14 @@ PROGRAMS = {
 def test_both_ways_make_the_same_bits(name, runs):  # noqa: F811
     f, given = PROGRAMS[name]
     with stagec.enable_x64(name.startswith("counters")):
-        wanted = runs(f, given, QUEUES[0], "kernels")
-        for queue in QUEUES:
-            for short, long in zip(runs(f, given, queue, "direct"), wanted, strict=True):
-                assert (short.dtype, short.shape) == (long.dtype, long.shape)
-                assert short.tobytes() == long.tobytes()
+        both_ways(runs, f, given, *QUEUES)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 5, 8])
 def test_both_ways_make_the_same_bits_of_random_loops(seed, runs):  # noqa: F811
     loop, operands = test_random_loops.random_loop(seed)
-    queue = QUEUES[seed % 2]
     with stagec.enable_x64(), np.errstate(all="ignore"):
-        ways = [
-            runs(lambda *o: loop(test_random_loops.Compiled, *o), operands, queue, w) for w in ("direct", "kernels")
-        ]
-    assert [r.tobytes() for r in ways[0]] == [r.tobytes() for r in ways[1]]
+        both_ways(runs, lambda *o: loop(test_random_loops.Compiled, *o), operands, QUEUES[seed % 2])
 
 
 def test_gradients_of_random_loops_and_choices_are_the_evaluated_ones():

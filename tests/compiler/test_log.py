@@ -51,25 +51,35 @@ def test_compile_prints_the_beginning_and_the_end_of_the_one_compile(tmp_path):
     assert re.search(r"\bseconds=[0-9.]+", compiled)
 
 
-def test_trace_prints_each_trace_with_its_signature(tmp_path):
-    lines = lines_with(tmp_path, "trace")
+@pytest.fixture(scope="module")
+def traces_and_hits(tmp_path_factory):
+    """What a process prints with `STAGEC_LOG=trace,cache`."""
+    return lines_with(tmp_path_factory.mktemp("log"), "trace,cache")
+
+
+def of_kind(lines, kind):
+    return [line for line in lines if line.split()[2] == f"{kind}:"]
+
+
+def test_trace_prints_each_trace_with_its_signature(traces_and_hits):
+    lines = of_kind(traces_and_hits, "trace")
     assert [line.split(" stagec ")[1].split(" equations=")[0] for line in lines] == [
         "trace: half: traced for f32[3]",
         "trace: half: traced for f32[3]",
     ]
 
 
-def test_cache_prints_where_a_program_was_found(tmp_path):
-    (line,) = lines_with(tmp_path, "cache")
+def test_cache_prints_where_a_program_was_found(traces_and_hits):
+    (line,) = of_kind(traces_and_hits, "cache")
     assert "stagec cache: half: found on disk" in line
 
 
-def test_several_kinds_are_separated_by_commas_and_all_means_all(tmp_path):
-    def kinds(words):
-        return {line.split()[2].rstrip(":") for line in lines_with(tmp_path / words, words)}
+def test_several_kinds_are_separated_by_commas_and_all_means_all(tmp_path, traces_and_hits):
+    def kinds(lines):
+        return {line.split()[2].rstrip(":") for line in lines}
 
-    assert kinds("trace,cache") == {"trace", "cache"}
-    assert kinds("all") == {"trace", "lower", "compile", "cache"}
+    assert kinds(traces_and_hits) == {"trace", "cache"}
+    assert kinds(lines_with(tmp_path, "all")) == {"trace", "lower", "compile", "cache"}
 
 
 def test_the_standard_librarys_logger_gets_the_events(tmp_path):

@@ -13,7 +13,7 @@ ARRAYS = [np.full((6, 8), i, np.float32) for i in range(45)]
 NUMBERS = [np.float32(i) for i in range(45)]
 FUNCTIONS = {
     "sum": lambda *a: sum(a[1:], a[0]),
-    "sum of sines": lambda *a: sum(snp.sin(x) for x in a),
+    "sum of roots": lambda *a: sum(snp.sqrt(x) for x in a),
     "choice": lambda *a: snp.where(sum(a[:20]) > 3, sum(a[20:30]), sum(a[30:])),
     "sum in a loop": lambda *a: lax.fori_loop(0, 3, lambda i, v: v + sum(a), a[0]),
     "state of a loop": lambda *a: lax.fori_loop(0, 3, lambda i, v: [x + 1 for x in v], list(a))[7],

@@ -73,9 +73,9 @@ def check_schur(a, t, q):
 def test_difficult_matrices(dtype):
     with stagec.enable_x64():
         compiled = stagec.jit(lambda a: (lax.linalg.hessenberg(a), lax.linalg.schur(a), eig(a, left=True)))
-        # Programs for two sizes, and one for each kind of number: they compile in seconds.
+        # Programs for a block of two, and for one size of each kind of number: they compile in seconds.
         for n in (1, 2, 3, 12):
-            programs = [compiled] if n in (2, 12) and dtype in ("float32", "complex64") else []
+            programs = [compiled] if (n, dtype) in ((2, "float32"), (12, "float32"), (12, "complex64")) else []
             for name, a in difficult(n, dtype).items():
                 evaluated = lax.linalg.hessenberg(a), lax.linalg.schur(a), eig(a, left=True)
                 for hessenberg, schur, found in (evaluated, *(program(a) for program in programs)):

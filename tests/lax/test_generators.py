@@ -18,13 +18,17 @@ SHAPES = [(), (1,), (9,), (3, 5), (3, 2), (2, 3), (3, 3), (0, 3)]
 @pytest.mark.parametrize("algorithm", list(lax.RandomAlgorithm))
 def test_bits_are_those_of_jax(algorithm):
     jax = pytest.importorskip("jax")
-    for shape in SHAPES:
-        for state, dtype in zip(STATES, ["uint8", "uint16", "uint32"]):
-            words = np.array(state, np.uint32)
-            expected = jax.lax.rng_bit_generator(words, shape, dtype, jax.lax.RandomAlgorithm(algorithm))
-            for x, y in zip(lax.rng_bit_generator(words, shape, dtype, algorithm), expected, strict=True):
-                assert (x.shape, x.dtype) == (y.shape, y.dtype)
-                np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+    calls = [(s, shape, dtype) for shape in SHAPES for s, dtype in enumerate(["uint8", "uint16", "uint32"])]
+
+    def draws(states):
+        of_jax = jax.lax.RandomAlgorithm(algorithm)
+        return [jax.lax.rng_bit_generator(states[s], shape, dtype, of_jax) for s, shape, dtype in calls]
+
+    states = np.array(STATES, np.uint32)
+    for (s, shape, dtype), expected in zip(calls, jax.jit(draws)(states), strict=True):
+        for x, y in zip(lax.rng_bit_generator(states[s], shape, dtype, algorithm), expected, strict=True):
+            assert (x.shape, x.dtype) == (y.shape, y.dtype)
+            np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
 
 
 # Of JAX 0.10.2, with the state 1, 2, 4294967294, 4294967295.

@@ -81,7 +81,9 @@ LENGTHS = (1, 2, 3, 8, 31, 32, 33, 36, 97, 131, 256, 2 * 131, 1000, 1009)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_every_kind_of_length(dtype):
     with stagec.enable_x64(dtype == "complex128"):
-        arrays = [(RNG.normal(size=(2, n)) + 1j * RNG.normal(size=(2, n))).astype(dtype) for n in LENGTHS]
+        # One length of each kind is enough for the wider numbers, whose programs are the same.
+        lengths = LENGTHS if dtype == "complex64" else (8, 31, 36, 97, 131, 2 * 131)
+        arrays = [(RNG.normal(size=(2, n)) + 1j * RNG.normal(size=(2, n))).astype(dtype) for n in lengths]
         program = stagec.jit(lambda arrays: [(snp.fft.fft(x), snp.fft.ifft(x)) for x in arrays])
         step = 4e-7 if dtype == "complex64" else 1e-15
         for x, (forward, inverse) in zip(arrays, program(arrays)):

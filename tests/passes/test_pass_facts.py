@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from law_examples import sample_arguments
 from pass_helpers import parse
 from test_pass_programs import programs
+from test_random_programs import TIMES
 
 from passes import run
 from passes.analysis.facts import Facts, of
@@ -28,7 +29,7 @@ def returning_all(text):
     return f"{head.rpartition('->')[0]}-> ({types}) {{\n{chr(10).join(lines)}\nreturn {', '.join(names)} : {types}\n}}"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60 * TIMES, deadline=None)
 @given(text=programs(), seed=st.integers(0, 1 << 16))
 def test_every_value_is_what_is_known_of_it(text, seed):
     module = parse(returning_all(text))

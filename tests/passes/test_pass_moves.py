@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from law_examples import sample_arguments
 from pass_helpers import parse, same_bits
+from test_random_programs import TIMES
 
 from passes import run
 from passes.numeric.interpreter import interpret
@@ -232,7 +233,7 @@ def programs(draw):
     )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100 * TIMES, deadline=None)
 @given(text=programs(), seed=st.integers(0, 1 << 16))
 def test_simplify_keeps_the_bits_of_programs_that_move_elements(text, seed):
     module = parse(text)
