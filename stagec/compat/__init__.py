@@ -35,8 +35,8 @@ def _own() -> dict[str, ModuleType]:
 def jax() -> Iterator[None]:
     """Let `import jax` mean stagec in a block.
 
-    Modules imported in the block keep what they got. If JAX itself is installed or even loaded, it is untouched, and
-    it is what `import jax` means again after the block.
+    Modules that are imported in the block keep stagec's modules. JAX itself, installed or imported, is not changed:
+    after the block, `import jax` means JAX again.
 
     >>> import stagec
     >>> with stagec.compat.jax():
@@ -47,8 +47,8 @@ def jax() -> Iterator[None]:
     if installed():
         yield
         return
-    aside = _own()
-    for name in aside:
+    saved = _own()
+    for name in saved:
         del sys.modules[name]
     sys.meta_path.insert(0, _finder)
     try:
@@ -57,14 +57,14 @@ def jax() -> Iterator[None]:
         sys.meta_path.remove(_finder)
         for name in _own():
             del sys.modules[name]
-        sys.modules.update(aside)
+        sys.modules.update(saved)
 
 
 def install() -> None:
     """Let `import jax` mean stagec from here on.
 
     Raises:
-      ImportError: JAX itself has been imported; what uses it would mix both.
+      ImportError: JAX itself has been imported, and its users would mix both.
 
     >>> import stagec
     >>> stagec.compat.install()
@@ -86,7 +86,7 @@ def install() -> None:
 
 
 def uninstall() -> None:
-    """Let `import jax` mean JAX again. Modules that were imported keep what they got."""
+    """Let `import jax` mean JAX again. Modules that were imported keep stagec's modules."""
     if not installed():
         return
     sys.meta_path.remove(_finder)

@@ -23,11 +23,11 @@ class ErrorCategory(enum.Enum):
 
 
 class Error:
-    """What checks have found, for annotations and `isinstance`: there is none."""
+    """The errors that checks found, for annotations and `isinstance`; it has no instances."""
 
 
 class JaxRuntimeError(ValueError):
-    """What a failed check raises in JAX, for `except`: nothing raises it here."""
+    """The exception of a failed check in JAX, for `except`; nothing raises it here."""
 
 
 user_checks = frozenset({ErrorCategory.USER})

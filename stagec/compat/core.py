@@ -1,4 +1,4 @@
-"""What libraries read of `jax.core`: classes of traced programs and of types, and the evaluation of a program."""
+"""`jax.core`: classes of traced programs and types, and the evaluation of a program."""
 
 from __future__ import annotations
 

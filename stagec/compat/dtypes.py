@@ -1,4 +1,4 @@
-"""`jax._src.dtypes`: what libraries read of it."""
+"""`jax._src.dtypes`: the names that libraries use."""
 
 from numpy import dtype as DType
 

@@ -1,4 +1,4 @@
-"""Stand-ins for `jax.export`, whose place `stagec.export` takes, with files of its own.
+"""Stand-ins for `jax.export`; `stagec.export` writes files in a format of its own instead.
 
 Calling one of the functions raises `UnsupportedError`.
 """
@@ -12,7 +12,7 @@ _FIX = "compile the function for its shapes with stagec.export, write it with st
 
 
 class Exported:
-    """A function that JAX exported, for annotations and `isinstance`: there is none."""
+    """A function that JAX exported, for annotations and `isinstance`; it has no instances."""
 
 
 deserialize = refused("jax.export.deserialize", _WHY, _FIX)

@@ -1,1 +1,1 @@
-"""A stand-in for `jax._src`, JAX's internals: libraries import the module, and what they need of it is not there."""
+"""A stand-in for `jax._src`, JAX's internals: libraries import the module, but its names do not exist here."""

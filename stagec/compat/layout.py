@@ -1,6 +1,6 @@
 """Stand-ins for `jax.experimental.layout`: names for annotations and `isinstance`.
 
-Making one raises `UnsupportedError`.
+Creating an instance raises `UnsupportedError`.
 """
 
 from stagec.compat.sharding import _Absent

@@ -19,8 +19,8 @@ from stagec.runtime.array import Array
 
 # The version of JAX whose names and meaning stagec follows.
 VERSION = "0.10.2"
-# Modules of JAX for which there is one here in another place: stand-ins, mostly.
-_ELSEWHERE = {
+# Modules of JAX whose counterparts here, mostly stand-ins, have other names.
+_RENAMED = {
     "jax._src": "stagec.compat.internals",
     "jax._src.ad_util": "stagec.compat.ad_util",
     "jax._src.compiler": "stagec.compat.compiler",
@@ -45,7 +45,7 @@ _ELSEWHERE = {
     "jax.stages": "stagec.compat.stages",
 }
 
-# What JAX's modules have in addition.
+# Attributes of JAX's modules that stagec's modules lack.
 _EXTRA: dict[str, dict[str, Any]] = {
     "jax": {
         "__version__": VERSION,
@@ -60,7 +60,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
 
 
 class Alias(types.ModuleType):
-    """A module of JAX's name that finds its attributes in a module of stagec."""
+    """A module with the name of one of JAX's, and the attributes of one of stagec's."""
 
     def __init__(self, name: str, target: types.ModuleType) -> None:
         super().__init__(name, target.__doc__)
@@ -70,7 +70,7 @@ class Alias(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         # Not by an import: after the block of `stagec.compat.jax`, that would find JAX.
         own = f"{self.__name__}.{name}"
-        if not name.startswith("_") and own in _ELSEWHERE:
+        if not name.startswith("_") and own in _RENAMED:
             value: Any = alias(own)
         else:
             value = getattr(self._target, name)
@@ -87,7 +87,7 @@ class Alias(types.ModuleType):
 
 
 def _without_sharding(function: Any) -> Any:
-    """A function of `jax.random` that takes `out_sharding=None`, as JAX's do."""
+    """Wrap a function of `jax.random` so that it accepts `out_sharding=None`, as JAX's do."""
     if not isinstance(function, types.FunctionType):
         return function
 
@@ -108,20 +108,20 @@ _aliases: dict[str, Alias] = {}
 
 
 def alias(name: str) -> Alias:
-    """The module of JAX's name.
+    """Return the module for a name of JAX's.
 
     Raises:
       ModuleNotFoundError: stagec has none for it.
     """
     found = _aliases.get(name)
     if found is None:
-        found = _aliases.setdefault(name, Alias(name, _ours(name)))
+        found = _aliases.setdefault(name, Alias(name, _module_of_stagec(name)))
     return found
 
 
-def _ours(name: str) -> types.ModuleType:
-    """The module of stagec that stands for one of JAX."""
-    ours = _ELSEWHERE.get(name, f"stagec{name.removeprefix('jax')}")
+def _module_of_stagec(name: str) -> types.ModuleType:
+    """Import the module of stagec for one of JAX."""
+    ours = _RENAMED.get(name, f"stagec{name.removeprefix('jax')}")
     try:
         return importlib.import_module(ours)
     except ModuleNotFoundError as missing:

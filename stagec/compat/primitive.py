@@ -1,4 +1,4 @@
-"""Primitives that users define by JAX's interface, with the rules in tables that libraries write to."""
+"""Primitives that users define through JAX's interface; libraries write their rules to tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stagec.core.zero import Zero, is_linear, is_zero, zero_of
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand, aval_of
 
-# The rules, as JAX's modules name them: written when a library is imported, and never after.
+# The tables of rules, which JAX's modules export: written while libraries are imported, and not after.
 jvps: dict[Any, Callable[..., Any]] = {}
 transposes: dict[Any, Callable[..., Any]] = {}
 batchers: dict[Any, Callable[..., Any]] = {}
@@ -32,7 +32,7 @@ class Lowering(NamedTuple):
 
 
 def _given(value: Any) -> Any:
-    """An operand as rules of users take it."""
+    """Convert an operand for a user's rule."""
     return value if is_zero(value) or is_linear(value) else as_array(value)
 
 

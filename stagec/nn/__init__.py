@@ -1,4 +1,4 @@
-"""Activations and other functions of neural networks, by the names of `jax.nn`."""
+"""Activations and other functions for neural networks, by the names of `jax.nn`."""
 
 import typing as _typing
 

@@ -1,4 +1,4 @@
-"""Attention by scaled dot products."""
+"""Scaled dot-product attention."""
 
 from __future__ import annotations
 
@@ -72,22 +72,23 @@ def dot_product_attention(
 ) -> Array | tuple[Array, Array]:
     """`softmax(scale * query @ key.T + bias) @ value` for each head.
 
-    Sizes below: batch B, queries T, keys S, heads of the queries N, heads of the keys K, which divides N, and H
-    numbers in a head. The axis B may be left out everywhere.
+    Shapes below are in terms of the batch size B, T queries, S keys, N heads of the queries, K heads of the keys, which
+    divides N, and the head size H. The axis B may be left out everywhere.
 
     Args:
       query: shape (B, T, N, H).
       key, value: shape (B, S, K, H); each of their heads serves N / K heads of the queries.
       bias: added to the scores; broadcasts to (B, N, T, S).
-      mask: bool, broadcasts to (B, N, T, S); where it is false, a query does not see a key.
-      scale: of the scores; by default `1 / sqrt(H)`.
-      is_causal: a query sees keys up to its own position.
-      query_seq_lengths, key_value_seq_lengths: shape (B,); what comes after these lengths is padding.
-      local_window_size: how many keys before and after its position a query sees; a pair, or one number for both.
+      mask: bool, broadcasts to (B, N, T, S); where it is false, a query does not attend to a key.
+      scale: the scale of the scores; by default `1 / sqrt(H)`.
+      is_causal: mask the keys after the position of each query.
+      query_seq_lengths, key_value_seq_lengths: shape (B,); positions beyond these lengths are padding.
+      local_window_size: the number of keys before and after its position that a query attends to; a pair, or one number
+        for both.
       implementation: None or `"xla"`, which mean the same.
-      return_residual: return the logarithm of the softmax's denominator too, shape (B, T, N).
+      return_residual: return also the logarithm of the softmax's denominator, of shape (B, T, N).
 
-    Source: Vaswani et al., "Attention is all you need" (2017); heads in groups: Ainslie et al. (2023).
+    Source: Vaswani et al., "Attention is all you need" (2017); grouped heads: Ainslie et al. (2023).
 
     >>> import stagec.numpy as snp
     >>> x = snp.ones((5, 2, 4))
@@ -107,14 +108,14 @@ def dot_product_attention(
     if not fits or not q.dtype == k.dtype == v.dtype:
         raise location.error(
             errors.ShapeError,
-            "dot_product_attention: query, key and value do not go together",
+            "dot_product_attention: query, key and value do not match",
             [(name, aval_of(x).long(), "") for name, x in (("query", q), ("key", k), ("value", v))],
             "give queries (B, T, N, H), and keys and values (B, S, K, H) of the same dtype, where K divides N",
         )
     full = (batch, heads, queries, keys)
 
     def grouped(x: Any, name: str) -> Array:
-        """An operand of the scores' shape, with the heads in groups."""
+        """Broadcast an operand to the shape of the scores, with grouped heads."""
         return reshape(
             broadcast_to_shape(array_argument(x, name), full), (batch, groups, heads // groups, queries, keys)
         )
@@ -125,15 +126,15 @@ def dot_product_attention(
     scores = scores * np.asarray(1 / math.sqrt(size) if scale is None else scale, wide)
     if bias is not None:
         scores = convert_element_type(scores + grouped(bias, "bias"), wide)
-    seen = _seen(queries, keys, is_causal, local_window_size, query_seq_lengths, key_value_seq_lengths)
+    masks = _masks(queries, keys, is_causal, local_window_size, query_seq_lengths, key_value_seq_lengths)
     if mask is not None:
-        seen.append(grouped(mask, "mask"))
-    for part in seen:
-        # A query that sees nothing gets the mean of the values, and no NaN.
+        masks.append(grouped(mask, "mask"))
+    for part in masks:
+        # A finite number, so that a query whose keys are all masked gets the mean of the values instead of NaN.
         scores = choose(part, scores, np.asarray(-0.7 * float(finfo(wide).max), wide))
     scores = convert_element_type(scores, dtypes.float32)
-    shares = convert_element_type(softmax(scores), k.dtype)
-    out = reshape(einsum("bkgts,bskh->btkgh", shares, v), (batch, queries, heads, size))
+    weights = convert_element_type(softmax(scores), k.dtype)
+    out = reshape(einsum("bkgts,bskh->btkgh", weights, v), (batch, queries, heads, size))
     if query_seq_lengths is not None:
         real = arange(queries)[None, :] < array_argument(query_seq_lengths, "query_seq_lengths")[:, None]
         out = choose(real[:, :, None, None], out, np.zeros((), out.dtype))
@@ -155,10 +156,10 @@ def _with_batch(name: str, x: Any) -> Array:
     return found[None] if found.ndim == 3 else found
 
 
-def _seen(
+def _masks(
     queries: int, keys: int, causal: bool, window: int | tuple[int, int] | None, query_lengths: Any, key_lengths: Any
 ) -> list[Any]:
-    """What each query may see, as masks that broadcast to (B, K, G, T, S)."""
+    """Return masks of the keys that each query attends to; they broadcast to (B, K, G, T, S)."""
     row, column = arange(queries)[:, None], arange(keys)[None, :]
     found = []
     if causal:

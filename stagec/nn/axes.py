@@ -1,4 +1,4 @@
-"""Functions of the values along an axis: softmax, standardize, one_hot."""
+"""Functions along an axis: softmax, logmeanexp, standardize, one_hot."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
     Args:
       x: real numbers.
       axis: one axis, several, or `None` for all.
-      where: bool array; elements where it is false take no part and get 0.
+      where: bool array; elements where it is false are ignored, and give 0.
 
     >>> import numpy as np
     >>> softmax(np.array([0.0, 0.0])).round(3).tolist()
@@ -65,7 +65,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     Args:
       x: real numbers.
       axis: one axis, several, or `None` for all.
-      where: bool array; elements where it is false take no part and get minus infinity.
+      where: bool array; elements where it is false are ignored, and give minus infinity.
 
     >>> import numpy as np
     >>> np.asarray(log_softmax(np.array([0.0, 0.0]))).round(3).astype(float).round(3).tolist()
@@ -89,7 +89,7 @@ def _count(x: Operand, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any
 
 
 def logmeanexp(x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, keepdims: bool = False) -> Array:
-    """`log(mean(exp(x)))` over `axis`, without overflow on the way.
+    """`log(mean(exp(x)))` over `axis`, without intermediate overflow.
 
     >>> import numpy as np
     >>> round(float(logmeanexp(np.array([1000.0, 1000.0]))), 4)
@@ -116,9 +116,9 @@ def standardize(
     Args:
       x: real numbers.
       axis: one axis, several, or `None` for all.
-      mean, variance: computed from `x` where absent.
+      mean, variance: computed from `x` by default.
       epsilon: keeps the divisor away from 0.
-      where: bool array; elements where it is false do not count.
+      where: bool array; elements where it is false are ignored.
       algorithm: `"fast"` computes the variance as `mean(x**2) - mean(x)**2`,
         `"stable"` as `mean((x - mean(x))**2)`.
 
@@ -145,7 +145,7 @@ def standardize(
         mean = average(x)
     if variance is None:
         if algorithm == "fast":
-            # Rounding may push it below 0.
+            # Rounding may make it negative.
             variance = maximum(subtract(average(ar.square(x)), square(mean)), 0.0)
         else:
             variance = average(square(subtract(x, mean)))
@@ -156,10 +156,10 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: in
     """1 at the class of each element, 0 at the others.
 
     Args:
-      x: integers; those outside of 0..num_classes-1 give zeros only.
+      x: integers; those outside of 0..num_classes-1 give only zeros.
       num_classes: size of the new axis.
-      dtype: of the result; by default the default float.
-      axis: where the new axis goes.
+      dtype: dtype of the result; the default float by default.
+      axis: position of the new axis.
 
     >>> import numpy as np
     >>> one_hot(np.array([0, 2]), 3).round(3).tolist()

@@ -1,4 +1,4 @@
-"""Activations, and functions of the values along an axis."""
+"""Activation functions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def sigmoid(x: ArrayLike) -> Array:
 
 
 def softplus(x: ArrayLike) -> Array:
-    """`log(1 + exp(x))`, without overflow on the way.
+    """`log(1 + exp(x))`, without intermediate overflow.
 
     >>> round(float(softplus(0.5)), 4)
     0.9741
@@ -139,7 +139,7 @@ def mish(x: ArrayLike) -> Array:
 
 
 def log_sigmoid(x: ArrayLike) -> Array:
-    """`log(sigmoid(x))`, accurate far below 0.
+    """`log(sigmoid(x))`, accurate for very negative `x`.
 
     >>> round(float(log_sigmoid(0.5)), 4)
     -0.4741
@@ -155,7 +155,7 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
     """
     (x,) = promote_inexact(x)
     positive = logic.gt(x, 0.0)
-    # The exponential of large numbers is kept out of the branch that is not taken, and out of its derivative.
+    # The exponential is computed of nonpositive numbers only, so that neither it nor its derivative overflows.
     return choose(positive, x, multiply(alpha, tr.expm1(logic.select(positive, 0.0, x))))
 
 
@@ -197,12 +197,12 @@ def selu(x: ArrayLike) -> Array:
 
 
 def gelu(x: ArrayLike, approximate: bool = True) -> Array:
-    """`x` times the normal distribution at `x`.
+    """`x` times the normal distribution function at `x`.
 
     Args:
       x: real numbers.
       approximate: use the formula with `tanh` (Hendrycks and Gimpel, 2016),
-        which is off by up to 5e-4; otherwise the error function.
+        whose error is up to 5e-4; otherwise the error function.
 
     >>> round(float(gelu(0.5)), 4)
     0.3457

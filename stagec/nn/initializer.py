@@ -1,4 +1,4 @@
-"""What initializers of weights are."""
+"""The type of weight initializers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stagec.typing import DTypeLike
 
 
 class Initializer(Protocol):
-    """A function that makes initial weights.
+    """A function that returns initial weights.
 
     >>> from stagec import random
     >>> from stagec.nn.initializers import normal
@@ -22,10 +22,10 @@ class Initializer(Protocol):
     """
 
     def __call__(self, key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        """Weights of this shape and dtype."""
+        """Return weights of this shape and dtype."""
 
 
 def weights_dtype(asked: DTypeLike, default: DTypeLike = None) -> Any:
-    """The dtype of initial weights: the one asked for, a default, or that of floats."""
+    """Return the dtype of initial weights: the requested one, a default, or the default float."""
     found = default if asked is None else asked
     return dtypes.default_float() if found is None else requested_dtype(found, "an initializer")

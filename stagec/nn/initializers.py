@@ -142,12 +142,13 @@ def variance_scaling(
     """An initializer of numbers with mean 0 and variance `scale / n`.
 
     Args:
-      scale: of the variance.
-      mode: what `n` is: the number of inputs of a unit (`"fan_in"`), that of its outputs (`"fan_out"`), or the
-        arithmetic or geometric mean of both (`"fan_avg"`, `"fan_geo_avg"`).
+      scale: the scale of the variance.
+      mode: how `n` is computed: the number of inputs of a unit (`"fan_in"`), that of its outputs (`"fan_out"`), or
+        the arithmetic or geometric mean of both (`"fan_avg"`, `"fan_geo_avg"`).
       distribution: `"truncated_normal"` (at two standard deviations), `"normal"` or `"uniform"`; for complex
         dtypes the last is uniform in a disk.
-      in_axis, out_axis: of the weights. Axes that are neither these nor `batch_axis` are those of a window.
+      in_axis, out_axis: axes of the inputs and outputs. Axes that are neither these nor `batch_axis` are those of a
+        window.
       batch_axis: axes that count as several sets of weights.
 
     >>> from stagec import random
@@ -186,7 +187,7 @@ _MODES = {
 
 
 def _fans(shape: tuple[int, ...], in_axis: Axes, out_axis: Axes, batch_axis: Axes) -> tuple[float, float]:
-    """How many inputs and outputs a unit has."""
+    """Return the numbers of inputs and of outputs of a unit."""
 
     def count(axes: Axes) -> int:
         listed = (axes,) if isinstance(axes, int) else tuple(axes)
@@ -204,23 +205,23 @@ def _fans(shape: tuple[int, ...], in_axis: Axes, out_axis: Axes, batch_axis: Axe
 
 
 def _truncated(key: Any, shape: tuple[int, ...], dtype: Any, variance: Array) -> Any:
-    # The deviations of what is left of a normal number, real and complex, after truncation at 2.
+    # The constants are standard deviations of normal numbers, real and complex, that are truncated at 2.
     if not dtypes.is_complex(dtype):
         deviation = snp.sqrt(variance) / snp.array(0.87962566103423978, dtype)
         return random.truncated_normal(key, -2, 2, shape, dtype) * deviation
     deviation = snp.sqrt(variance) / snp.array(0.95311164380491208, dtype)
     inside = 1 - snp.exp(snp.array(-4.0, dtype))
-    return _turned(key, shape, dtype, lambda unit: snp.sqrt(-snp.log(1 - inside * unit))) * deviation
+    return _polar(key, shape, dtype, lambda unit: snp.sqrt(-snp.log(1 - inside * unit))) * deviation
 
 
 def _uniform(key: Any, shape: tuple[int, ...], dtype: Any, variance: Array) -> Any:
     if not dtypes.is_complex(dtype):
         return random.uniform(key, shape, dtype, -1) * snp.sqrt(3 * variance)
-    return _turned(key, shape, dtype, lambda unit: snp.sqrt(2 * unit)) * snp.sqrt(variance)
+    return _polar(key, shape, dtype, lambda unit: snp.sqrt(2 * unit)) * snp.sqrt(variance)
 
 
-def _turned(key: Any, shape: tuple[int, ...], dtype: Any, radius: Any) -> Any:
-    """Complex numbers of a radius that depends on a uniform number, in uniform directions."""
+def _polar(key: Any, shape: tuple[int, ...], dtype: Any, radius: Any) -> Any:
+    """Draw complex numbers with uniform angles; `radius` maps a uniform number to the absolute value."""
     real = dtypes.real_dtype(dtype)
     keys = random.split(key)
     size = radius(random.uniform(keys[0], shape, real).astype(dtype))

@@ -18,17 +18,17 @@ def _weights(key: Any, shape: tuple[int, ...], scale: Any, column_axis: int, dty
     axis = canonical_axis(column_axis, len(shape), "orthogonal")
     columns = shape[axis]
     rows = math.prod(shape) // columns if columns else 0
-    rest = [n for i, n in enumerate(shape) if i != axis]
-    found = random.orthogonal(key, rows, (), dtype, columns).reshape((*rest, columns))
+    row_sizes = [n for i, n in enumerate(shape) if i != axis]
+    found = random.orthogonal(key, rows, (), dtype, columns).reshape((*row_sizes, columns))
     return snp.array(scale, dtype) * snp.moveaxis(found, -1, axis)
 
 
 def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
-    """An initializer of orthonormal columns, or rows if there are fewer of these, from the uniform distribution.
+    """An initializer of matrices with orthonormal columns (or rows, if there are fewer), uniformly distributed.
 
     Args:
-      scale: what the weights are multiplied by.
-      column_axis: the axis of the columns; the others are rows, together.
+      scale: a factor of the weights.
+      column_axis: the axis of the columns; the other axes together are the rows.
 
     >>> from stagec import random
     >>> w = orthogonal()(random.key(0), (3, 2))
@@ -52,12 +52,12 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike =
 
 
 def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
-    """An initializer of convolutions that pass on the center of the window, times an orthogonal matrix.
+    """An initializer of convolutions: an orthogonal matrix at the center of the window, and zeros elsewhere.
 
     Source: Xiao et al., "Dynamical isometry and a mean field theory of CNNs" (2018).
 
     Args:
-      scale: what the weights are multiplied by.
+      scale: a factor of the weights.
       column_axis: the axis of the columns of the matrix.
 
     >>> from stagec import random

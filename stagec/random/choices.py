@@ -38,8 +38,8 @@ def permutation(key: KeyLike, x: ArrayLike, axis: int = 0, independent: bool = F
     """The elements of an array, or the numbers below an integer, in random order.
 
     Args:
-      axis: what is permuted.
-      independent: give each vector along the axis an order of its own.
+      axis: the axis to permute.
+      independent: permute each vector along the axis independently.
 
     >>> from stagec import random
     >>> sorted(random.permutation(random.key(0), 5).tolist())
@@ -55,14 +55,14 @@ def permutation(key: KeyLike, x: ArrayLike, axis: int = 0, independent: bool = F
             f"permutation: expected an integer or an array with axes, got {values.aval.long()}",
             fix="give a Python integer for the numbers below it",
         )
-    where = canonical_axis(axis, values.ndim, "permutation")
+    axis = canonical_axis(axis, values.ndim, "permutation")
     if independent or values.ndim == 1:
-        return _shuffle(single, values, where)
-    return take(values, _shuffle(single, arange(values.shape[where]), 0), where)
+        return _shuffle(single, values, axis)
+    return take(values, _shuffle(single, arange(values.shape[axis]), 0), axis)
 
 
 def _shuffle(key: PRNGKeyArray, x: Array, axis: int) -> Array:
-    """Sort by random keys, so often that equal ones do not bias the order."""
+    """Shuffle by sorting by random keys, several times, so that equal keys do not bias the order."""
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(0xFFFFFFFF))
     for _ in range(rounds):
         keys = split_key(key, (2,))
@@ -83,10 +83,10 @@ def choice(
     """Elements of an array, or numbers below an integer, drawn at random.
 
     Args:
-      shape: of the draws; it takes the place of `axis` in the result.
+      shape: the shape of the draws; it replaces `axis` in the result.
       replace: whether an element may be drawn twice.
-      p: their probabilities; equal ones by default.
-      mode: of the Gumbel numbers, where `p` is given and `replace` is false.
+      p: the probabilities of the elements; equal ones by default.
+      mode: the mode of `gumbel`, used if `p` is given and `replace` is false.
 
     >>> from stagec import random
     >>> random.choice(random.key(0), 10, (3,), replace=False).shape
@@ -115,11 +115,11 @@ def choice(
         source = arange(population) if values is None else values
         found = permutation(single, source, axis)[(slice(None),) * axis + (slice(draws),)]
         return reshape(found, (*found.shape[:axis], *sizes, *found.shape[axis + 1 :]))
-    places = _places(single, sizes, population, draws, replace, p, mode)
-    return places if values is None else take(values, places, axis)
+    indices = _choice_indices(single, sizes, population, draws, replace, p, mode)
+    return indices if values is None else take(values, indices, axis)
 
 
-def _places(
+def _choice_indices(
     key: PRNGKeyArray, shape: tuple[int, ...], population: int, draws: int, replace: bool, p: Any, mode: str | None
 ) -> Array:
     integer = dtypes.canonicalize(int)
@@ -151,12 +151,12 @@ def categorical(
     replace: bool = True,
     mode: str | None = None,
 ) -> Array:
-    """Positions along an axis, each with a probability in proportion to the exponential of its logit.
+    """Indices along an axis, drawn with probabilities proportional to the exponentials of the logits.
 
     Args:
-      shape: of the result; its last axes are those of `logits` without `axis`.
-      replace: whether the draws that lead the shape may repeat a position.
-      mode: of the Gumbel numbers; see `gumbel`.
+      shape: the shape of the result; its last axes are those of `logits` without `axis`.
+      replace: whether draws along the leading axes of the shape may repeat an index.
+      mode: the mode of `gumbel`.
 
     >>> import stagec.numpy as snp
     >>> from stagec import random
@@ -181,8 +181,8 @@ def categorical(
         what = f"categorical: cannot draw {count} of {scores.shape[axis]} categories without replacement"
         raise location.error(ValueError, what, fix="take fewer, or pass replace=True")
     scores = scores + draw_gumbel(single, scores.shape, scores.dtype, mode)
-    places = top_k(moveaxis(scores, axis, -1), count)[1]
-    return reshape(moveaxis(places, -1, 0), sizes)
+    indices = top_k(moveaxis(scores, axis, -1), count)[1]
+    return reshape(moveaxis(indices, -1, 0), sizes)
 
 
 def multinomial(
@@ -194,13 +194,13 @@ def multinomial(
     dtype: DTypeLike = None,
     unroll: int | bool = 1,
 ) -> Array:
-    """How often each of several outcomes comes up in `n` trials, as floats along the last axis.
+    """The number of times that each of several outcomes occurs in `n` trials, as floats along the last axis.
 
     Args:
-      n: trials.
+      n: the number of trials.
       p: probabilities, along the last axis.
-      shape: of the result, the last axis included.
-      unroll: how many outcomes are drawn in one round of the loop.
+      shape: the shape of the result, including the last axis.
+      unroll: how many outcomes are drawn in one iteration of the loop.
 
     >>> from stagec import random
     >>> float(random.multinomial(random.key(0), 10.0, [0.2, 0.3, 0.5]).sum())

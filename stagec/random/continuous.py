@@ -1,4 +1,4 @@
-"""Continuous distributions that are a function of uniform or normal numbers."""
+"""Continuous distributions that are computed from uniform or normal numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def exponential(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Arr
 
 
 def draw_exponential(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
-    """`exponential` of checked arguments."""
+    """As `exponential`, for checked arguments."""
     return -tr.log1p(-draw_uniform(key, shape, dtype))
 
 
@@ -83,8 +83,8 @@ def gumbel(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None, mode: str |
     """Numbers of the standard Gumbel distribution.
 
     Args:
-      mode: `"low"`, the default, or `"high"`, which takes two uniform numbers for each result
-        and reaches values that are about twice as rare in the tail.
+      mode: `"low"`, the default, or `"high"`, which uses two uniform numbers for each result, and
+        so reaches rarer values in the tail.
 
     >>> from stagec import random
     >>> random.gumbel(random.key(0), (3,)).shape
@@ -95,7 +95,7 @@ def gumbel(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None, mode: str |
 
 
 def draw_gumbel(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Array:
-    """`gumbel` of checked arguments but for the mode."""
+    """As `gumbel`, for checked arguments except the mode."""
     if mode not in (None, "low", "high"):
         raise location.error(ValueError, f"gumbel: mode={mode!r}", fix="use mode='low' or mode='high'")
     info = finfo(dtype)
@@ -149,7 +149,7 @@ def weibull_min(
 
 
 def lognormal(key: KeyLike, sigma: ArrayLike = 1.0, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
-    """Exponentials of normal numbers with a deviation of `sigma`.
+    """Exponentials of normal numbers with a standard deviation of `sigma`.
 
     >>> from stagec import random
     >>> bool((random.lognormal(random.key(0), 0.5, (100,)) > 0).all())
@@ -180,11 +180,11 @@ def _draw_maxwell(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Arra
 def double_sided_maxwell(
     key: KeyLike, loc: ArrayLike, scale: ArrayLike, shape: Shape = (), dtype: DTypeLike = None
 ) -> Array:
-    """Numbers of the Maxwell distribution with a random sign, scaled and moved.
+    """Numbers of the Maxwell distribution with a random sign, scaled and shifted.
 
     Args:
-      shape: what leads the axes of `loc` and `scale` in the result; without it the result has these axes twice,
-        as in JAX.
+      shape: the leading axes of the result, before those of `loc` and `scale`; without it, the result has these
+        axes twice, as in JAX.
 
     >>> from stagec import random
     >>> random.double_sided_maxwell(random.key(0), 0.0, 1.0, (3,)).shape

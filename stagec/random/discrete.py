@@ -57,7 +57,7 @@ def randint(key: KeyLike, shape: Shape, minval: ArrayLike, maxval: ArrayLike, dt
 def draw_integers(
     key: PRNGKeyArray, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: Any, limits: Any
 ) -> Array:
-    """`randint` computed in `dtype`, with bounds clipped to what `limits`, a dtype of at most its size, holds."""
+    """As `randint`, computed in `dtype`, with bounds clipped to the range of `limits`, a dtype of at most its size."""
     info = np.iinfo(limits)
     wide = np.iinfo(dtype)
     low, _ = _bound("randint", minval, dtype, info.min, info.max)
@@ -69,7 +69,7 @@ def draw_integers(
     span = convert_element_type(high - low, unsigned)
     span = logic.select(high <= low, full(shape, literal(1, unsigned)), span)
     if limits == dtype:
-        # A bound of one past the largest integer does not fit: the span of a clipped one is too small by 1.
+        # A `maxval` of one past the largest integer was clipped, so the span is too small by 1.
         span = logic.select(broadcast_to_shape(beyond, shape) & (high > low), span + 1, span)
     power = ar.rem(full(shape, literal(1 << wide.bits // 2, unsigned)), span)
     power = ar.rem(power * power, span)
@@ -78,7 +78,7 @@ def draw_integers(
 
 
 def _bound(name: str, value: Any, dtype: Any, least: int, most: int) -> tuple[Array, Array]:
-    """A bound clipped to a range, in `dtype`, and whether it was above the range."""
+    """Clip a bound to a range, in `dtype`; return also whether it was above the range."""
     if isinstance(value, (int, np.integer)):
         number = int(value)
         return full((), literal(min(max(number, least), most), dtype)), full((), literal(number > most, dtypes.bool_))
@@ -117,7 +117,7 @@ def bernoulli(key: KeyLike, p: ArrayLike = 0.5, shape: Shape | None = None, mode
 
 
 def draw_booleans(key: PRNGKeyArray, p: Array, shape: tuple[int, ...], mode: str = "low") -> Array:
-    """`bernoulli` of checked arguments."""
+    """As `bernoulli`, for checked arguments."""
     if mode == "low":
         return draw_uniform(key, shape, p.dtype) < p
     both = draw_uniform(key, (2, *shape), p.dtype)
@@ -126,7 +126,7 @@ def draw_booleans(key: PRNGKeyArray, p: Array, shape: tuple[int, ...], mode: str
 
 
 def draw_signs(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
-    """-1 or 1, in any dtype."""
+    """Draw -1 or 1, in any dtype."""
     half = full(shape, literal(0.5, dtypes.default_float()))
     tosses = convert_element_type(draw_booleans(key, half, shape), dtype)
     return 2 * tosses - 1
@@ -145,7 +145,7 @@ def rademacher(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Arra
 
 
 def geometric(key: KeyLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
-    """How many trials with probability `p` it takes to the first success.
+    """The number of trials with probability `p` until the first success, inclusive.
 
     >>> from stagec import random
     >>> bool((random.geometric(random.key(0), 0.2, (100,)) >= 1).all())
@@ -165,8 +165,8 @@ def geometric(key: KeyLike, p: ArrayLike, shape: Shape | None = None, dtype: DTy
 def poisson(key: KeyLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
     """Numbers of the Poisson distribution; -1 where `lam` is NaN or negative, as in JAX.
 
-    Sources: Knuth's multiplication of uniform numbers below a mean of 10; Hörmann's transformed rejection, "The
-    transformed rejection method for generating Poisson random variables" (1993), from there on.
+    Sources: for means below 10, Knuth's multiplication of uniform numbers; otherwise Hörmann, "The transformed
+    rejection method for generating Poisson random variables" (1993).
 
     >>> from stagec import random
     >>> bool((random.poisson(random.key(0), 4.0, (100,)) >= 0).all())
@@ -230,9 +230,9 @@ def _poisson_by_rejection(key: PRNGKeyArray, mean: Any, dtype: Any) -> Operand:
 
 
 def binomial(key: KeyLike, n: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
-    """How many of `n` trials with probability `p` succeed, as floats; NaN where that makes no sense.
+    """The number of successes in `n` trials with probability `p`, as floats; NaN for invalid `n` or `p`.
 
-    Sources: sums of geometric numbers where few successes are expected; otherwise Hörmann, "The generation of binomial
+    Sources: sums of geometric numbers if few successes are expected; otherwise Hörmann, "The generation of binomial
     random variates" (1993), algorithm BTRS.
 
     >>> from stagec import random
@@ -248,7 +248,7 @@ def binomial(key: KeyLike, n: ArrayLike, p: ArrayLike, shape: Shape | None = Non
 
 
 def draw_binomial(key: PRNGKeyArray, count: Any, p: Any, dtype: Any) -> Array:
-    """`binomial` of parameters in one dtype and in the result's shape."""
+    """As `binomial`, for parameters of one dtype and of the shape of the result."""
 
     def filled(value: float, kind: Any = None) -> Array:
         return full(p.shape, literal(value, kind or p.dtype))
@@ -288,7 +288,7 @@ def _binomial_by_sums(key: PRNGKeyArray, count: Any, p: Array) -> Operand:
     return while_loop(unfinished, step, (zero, zero, key))[0] - 1
 
 
-# log(k!) less Stirling's formula, for k = 0 to 9.
+# log(k!) minus Stirling's approximation, for k = 0 to 9.
 _TAIL = (
     *(0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211),
     *(0.0138761288230707, 0.0118967099458917, 0.010411265261972, 0.00925546218271273, 0.00833056343336287),

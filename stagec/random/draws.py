@@ -1,4 +1,4 @@
-"""Bits, and the draws that others are made of: uniform, normal, integers, coin tosses."""
+"""Random bits, and uniform and normal numbers, from which other distributions are computed."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ _UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.u
 
 
 def wanted_dtype(name: str, dtype: Any, kinds: frozenset[np.dtype[Any]], what: str, default: Any = float) -> Any:
-    """The dtype that a draw was asked for.
+    """Return the requested dtype of a draw, after checking it.
 
     Args:
-      kinds: those it can have; `what` says so in words.
+      kinds: the accepted dtypes.
+      what: describes them in an error.
     """
     found = dtypes.canonicalize(default) if dtype is None else requested_dtype(dtype, name)
     if found not in kinds:
@@ -40,12 +41,12 @@ def wanted_dtype(name: str, dtype: Any, kinds: frozenset[np.dtype[Any]], what: s
 
 
 def float_dtype(name: str, dtype: Any) -> Any:
-    """The floating dtype that a draw was asked for."""
+    """Return the requested floating dtype of a draw."""
     return wanted_dtype(name, dtype, dtypes.FLOATING - dtypes.SUB_BYTE, "a floating-point dtype")
 
 
 def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape of a draw: what the user asked for, or that of its parameters.
+    """Return the shape of a draw: the requested one, or that of its parameters.
 
     Raises:
       ShapeError: the parameters do not broadcast to it.
@@ -75,7 +76,7 @@ def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
 
 
 def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
-    """A parameter of a distribution in the dtype and shape of the result."""
+    """Convert a parameter of a distribution to the dtype and shape of the result."""
     operand = array_argument(value, name)
     if dtypes.is_complex(operand.dtype) and not dtypes.is_complex(dtype):
         raise location.error(
@@ -85,7 +86,7 @@ def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Arra
 
 
 def mixed(width: int, first: Any, second: Any) -> Array:
-    """Encrypted blocks as random bits of a width."""
+    """Combine the two words of encrypted blocks to random bits of a width."""
     dtype = _UNSIGNED[width]
     if width == 64:
         high, low = convert_element_type(first, dtype), convert_element_type(second, dtype)
@@ -94,7 +95,7 @@ def mixed(width: int, first: Any, second: Any) -> Array:
 
 
 def random_bits(key: PRNGKeyArray, width: int, shape: tuple[int, ...]) -> Array:
-    """Random bits as unsigned integers of a width."""
+    """Draw random bits as unsigned integers of a width."""
     return mixed(width, *encrypted_counter(key, shape))
 
 
@@ -113,12 +114,12 @@ def bits(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
 
 
 def mantissa_bits(dtype: Any) -> int:
-    """How many random bits a uniform draw of a dtype takes."""
+    """Return the number of random bits that a uniform draw of a dtype uses."""
     return 8 if finfo(dtype).nmant < 8 else 8 * dtype.itemsize
 
 
 def unit_interval(random: Any, dtype: Any) -> Array:
-    """Bits as floats in [0, 1): they become the mantissa of a number in [1, 2)."""
+    """Convert bits to floats in [0, 1), as the mantissa of a number in [1, 2)."""
     wide = _UNSIGNED[8 * dtype.itemsize]
     width = 8 * aval_of(random).dtype.itemsize
     random = convert_element_type(random, wide)
@@ -128,12 +129,12 @@ def unit_interval(random: Any, dtype: Any) -> Array:
 
 
 def scaled(unit: Any, low: Any, high: Any) -> Array:
-    """Floats in [0, 1) moved to [low, high)."""
+    """Scale floats in [0, 1) to [low, high)."""
     return ar.max(low, ar.add(ar.mul(unit, ar.sub(high, low)), low))
 
 
 def draw_uniform(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, low: Any = 0.0, high: Any = 1.0) -> Array:
-    """`uniform` of checked arguments."""
+    """As `uniform`, for checked arguments."""
     unit = unit_interval(random_bits(key, mantissa_bits(dtype), shape), dtype)
     if isinstance(low, float) and isinstance(high, float):
         if (low, high) == (0.0, 1.0):
@@ -157,13 +158,13 @@ def uniform(
 
 
 def normal_of(unit: Any, dtype: Any) -> Array:
-    """Floats in [0, 1) as normal ones, by the inverse of the distribution function."""
+    """Convert floats in [0, 1) to normal numbers, by the inverse of the distribution function."""
     low = literal(np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype), dtype)
     return ar.mul(erf_inv(scaled(unit, low, literal(1, dtype))), literal(np.sqrt(2.0), dtype))
 
 
 def draw_normal(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
-    """`normal` of checked arguments."""
+    """As `normal`, for checked arguments."""
     if not dtypes.is_complex(dtype):
         return normal_of(draw_uniform(key, shape, dtype), dtype)
     real = dtypes.real_dtype(dtype)
@@ -173,7 +174,7 @@ def draw_normal(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
 
 
 def normal(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
-    """Numbers of the standard normal distribution; complex ones have a variance of 1 in all.
+    """Numbers of the standard normal distribution; complex numbers have a total variance of 1.
 
     >>> from stagec import random
     >>> random.normal(random.key(0), (2,)).round(3)

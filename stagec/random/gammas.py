@@ -1,4 +1,4 @@
-"""The gamma distribution, and those that are made of it."""
+"""The gamma distribution, and distributions computed from it."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def _split_each(keys: Any, count: int) -> list[Any]:
-    """Each key split into so many."""
+    """Split each key into `count` keys."""
     zero = literal(0, dtypes.uint32)
     return [threefry2x32(keys[0], keys[1], zero, literal(i, dtypes.uint32)) for i in range(count)]
 
 
 def _uniform_each(keys: Any, dtype: Any) -> Array:
-    """One uniform number from each key."""
+    """Draw one uniform number from each key."""
     zero = literal(0, dtypes.uint32)
     return unit_interval(mixed(mantissa_bits(dtype), *threefry2x32(keys[0], keys[1], zero, zero)), dtype)
 
@@ -55,10 +55,10 @@ def _select_each(mask: Any, new: Any, old: Any) -> Any:
 
 
 def draw_gamma(key: PRNGKeyArray, alpha: Any, log_space: bool) -> Array:
-    """Gamma numbers, or their logarithms, for `alpha` in the result's shape and dtype.
+    """Draw gamma numbers, or their logarithms, for `alpha` of the shape and dtype of the result.
 
     Source: Marsaglia and Tsang, "A simple method for generating gamma variables" (2000). Each element has
-    a key of its own, so that how often one is rejected does not change the others.
+    a key of its own, so that rejections of one do not change the others.
     """
     shape, dtype = alpha.shape, alpha.dtype
     keys = words_of(split_key(key, (alpha.size,)))
@@ -69,7 +69,7 @@ def draw_gamma(key: PRNGKeyArray, alpha: Any, log_space: bool) -> Array:
     zero = full(given.shape, literal(0, dtype))
 
     def positive_cube(keys: Any) -> tuple[Any, Any]:
-        """Normal numbers x with 1 + c x > 0, and that."""
+        """Draw normal numbers x with 1 + c x > 0; return x and 1 + c x."""
 
         def step(state: Any) -> Any:
             keys, x, v = state
@@ -162,7 +162,7 @@ def dirichlet(
 
     Args:
       alpha: concentrations, along the last axis.
-      shape: of the result without its last axis.
+      shape: the shape of the result without its last axis.
 
     >>> from stagec import random
     >>> points = random.dirichlet(random.key(0), [1.0, 2.0, 3.0], (5,))
@@ -226,7 +226,7 @@ def t(key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike 
 
 
 def generalized_normal(key: KeyLike, p: ArrayLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
-    """Numbers whose density falls as exp(-|x|^p).
+    """Numbers with a density proportional to exp(-|x|^p).
 
     >>> from stagec import random
     >>> random.generalized_normal(random.key(0), 2.0, (100,)).shape
@@ -248,7 +248,7 @@ def ball(key: KeyLike, d: int, p: float = 2, shape: Shape = (), dtype: DTypeLike
     """Uniform points in the unit ball of the p-norm, along the last axis.
 
     Args:
-      d: how many dimensions.
+      d: the number of dimensions.
 
     >>> from stagec import random
     >>> bool(((random.ball(random.key(0), 3, shape=(100,)) ** 2).sum(-1) <= 1).all())

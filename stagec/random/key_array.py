@@ -1,4 +1,4 @@
-"""Arrays of random keys: pytrees of two words of 32 bits for each key."""
+"""Arrays of random keys: pytrees of two arrays of 32-bit words."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class PRNGKeyArray(_Base):
 
     def __init__(self, first: Any, second: Any) -> None:
         self._words = (first, second)
-        # Where the key was drawn from, for `debug_key_reuse`.
+        # The function and the line that used the key, for `debug_key_reuse`.
         self._used = ""
 
     @property
@@ -198,7 +198,7 @@ def words_of(key: PRNGKeyArray) -> tuple[Any, Any]:
 
 
 def one_word(value: Any, number: int, name: str) -> Any:
-    """One word of each key in an argument, which holds nothing else."""
+    """Return one word of each key in an argument, which may contain only keys."""
     if isinstance(value, (list, tuple)):
         return type(value)([one_word(v, number, name) for v in value])
     if isinstance(value, PRNGKeyArray):
@@ -229,7 +229,7 @@ class KeysAt:
 
 
 class KeysAtIndex:
-    """A place in an array of keys. Keys are not computed with, so they can be read there and set."""
+    """The indexed keys of an array, which can be read and set, but not computed with."""
 
     __slots__ = ("_index", "_keys")
 
@@ -245,7 +245,7 @@ class KeysAtIndex:
         return PRNGKeyArray(*(word.at[self._index].get(**how) for word in words_of(self._keys)))
 
     def set(self, values: Any, **how: Any) -> PRNGKeyArray:
-        """The keys with others in the place of some; keyword arguments are those of `x.at[index].set`."""
+        """`keys[index] = values` in a copy; keyword arguments are those of `x.at[index].set`."""
         words = enumerate(words_of(self._keys))
         return PRNGKeyArray(*(word.at[self._index].set(one_word(values, i, "set"), **how) for i, word in words))
 

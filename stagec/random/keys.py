@@ -1,4 +1,4 @@
-"""Random keys: how they are made, split, and taken apart."""
+"""Creation, splitting and conversion of random keys."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _refuse(name: str, value: Any) -> Exception:
 
 
 def as_keys(name: str, key: Any) -> PRNGKeyArray:
-    """The keys that a user gave: typed ones, or uint32 words along a last axis of 2."""
+    """Convert a user's keys: typed keys, or uint32 words along a last axis of 2."""
     if isinstance(key, PRNGKeyArray):
         return key
     if not hasattr(key, "dtype") or not hasattr(key, "shape"):
@@ -49,7 +49,7 @@ def as_keys(name: str, key: Any) -> PRNGKeyArray:
 
 
 def as_key(name: str, key: Any) -> PRNGKeyArray:
-    """A single key, which a draw uses up."""
+    """Convert a user's single key, and record its use for `debug_key_reuse`."""
     keys = as_keys(name, key)
     if keys.shape:
         raise location.error(
@@ -117,7 +117,7 @@ def key(seed: ArrayLike, *, impl: str | None = None, dtype: KeyDtype | None = No
     Args:
       seed: an integer of rank 0, which may be traced. Without 64-bit types, its lower 32 bits count.
       impl: the generator, `"threefry2x32"`.
-      dtype: the dtype of the key instead, see `key_dtype`.
+      dtype: the dtype of the key, instead of `impl`; see `key_dtype`.
 
     >>> from stagec import random
     >>> random.normal(random.key(42), (2,)).round(3)
@@ -151,10 +151,10 @@ def split(key: KeyLike, num: int | Sequence[int] = 2) -> PRNGKeyArray | Array:
 
     Args:
       key: a single key.
-      num: how many, or the shape of the array of keys.
+      num: the number of keys, or the shape of the array of keys.
 
     Returns:
-      Keys of the kind that was given.
+      Typed keys for a typed key, otherwise arrays of uint32.
 
     >>> from stagec import random
     >>> first, second = random.split(random.key(0))
@@ -163,12 +163,12 @@ def split(key: KeyLike, num: int | Sequence[int] = 2) -> PRNGKeyArray | Array:
 
 
 def split_key(key: PRNGKeyArray, shape: tuple[int, ...]) -> PRNGKeyArray:
-    """`split` of a typed key."""
+    """As `split`, for a typed key."""
     return PRNGKeyArray(*encrypted_counter(key, shape))
 
 
 def encrypted_counter(key: PRNGKeyArray, shape: tuple[int, ...]) -> Sequence[Any]:
-    """The blocks with the numbers 0, 1, 2, ... in row-major order, encrypted with one key."""
+    """Return the numbers 0, 1, 2, ... in row-major order, encrypted with one key."""
     size = math.prod(shape)
     if size > 1 << 32:
         raise location.error(

@@ -22,7 +22,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def orthogonal(key: KeyLike, n: int, shape: Shape = (), dtype: DTypeLike = None, m: int | None = None) -> Array:
-    """Orthogonal or unitary matrices of the uniform distribution; with `m`, `n` rows and `m` columns of one.
+    """Orthogonal or unitary matrices of the uniform distribution; with `m`, matrices of `n` rows and `m` columns.
 
     Args:
       shape: how many matrices, along leading axes.

@@ -1,6 +1,6 @@
-"""Random keys in functions that only move elements: stacked, chosen, indexed, written into each other.
+"""Random keys as arguments of functions that only move elements, such as stack, where and dynamic_slice.
 
-A key is two words of 32 bits, and an array of keys two arrays. Such a function is applied to the one, and to the other.
+An array of keys is two arrays of 32-bit words. Such a function is applied to each of the two.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from stagec.core.array import Array
 from stagec.core.operators import ArrayOperators
 from stagec.random.key_array import PRNGKeyArray, one_word
 
-# Functions of `stagec.numpy` and `stagec.lax`, and which of their parameters hold what they move.
+# Functions of `stagec.numpy` and `stagec.lax`, and the positions of the parameters whose elements they move.
 _FIRST = (
     "array asarray atleast_1d atleast_2d atleast_3d block broadcast broadcast_arrays broadcast_in_dim broadcast_to "
     "collapse column_stack concatenate copy delete diagonal dstack dynamic_index_in_dim dynamic_slice "
@@ -46,14 +46,14 @@ def _has_keys(value: Any) -> bool:
 
 
 def _joined(first: Array, second: Array) -> Array:
-    """Keys from their words, in the structure that a function returned; shapes and the like are the same of both."""
+    """Combine both words' results to keys; results that are not arrays, such as shapes, are the same for both."""
     if isinstance(first, (list, tuple)):
         return type(first)([_joined(a, b) for a, b in zip(first, second, strict=True)])
     return PRNGKeyArray(first, second) if isinstance(first, ArrayOperators) else first
 
 
 def on_each_word(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a function that refused its arguments, if they are keys and it only moves elements; else None."""
+    """Apply a function that refused keys to each of their words, if it only moves elements; otherwise return None."""
     moved = _MOVED.get(function.__name__)
     if moved is None or not function.__module__.startswith(_MODULES) or not _has_keys((*args, *kwargs.values())):
         return None
@@ -68,7 +68,7 @@ def on_each_word(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
 
 
 def _applied(function: Callable[..., Any], bound: inspect.BoundArguments, names: list[str]) -> list[Any]:
-    """What the function returns for each word of the keys in these arguments."""
+    """Return the results of the function for each word of the keys in these arguments."""
     parts = []
     for number in range(2):
         part = inspect.BoundArguments(bound.signature, type(bound.arguments)(bound.arguments))

@@ -131,7 +131,7 @@ class gaussian_kde:
         return found
 
     def _logarithms(self, points: ArrayLike) -> Array:
-        """The logarithms of the kernels at points: a row for each point."""
+        """Return the logarithms of the kernels at points: a row for each point."""
         samples, where, precision = promote_inexact(self.dataset, self._points(points), self.inv_cov)
         whitening = cholesky(precision)
         near, far = where.T @ whitening, samples.T @ whitening
@@ -155,7 +155,7 @@ class gaussian_kde:
         return logsumexp(log(self.weights) + self._logarithms(x), axis=-1)
 
     def _convolved(self, mean: Array, covariance: Array) -> Array:
-        """The integrals of the density times normal ones with means as columns, and a covariance."""
+        """Integrate the density times normal densities of the means in the columns, and one covariance."""
         factor = cholesky(covariance)
         turn: float = (2 * math.pi) ** (self.d / 2)
         norm = turn * diagonal(factor).prod()

@@ -1,6 +1,6 @@
 """Krylov methods: conjugate gradients, BiCGSTAB (van der Vorst, 1992) and GMRES (Saad and Schultz, 1986).
 
-Vectors may be pytrees; the iterations see them as one vector.
+Vectors may be pytrees, which are raveled to one vector for the iterations.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _norm2(x: Vector) -> Array:
 
 
 def _given_product(name: str, argument: str, given: Any) -> Callable[[Any], Any]:
-    """A matrix, or a function, as a function."""
+    """Return the function that multiplies by a matrix, which may be given as a function."""
     if given is None:
         return lambda x: x
     if callable(given):
@@ -85,7 +85,7 @@ def _solve(
         flat(product),
         vector,
         lambda matvec, b: solve(matvec, b, start),
-        # Its solution has nothing to do with the guess.
+        # The guess is for the original system, not for the transposed one.
         lambda vecmat, b: solve(vecmat, b, zeros_like(b)),
         symmetric=symmetric and not dtypes.is_complex(aval_of(vector).dtype),
     )
@@ -115,10 +115,10 @@ def cg(
     Args:
       A: a matrix, or the function `x -> A x` of pytrees like `b`.
       b: a pytree of arrays.
-      x0: where to begin; zeros by default.
+      x0: the initial guess; zeros by default.
       tol, atol: the iteration ends when the norm of `b - A x` is at most `max(tol * norm(b), atol)`.
-      maxiter: the most steps; by default ten for each number in `b`.
-      M: a matrix or function near the inverse of A.
+      maxiter: the maximum number of iterations; by default ten for each element of `b`.
+      M: a preconditioner: a matrix or function that approximates the inverse of A.
 
     Returns:
       `(x, None)`. Derivatives follow from the equation, which is solved once more for them.
@@ -140,9 +140,9 @@ def cg(
             image = A(direction)
             alpha = (size / vdot(direction, image)).astype(x.dtype)
             x, residual = x + alpha * direction, residual - alpha * image
-            better = M(residual)
-            grown = vdot(residual, better)
-            return x, residual, better + (grown / size).astype(x.dtype) * direction, grown, k + 1
+            preconditioned = M(residual)
+            new_size = vdot(residual, preconditioned)
+            return x, residual, preconditioned + (new_size / size).astype(x.dtype) * direction, new_size, k + 1
 
         residual = b - A(x)
         direction = M(residual)
@@ -156,7 +156,7 @@ def bicgstab(
 ) -> tuple[Any, None]:
     """Solve `A x = b` by stabilized biconjugate gradients, for any regular A.
 
-    Arguments and results are those of `cg`. Where the method breaks down, it stops.
+    Arguments and results are those of `cg`. The iteration also stops on a breakdown.
 
     >>> import stagec.numpy as snp
     >>> from stagec.scipy.sparse.linalg import bicgstab
@@ -169,38 +169,38 @@ def bicgstab(
         shadow = b - A(x)
 
         def unfinished(state: Any) -> Any:
-            _, residual, *_, k, sound = state
-            return (_norm2(residual) > limit) & (k < count) & sound
+            _, residual, *_, k, is_valid = state
+            return (_norm2(residual) > limit) & (k < count) & is_valid
 
         def step(state: Any) -> Any:
             x, residual, direction, image, alpha, omega, rho, k, _ = state
-            grown = vdot(shadow, residual)
-            beta = grown / rho * alpha / omega
+            new_size = vdot(shadow, residual)
+            beta = new_size / rho * alpha / omega
             direction = residual + beta * (direction - omega * image)
-            better = M(direction)
-            image = A(better)
-            alpha = grown / vdot(shadow, image)
+            preconditioned = M(direction)
+            image = A(preconditioned)
+            alpha = new_size / vdot(shadow, image)
             half = residual - alpha * image
-            # The half step may have done it; then the second one would divide by zero.
+            # The half step may have converged; then the second one would divide by zero.
             done = _norm2(half) <= limit
             smooth = M(half)
-            turned = A(smooth)
-            omega = where(done, 0, vdot(turned, half) / vdot(turned, turned)).astype(x.dtype)
-            x = x + alpha * better + where(done, 0, omega * smooth)
-            residual = where(done, half, half - omega * turned)
-            sound = done | ((omega != 0) & (grown != 0))
-            return x, residual, direction, image, alpha, omega, grown, k + 1, sound
+            smooth_image = A(smooth)
+            omega = where(done, 0, vdot(smooth_image, half) / vdot(smooth_image, smooth_image)).astype(x.dtype)
+            x = x + alpha * preconditioned + where(done, 0, omega * smooth)
+            residual = where(done, half, half - omega * smooth_image)
+            is_valid = done | ((omega != 0) & (new_size != 0))
+            return x, residual, direction, image, alpha, omega, new_size, k + 1, is_valid
 
         one = ones((), dtype=aval_of(b).dtype)
-        none = zeros_like(b)
-        begin = (x, shadow, none, none, one, one, one, 0, True)
+        zero = zeros_like(b)
+        begin = (x, shadow, zero, zero, one, one, one, 0, True)
         return while_loop(unfinished, step, begin)[0]
 
     return _solve("bicgstab", iteration, A, b, x0, tol, atol, M, symmetric=False)
 
 
 def _least_squares(table: Any, length: Any) -> Any:
-    """The y for which `table @ y` is nearest to `(length, 0, 0, ...)`.
+    """Return the y for which `table @ y` is nearest to `(length, 0, 0, ...)`.
 
     The last columns may be zeros; y is zero there.
     """
@@ -228,9 +228,9 @@ def gmres(
 
     Args:
       A, b, x0, tol, atol, M: as `cg` takes them.
-      restart: vectors of the Krylov space before it is built anew.
-      maxiter: how often it is built at most.
-      solve_method: "batched" or "incremental"; both build the space whole, and then solve for the best vector in it.
+      restart: the dimension of the Krylov space before a restart.
+      maxiter: the maximum number of restarts; by default ten for each element of `b`.
+      solve_method: "batched" or "incremental"; both build the whole space, and then solve for the best vector in it.
 
     Returns:
       `(x, None)`.
@@ -255,23 +255,23 @@ def gmres(
 
         def build(state: Any) -> Any:
             x, residual, k = state
-            better = M(residual)
-            length = sqrt(_norm2(better))
+            preconditioned = M(residual)
+            length = sqrt(_norm2(preconditioned))
             basis = zeros((width + 1, aval.size), dtype=aval.dtype)
-            basis = dynamic_update_index_in_dim(basis, better / length, 0, 0)
+            basis = dynamic_update_index_in_dim(basis, preconditioned / length, 0, 0)
 
             def grow(j: Any, both: Any) -> Any:
                 basis, table = both
                 new = M(A(basis[j]))
                 before = sqrt(_norm2(new))
                 column = zeros((width + 1,), dtype=aval.dtype)
-                # Twice, as once leaves too much of the other vectors in single precision.
+                # Orthogonalize twice: once is not accurate enough in single precision.
                 for _ in range(2):
                     parts = matmul(conjugate(basis), new)
                     new = new - matmul(parts, basis)
                     column = column + parts
                 size = sqrt(_norm2(new))
-                # The space is exhausted: what is left is rounding.
+                # A tiny remainder is rounding: the space is exhausted.
                 size = where(size > before * (10 * finfo(aval.dtype).eps), size, 0)
                 column = dynamic_update_index_in_dim(column, size.astype(aval.dtype), j + 1, 0)
                 new = where(size > 0, new / where(size > 0, size, 1), 0)

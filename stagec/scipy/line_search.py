@@ -14,7 +14,7 @@ from stagec.numpy.linear import vdot
 
 # Sufficient decrease, and curvature.
 _DECREASE, _CURVATURE = 1e-4, 0.9
-# An interval this much smaller than its place holds no other point in single precision.
+# An interval whose width is this fraction of its end points contains no other point in single precision.
 _NARROW = 1e-7
 
 
@@ -44,7 +44,7 @@ class _State(NamedTuple):
     high: Point
     bracketed: Any
     trial: Any
-    # At the end `low`, which is the best point so far.
+    # That at `low`, the best point so far.
     gradient: Any
     count: Any
     success: Any
@@ -54,13 +54,13 @@ class _State(NamedTuple):
 def wolfe_step(
     function: Callable[[Any], tuple[Any, Any]], x: Any, direction: Any, value: Any, gradient: Any, first: Any, most: int
 ) -> Found:
-    """A step along a direction of descent.
+    """Return a step along a direction of descent.
 
     Args:
-      function: of a vector; returns its value and gradient.
-      value, gradient: at `x`.
+      function: maps a vector to the function's value and gradient.
+      value, gradient: those at `x`.
       first: the step that is tried first.
-      most: points that are tried.
+      most: the maximum number of points to try.
     """
     slope = vdot(direction, gradient)
 
@@ -74,11 +74,11 @@ def wolfe_step(
         too_high = ~(found <= value + _DECREASE * trial * slope) | (found >= low.value) & (low.step > 0)
         success = ~too_high & (absolute(new.slope) <= -_CURVATURE * slope)
         # In the interval, the end with the lower value stays; outside, it grows until it holds a minimum.
-        turned = where(state.bracketed, new.slope * (high.step - low.step) >= 0, new.slope >= 0)
-        other = _choose(turned, low, high)
-        new_high = _choose(too_high, new, other)
-        new_low = _choose(too_high, low, new)
-        bracketed = state.bracketed | too_high | turned
+        is_past_minimum = where(state.bracketed, new.slope * (high.step - low.step) >= 0, new.slope >= 0)
+        other = _select(is_past_minimum, low, high)
+        new_high = _select(too_high, new, other)
+        new_low = _select(too_high, low, new)
+        bracketed = state.bracketed | too_high | is_past_minimum
         inside = _minimum(new_low, new_high)
         width = absolute(new_high.step - new_low.step)
         narrow = bracketed & (width <= _NARROW * maximum(absolute(new_high.step), absolute(new_low.step)))
@@ -99,12 +99,12 @@ def wolfe_step(
     return Found(last.low.step, last.low.value, last.gradient, last.count, last.success)
 
 
-def _choose(first: Array, x: Point, y: Point) -> Point:
+def _select(first: Array, x: Point, y: Point) -> Point:
     return Point(*[where(first, a, b) for a, b in zip(x, y)])
 
 
 def _minimum(low: Point, high: Point) -> Array:
-    """Where the cubic with these values and slopes is least; the middle where it says nothing, or is near an end."""
+    """Minimize the cubic with these values and slopes; return the middle if that is invalid or near an end."""
     width = high.step - low.step
     mean = low.slope + high.slope - 3 * (high.value - low.value) / where(width == 0, 1, width)
     inner = mean * mean - low.slope * high.slope
@@ -113,5 +113,5 @@ def _minimum(low: Point, high: Point) -> Array:
     found = high.step - width * (high.slope + root - mean) / where(bottom == 0, 1, bottom)
     left, right = minimum(low.step, high.step), maximum(low.step, high.step)
     margin = 0.1 * (right - left)
-    sound = (inner >= 0) & (bottom != 0) & (found >= left + margin) & (found <= right - margin)
-    return where(sound, found, (left + right) / 2)
+    is_valid = (inner >= 0) & (bottom != 0) & (found >= left + margin) & (found <= right - margin)
+    return where(is_valid, found, (left + right) / 2)

@@ -25,7 +25,7 @@ from stagec.primitives.transcendental import log
 from stagec.transforms.jvp import jvp_flat
 from stagec.typing import ArrayLike
 
-# Coefficients of the Pade approximants, and up to which norm they are right to rounding.
+# Coefficients of the Pade approximants, and the norm up to which they are accurate to rounding.
 # Source: Higham, "The scaling and squaring method for the matrix exponential revisited" (2005).
 _SINGLE = (17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1), 3.925724783138660
 _DOUBLE = (
@@ -38,8 +38,8 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     """The exponential of square matrices, by scaling and squaring of a Pade approximant.
 
     Args:
-      upper_triangular: the matrices are upper triangles, which changes nothing here.
-      max_squarings: what needs more of them is NaN.
+      upper_triangular: accepted for compatibility, and ignored.
+      max_squarings: matrices that need more squarings give NaN.
 
     >>> import stagec.numpy as snp
     >>> expm(snp.array([[0.0, 1.0], [0.0, 0.0]]))
@@ -55,7 +55,7 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
         return a
     size = abs(a).sum(-2).max(-1)
     squarings = ceil(ar.max(log(where(size > 0, size, 1) / theta) / math.log(2.0), 0 * size))
-    # Of what is too large, any number of squarings will do.
+    # The results of matrices that are too large are NaN in any case.
     usable = squarings <= max_squarings
     squarings = where(usable, squarings, 0)
     scaled = a / (2.0**squarings)[..., None, None].astype(aval.dtype)
@@ -69,10 +69,10 @@ def expm(A: ArrayLike, *, upper_triangular: bool = False, max_squarings: int = 1
     odd = scaled @ odd
     found = systems.solve(even - odd, even + odd)
 
-    def again(i: Any, x: Array) -> Array:
+    def squared(i: Any, x: Array) -> Array:
         return where((i < squarings)[..., None, None], x @ x, x)
 
-    found = fori_loop(0, int(max_squarings), again, found)
+    found = fori_loop(0, int(max_squarings), squared, found)
     return where(usable[..., None, None], found, np.nan)
 
 
@@ -89,7 +89,7 @@ def expm_frechet(
 
     Args:
       E: the direction, of the shape of `A`.
-      method: changes nothing.
+      method: accepted for compatibility, and ignored.
       compute_expm: return the exponential too.
 
     >>> import stagec.numpy as snp

@@ -1,4 +1,4 @@
-"""BFGS, and its form of limited memory (Nocedal and Wright, Numerical Optimization, algorithms 6.1 and 7.4)."""
+"""BFGS and limited-memory BFGS (Nocedal and Wright, Numerical Optimization, algorithms 6.1 and 7.4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Objective = Callable[[Any], Any]
 
 
 class State(NamedTuple):
-    """Where a minimization is."""
+    """The state of a minimization."""
 
     x: Any
     value: Any
@@ -34,13 +34,13 @@ class State(NamedTuple):
     steps: Any
     calls: Any
     converged: Any
-    # Of the last line search, or of the decrease: 0 while nothing stops the iteration.
+    # The status of the last line search, or of the decrease: 0 while the iteration goes on.
     stopped: Any
     memory: Any
 
 
 def value_and_gradient(function: Objective) -> Callable[[Any], tuple[Any, Any]]:
-    """A function that returns a scalar function's value and gradient at a vector."""
+    """Return a function that computes a scalar function's value and gradient at a vector."""
 
     def both(x: Array) -> tuple[Any, Any]:
         (value,), linear = linearize_flat(lambda v: [function(as_array(v))], [x])
@@ -60,7 +60,7 @@ def bfgs(
     """Minimize with an estimate of the whole inverse Hessian.
 
     Returns:
-      The last state, the inverse Hessian, and a status: 0 converged, 1 too many steps, 3 or 5 the line search failed.
+      The last state, the inverse Hessian, and a status: 0 converged, 1 too many steps, 3 or 5 failed line search.
     """
     both = value_and_gradient(function)
     size = aval_of(x).size
@@ -89,7 +89,7 @@ def bfgs(
 
 
 class _Pairs(NamedTuple):
-    """The last steps and changes of the gradient, the latest last; a rho of zero marks what is not there yet."""
+    """The last steps and changes of the gradient, the latest last; rho is zero for pairs that do not exist yet."""
 
     moves: Array
     changes: Array
@@ -139,7 +139,7 @@ def lbfgs(
 
 
 def _times(pairs: _Pairs, vector: Array, count: int, aval: ShapedArray) -> Array:
-    """The inverse Hessian that the pairs stand for, times a vector: the two-loop recursion."""
+    """Multiply the inverse Hessian of the pairs by a vector: the two-loop recursion."""
 
     def down(i: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         vector, weights = state
@@ -155,13 +155,13 @@ def _times(pairs: _Pairs, vector: Array, count: int, aval: ShapedArray) -> Array
 
 
 def _first(state: State, direction: Any) -> Array:
-    """The step tried first: a whole one, and one of length 1 at most at the beginning, where scales are not known."""
+    """Return the first step to try: a full one, but in the first iteration, of length 1 at most."""
     one = 0 * state.value + 1
     return where(state.steps == 0, minimum(one, 1 / norm(direction)), one)
 
 
 def _next(state: State, found: Found, moved: Any, memory: Any, gtol: float, order: Any, stopped: Any) -> State:
-    # A value that is not a number, or no decrease at all, ends it where it was.
+    # NaN, or a value that does not decrease, ends the iteration at the previous point.
     failed = ~isfinite(found.value) | (found.step == 0)
     converged = ~failed & (norm(found.gradient, order) < gtol)
     x, value, gradient = (

@@ -81,7 +81,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
     if not shape or not shape[-1]:
         raise shape_error("fiedler_companion", f"{aval_of(x).long()}", "pass one coefficient or more")
     n = shape[-1] - 1
-    # Which coefficient stands at a place; 0 for none.
+    # The index of the coefficient of each element; 0 for none.
     which, unit = np.zeros((n, n), int), np.zeros((n, n))
     for i in range(n):
         if i % 2:

@@ -1,4 +1,4 @@
-"""Values between the elements of an array, by the name of `scipy.ndimage`."""
+"""Interpolation in arrays, by the name of `scipy.ndimage`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ["map_coordinates"]
 
 
 def _mirrored(index: Any, size: int) -> Any:
-    """Indices of an array that is mirrored at the middle of its end elements."""
+    """Map indices into an array that is mirrored at the centers of its end elements."""
     period = max(2 * (size - 1), 1)
     return abs((index + size - 1) % period - (size - 1))
 
 
 def _reflected(index: Any, size: int) -> Array:
-    """Indices of an array that is mirrored at the outer sides of its end elements."""
+    """Map indices into an array that is mirrored at the outer edges of its end elements."""
     return snp.floor_divide(_mirrored(2 * index + 1, 2 * size + 1), 2)
 
 
@@ -39,7 +39,7 @@ _MODES: dict[str, Callable[[Any, int], Any]] = {
 
 
 def _nodes(coordinate: Array, order: int) -> list[tuple[Any, Any]]:
-    """The indices that a coordinate is between, each with its weight."""
+    """Return the indices next to a coordinate, each with its weight."""
     if order == 0:
         # Halves away from 0.
         nearest = snp.trunc(coordinate + snp.copysign(0.5, coordinate))
@@ -57,7 +57,7 @@ def map_coordinates(
     mode: str = "constant",
     cval: ArrayLike = 0.0,
 ) -> Array:
-    """The values of an array at coordinates that need not be whole.
+    """The values of an array at coordinates that need not be integers, by interpolation.
 
     Args:
       coordinates: for each axis of `input`, where along it; all of one shape, which is that of the result.

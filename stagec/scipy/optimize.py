@@ -34,7 +34,7 @@ _OPTIONS: dict[Any, dict[str, Any]] = {
 
 
 class OptimizeResults(NamedTuple):
-    """What `minimize` found.
+    """The result of `minimize`.
 
     Args:
       x: the solution.

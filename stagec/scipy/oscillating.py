@@ -134,7 +134,7 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     limit = 1e10
 
     def back(n: Any, above: Array, this: Array, total: Array) -> tuple[Any, Any, Any, Any]:
-        """From the orders n + 1 and n to n and n - 1; everything is scaled down before it overflows."""
+        """Go from the orders n + 1 and n to n and n - 1; scale all values down before they overflow."""
         below = 2 * n / safe * this - above
         scale = snp.where(abs(below) > limit, 1 / limit, 1)
         below, this = below * scale, this * scale

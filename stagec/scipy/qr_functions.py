@@ -57,7 +57,7 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> tuple[Array, ...]:
-    """`a` as a product of orthonormal columns and an upper triangle.
+    """Factorize `a` as orthonormal columns times an upper triangle.
 
     Args:
       mode: `"full"`, `"economic"`, or `"r"` for a tuple of the triangle alone.

@@ -84,7 +84,7 @@ def hessenberg(a: ArrayLike, *, calc_q: bool = False, overwrite_a: bool = False,
 
 
 def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """A real form of Schur as a complex one, which is triangular.
+    """Convert a real Schur form to a complex one, which is triangular.
 
     >>> import stagec.numpy as snp
     >>> t, z = rsf2csf(snp.array([[0.0, 1.0], [-1.0, 0.0]]), snp.eye(2))
@@ -106,7 +106,7 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
 
 
 def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
-    """The principal square root of matrices, complex in any case. That of a singular one may not exist: NaN.
+    """The principal square root of matrices, always complex. That of a singular matrix may not exist, and is then NaN.
 
     Args:
       blocksize: changes nothing.
@@ -125,7 +125,7 @@ def funm(A: ArrayLike, func: Callable[[Any], Any], disp: Literal[True] = True) -
 @overload
 def funm(A: ArrayLike, func: Callable[[Any], Any], disp: Literal[False]) -> tuple[Array, Array]: ...
 def funm(A: ArrayLike, func: Callable[[Any], Any], disp: bool = True) -> Any:
-    """A function of matrices that is `func` of the eigenvalues, complex in any case.
+    """A function of matrices that is `func` of the eigenvalues, always complex.
 
     It is inaccurate where eigenvalues almost agree.
 

@@ -65,7 +65,7 @@ def cholesky(a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check
 def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
-    """What `cho_solve` takes: the factor, and which triangle it is."""
+    """The argument of `cho_solve`: the factor, and whether it is the lower triangle."""
     return cholesky(a, lower), lower
 
 
@@ -130,7 +130,7 @@ def lu(
 def lu(
     a: ArrayLike, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Array, ...]:
-    """`a` as P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle.
+    """Factorize `a` as P L U: a permutation, a lower triangle with ones on its diagonal, and an upper triangle.
 
     Args:
       permute_l: return P L and U.
@@ -255,7 +255,7 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """`a` as U diag(s) Vh; if not `compute_uv`, s alone."""
+    """Factorize `a` as U diag(s) Vh; if not `compute_uv`, return only s."""
     found = decompositions.svd(a, full_matrices, compute_uv)
     return tuple(found) if compute_uv else found
 

@@ -143,7 +143,7 @@ def gammasgn(x: ArrayLike) -> Array:
     sign = logic.select(logic.bitwise_and(logic.lt(x, 0.0), odd), -1.0, ar.add(ar.mul(_as_float(x), 0.0), 1.0))
     pole = logic.bitwise_and(logic.lt(x, 0.0), logic.eq(x, whole))
     sign = logic.select(pole, math.nan, sign)
-    # 1 / x tells the two zeros apart.
+    # 1 / x distinguishes the two zeros.
     return logic.select(logic.eq(x, 0.0), ar.sign(ar.div(1.0, x)), sign)
 
 
@@ -355,7 +355,7 @@ def ndtr(x: ArrayLike) -> Array:
 
 
 def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
-    """The logarithm of `ndtr`, accurate far below 0.
+    """The logarithm of `ndtr`, accurate for very negative `x`.
 
     Args:
       x: real numbers.
@@ -394,7 +394,7 @@ def ndtri(p: ArrayLike) -> Array:
     tail = logic.select(upper, ar.sub(1.0, p), p)
     tiny = float(finfo(dtype_of(p)).tiny)
     log_tail = tr.log(logic.clamp(tiny, tail, 0.2))
-    # A start good to 4.5e-4 (Abramowitz and Stegun 26.2.23), then Newton's method on the logarithm.
+    # An initial value with an error of 4.5e-4 (Abramowitz and Stegun 26.2.23), then Newton's method on the logarithm.
     t = ar.sqrt(ar.mul(log_tail, -2.0))
     top = ar.add(ar.mul(ar.add(ar.mul(t, 0.010328), 0.802853), t), 2.515517)
     bottom = ar.add(ar.mul(ar.add(ar.mul(ar.add(ar.mul(t, 0.001308), 0.189269), t), 1.432788), t), 1.0)

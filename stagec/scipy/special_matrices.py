@@ -22,7 +22,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def _lines(*vectors: Any) -> list[Array]:
-    """Vectors of one dtype with the same axes in front of the last."""
+    """Convert vectors to one dtype, with the same leading axes."""
     found = [atleast_1d(v) for v in promote_dtypes(*vectors)]
     batch = np.broadcast_shapes(*[v.shape[:-1] for v in found])
     return [broadcast_to(v, (*batch, v.shape[-1])) for v in found]
@@ -32,8 +32,8 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix of constant diagonals with a first column and a first row.
 
     Args:
-      c: the column, along the last axis; other axes are of as many matrices.
-      r: the row, whose first element does not count; by default the conjugate of `c`.
+      c: the column, along the last axis; other axes are batch axes.
+      r: the row, whose first element is ignored; by default the conjugate of `c`.
 
     >>> import stagec.numpy as snp
     >>> toeplitz(snp.array([1, 2, 3]), snp.array([1, 7]))
@@ -54,8 +54,8 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """The matrix of constant antidiagonals with a first column and a last row.
 
     Args:
-      c: the column, along the last axis; other axes are of as many matrices.
-      r: the row, whose first element does not count; by default zeros.
+      c: the column, along the last axis; other axes are batch axes.
+      r: the row, whose first element is ignored; by default zeros.
 
     >>> import stagec.numpy as snp
     >>> hankel(snp.array([1, 2, 3]))
@@ -72,7 +72,7 @@ def hankel(c: ArrayLike, r: ArrayLike | None = None) -> Array:
 
 
 def circulant(c: ArrayLike) -> Array:
-    """The matrix whose columns are a vector, moved on by one place each time.
+    """The matrix whose columns are a vector, each rotated by one element more.
 
     >>> import stagec.numpy as snp
     >>> circulant(snp.array([1, 2, 3]))

@@ -1,4 +1,4 @@
-"""Spectra of signals, by Fourier transforms of overlapping segments: the part of `scipy.signal` that they are."""
+"""Spectra of signals by Fourier transforms of overlapping segments, as in `scipy.signal`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WINDOWS = {"boxcar": (1.0,), "hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blac
 
 
 def _window(window: Any, length: int, like: Any) -> Any:
-    """The weights of a segment, of the accuracy of a signal: of a name, the periodic form."""
+    """Return the weights of a segment, in the dtype of a signal; names mean periodic windows."""
     dtype = like.real.dtype
     if not isinstance(window, str):
         found = snp.asarray(window, dtype)
@@ -92,7 +92,7 @@ def _without_line(x: Array) -> Array:
 
 
 def _lengths(name: str, nperseg: Any, noverlap: Any, nfft: Any, size: int) -> tuple[int, int, int]:
-    """The lengths of segments, of their overlap, and of transforms."""
+    """Return the lengths of segments, of their overlap, and of transforms."""
     segment = min(256 if nperseg is None else int(nperseg), size)
     overlap = segment // 2 if noverlap is None else int(noverlap)
     points = segment if nfft is None else int(nfft)
@@ -106,7 +106,7 @@ def _lengths(name: str, nperseg: Any, noverlap: Any, nfft: Any, size: int) -> tu
 
 
 def _segments(x: Array, length: int, step: int) -> Array:
-    """The overlapping segments of the last axis, along a new axis before it."""
+    """Split the last axis into overlapping segments, along a new axis before it."""
     count = (x.shape[-1] - length) // step + 1
     return x[..., np.arange(count)[:, None] * step + np.arange(length)]
 
@@ -278,7 +278,7 @@ def csd(
     power = snp.conj(one) * two
     power = power / ((weights * weights).sum() * fs if scaling == "density" else weights.sum() ** 2)
     if onesided:
-        # Negative frequencies count with their opposites, but for 0 and the highest one.
+        # Negative frequencies are added to the positive ones, except for 0 and the highest one.
         double = np.full(power.shape[-1], 2.0)
         double[0] = 1
         if points % 2 == 0:

@@ -98,7 +98,7 @@ def test_a_query_that_sees_nothing_gives_no_nan():
 
 def test_shapes_that_do_not_fit_are_refused():
     q, k, v = operands()
-    with pytest.raises(errors.ShapeError, match="do not go together"):
+    with pytest.raises(errors.ShapeError, match="do not match"):
         nn.dot_product_attention(q, k, v[:, :3])
     with pytest.raises(errors.ShapeError, match="three axes"):
         nn.dot_product_attention(q[0, 0], k, v)

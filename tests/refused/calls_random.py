@@ -108,7 +108,7 @@ CALLS = {
         lambda j: j.nn.dot_product_attention(
             np.ones((2, 3, 4, 5), np.float32), np.ones((2, 3, 3, 5), np.float32), np.ones((2, 3, 3, 5), np.float32)
         ),
-        "dot_product_attention: query, key and value do not go together",
+        "dot_product_attention: query, key and value do not match",
     ),
     "initializer fan": (
         lambda j: j.nn.initializers.glorot_uniform()(j.random.key(0), (3,)),

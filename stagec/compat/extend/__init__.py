@@ -1,4 +1,4 @@
-"""`jax.extend`: what libraries build on that define primitives of their own."""
+"""`jax.extend`: the interface for libraries that define primitives."""
 
 from stagec.compat.extend import core
 

@@ -23,7 +23,7 @@ __all__ = [
 
 
 class TraceState:
-    """Which trace is in force, for a comparison with another time."""
+    """The current trace, to be compared with that of another time."""
 
     def __init__(self, trace: Trace | None) -> None:
         self._trace = trace
@@ -35,7 +35,7 @@ class TraceState:
 
 
 def get_opaque_trace_state(convention: str | None = None) -> TraceState:
-    """What is equal where the same trace is in force.
+    """Return an object that is equal to another one if both were made in the same trace.
 
     >>> import stagec
     >>> outside = get_opaque_trace_state()

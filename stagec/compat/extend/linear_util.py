@@ -12,7 +12,7 @@ FIX = "trace with stagec.make_graph, or record shapes with stagec.eval_shape"
 
 
 class WrappedFun:
-    """A function on its way through JAX's transformations, for annotations and `isinstance`: there is none."""
+    """A function in JAX's transformations, for annotations and `isinstance`; it has no instances."""
 
 
 transformation = refused("jax.extend.linear_util.transformation", WHY, FIX)

@@ -1,4 +1,4 @@
-"""`jax.extend.source_info_util`: what libraries call so that errors name the lines of those who use them."""
+"""`jax.extend.source_info_util`: lets errors name lines of a library's callers instead of its own."""
 
 from stagec.core.location import hide as register_exclusion
 

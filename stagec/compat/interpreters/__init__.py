@@ -1,4 +1,4 @@
-"""`jax.interpreters`: the rules of primitives that users define."""
+"""`jax.interpreters`: rules of primitives that users define."""
 
 from stagec.compat.interpreters import ad, batching, mlir
 

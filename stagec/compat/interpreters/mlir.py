@@ -24,7 +24,7 @@ def register_lowering(prim: Primitive, rule: Any, platform: str | None = None, *
     """Say how a primitive is lowered.
 
     Raises:
-      UnsupportedError: for one platform alone.
+      UnsupportedError: `platform` is given.
     """
     if platform is not None:
         raise location.error(

@@ -10,7 +10,7 @@ from stagec.compat.refusals import refused
 
 
 class PartialVal:
-    """A value that is known or not, for annotations and `isinstance`: there is none."""
+    """A value that may be unknown, for annotations and `isinstance`; it has no instances."""
 
     known = staticmethod(refused("jax.interpreters.partial_eval.PartialVal.known", WHY, FIX))
     unknown = staticmethod(refused("jax.interpreters.partial_eval.PartialVal.unknown", WHY, FIX))
