@@ -1,1 +1,1 @@
-"""Files that hold compiled functions: their layout, what they say of themselves, and how both are checked."""
+"""Files of compiled functions: their layout, their manifest, and the checks of both."""

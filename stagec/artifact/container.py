@@ -30,7 +30,7 @@ from typing import Any, NoReturn
 from stagec.compiler.cache_file import HEADER_LIMIT, PAGE, read_aligned
 from stagec.core.errors import ArtifactError, message
 
-MAGIC = b"STAGEC\r\n"  # the line ending shows a transfer in text mode
+MAGIC = b"STAGEC\r\n"  # a transfer in text mode would change the line ending
 VERSION = 2
 
 _FIELDS = struct.Struct("<8sIIQ")
@@ -158,11 +158,11 @@ class _Memory:
 
 
 class _File:
-    """A large artifact, of which parts are read. Where the file has become shorter, less is returned."""
+    """A large artifact, read in parts. If the file has become shorter, less is returned."""
 
     def __init__(self, fd: int, size: int) -> None:
         self.nbytes = size
-        # It has a descriptor of its own, which is closed with it.
+        # A descriptor of its own, which is closed with the object.
         self._map = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
         self._fd = os.dup(fd)
         weakref.finalize(self, os.close, self._fd)
@@ -178,7 +178,7 @@ class Container:
     """An opened file: its manifest, and its sections, which are checked when they are asked for.
 
     Attributes:
-      path: how messages call the file.
+      path: the file's name in messages.
       source: the file's absolute path, or empty for content that came from elsewhere.
       manifest: the JSON value that was written.
       digest: SHA-256 that stands for the whole content.
@@ -219,8 +219,8 @@ class Container:
         """A section's bytes, checked.
 
         Args:
-          what: says in errors what it holds.
-          weight: it may stay in the file, if it is large.
+          what: what it holds, for errors.
+          weight: whether it may stay in the file if it is large.
 
         Raises:
           ArtifactError: it does not match its checksum.
@@ -266,7 +266,7 @@ class Container:
         return header_bytes, bytes(prelude[_FIELDS.size :])
 
     def _table(self, rows: Any, header_end: int) -> list[tuple[int, int, str]]:
-        """Absolute rows, where the sections follow one another and fill the file to its end."""
+        """The rows with absolute offsets; raises unless the sections follow one another and fill the file."""
         if not isinstance(rows, list):
             raise self._bad_table()
         start = _paged(header_end)
@@ -295,7 +295,7 @@ class Container:
 
     def _check_padding(self, start: int, end: int) -> None:
         if any(self._content.read(start, end - start)):
-            raise refuse(self.path, "there is something between its sections, so the file is damaged")
+            raise refuse(self.path, "the padding between its sections is not zero, so the file is damaged")
 
 
 def open_path(path: str | os.PathLike[str]) -> Container:
@@ -334,7 +334,7 @@ def _is_digest(value: Any) -> bool:
 
 
 def _json(data: bytes, path: str) -> Any:
-    """A JSON value without what readers could understand in two ways."""
+    """A JSON value; raises for duplicate keys and for numbers that readers could interpret differently."""
 
     def object_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(pairs)

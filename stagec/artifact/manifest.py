@@ -1,4 +1,4 @@
-"""What an artifact says of itself, as checked values.
+"""The manifest of an artifact, as checked values.
 
 Nothing in a file is trusted: every field is checked here for its type, its
 range, and whether it fits the others, before anything is made from it.
@@ -49,7 +49,7 @@ _DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
 
 @dataclass(frozen=True)
 class Weight:
-    """An array that functions of the file close over; `section` is None where it was left out."""
+    """An array that functions of the file close over; `section` is None if the file leaves it out."""
 
     aval: ShapedArray
     section: int | None
@@ -84,7 +84,7 @@ class Text:
 
     Args:
       length: bytes of the text itself.
-      driver: the CPU queue that suits the program.
+      driver: the CPU queue for the program.
       branches: whether its control flow may differ from call to call.
       quick: whether a call is known to return soon.
     """
@@ -108,7 +108,7 @@ class Signature:
       used: inputs, weights first, that the program takes.
       plan: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", array)`.
       donated: positions among the leaves.
-      reuse: argument of the program -> result that takes over its memory.
+      reuse: pairs of a program's argument and the result that reuses its memory.
       results: avals of what the program computes.
     """
 
@@ -131,7 +131,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All that a file says of itself."""
+    """The whole manifest of a file."""
 
     versions: dict[str, str]
     functions: dict[str, tuple[Signature, ...]]
@@ -222,7 +222,7 @@ def read(container: Container) -> Manifest:
 
 
 class _Reader:
-    """Reads one manifest; raises `Malformed` with the name of what is wrong."""
+    """Reads one manifest; raises `Malformed` with the name of the field that is wrong."""
 
     def __init__(self, container: Container) -> None:
         self._sections = len(container)
@@ -295,10 +295,10 @@ class _Reader:
             if not _same(aval, wanted):
                 raise Malformed("a constant")
             return "constant", value
-        choices: Mapping[str, Any] = {"computed": computed, "input": inputs}
-        if len(row) != 2 or not isinstance(row[0], str) or row[0] not in choices:
+        sources: Mapping[str, Any] = {"computed": computed, "input": inputs}
+        if len(row) != 2 or not isinstance(row[0], str) or row[0] not in sources:
             raise Malformed("plan")
-        avals = choices[row[0]]
+        avals = sources[row[0]]
         index = _index(row[1], len(avals), "plan")
         if not _same(avals[index], wanted):
             raise Malformed("plan")

@@ -1,4 +1,4 @@
-"""Parameters of an exported function: those that a call gives, those that are fixed, and what they are by default."""
+"""The parameters of an exported function: passed in a call, fixed, or with defaults."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.pytree import PyTreeDef
 
 _P = inspect.Parameter
-# As files and messages call them, in the order that Python wants.
+# The names in files and messages, in the order that Python requires.
 KINDS = {
     "positional-only": _P.POSITIONAL_ONLY,
     "positional": _P.POSITIONAL_OR_KEYWORD,
@@ -60,7 +60,7 @@ class Shown:
 
 
 def layout(parameters: Sequence[Parameter], in_tree: PyTreeDef) -> list[tuple[Parameter, list[Part]]]:
-    """Each parameter with what the program takes for it: one part, none if it is fixed, or any number.
+    """Each parameter with the parts that the program takes for it: one, none if it is fixed, or any number.
 
     Raises:
       Malformed: the parameters are not those of the structure.
@@ -133,7 +133,7 @@ def signature_of(
         found[kind].append(_P(p.name, kind, default=default, annotation=annotation))
     by_position = [*found[_P.POSITIONAL_ONLY], *found[_P.POSITIONAL_OR_KEYWORD]]
     for i, row in enumerate(by_position):
-        # Python has no such signature; the call works nevertheless.
+        # Python cannot express such a signature; the call works nevertheless.
         if row.default is not _P.empty and any(later.default is _P.empty for later in by_position[i:]):
             by_position[i] = row.replace(default=_P.empty)
     return inspect.Signature([*by_position, *found[_P.VAR_POSITIONAL], *found[_P.KEYWORD_ONLY], *found[_P.VAR_KEYWORD]])

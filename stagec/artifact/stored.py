@@ -1,4 +1,4 @@
-"""Functions of an opened file, made runnable: the choice of a variant, weights, and the last resort, a compile."""
+"""Makes functions of an opened file runnable: chooses a variant, supplies weights, or compiles the StableHLO."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class File:
     """An opened file: what it holds, and the arrays that its functions share.
 
     Args:
-      weights: arrays that take the place of all of the file's own.
+      weights: arrays to use instead of all weights of the file.
     """
 
     def __init__(self, container: Container, weights: Sequence[Array] | None = None) -> None:
@@ -38,11 +38,11 @@ class File:
         self._weights: dict[int, Array] = {}
 
     def given_weights(self) -> Sequence[Array] | None:
-        """The arrays in the place of the file's own."""
+        """The arrays to use instead of the file's weights; None if there are none."""
         return self._given
 
     def rows(self) -> tuple[Weight, ...]:
-        """What the file says of its weights."""
+        """The manifest's rows of the weights."""
         return self.manifest.weights
 
     def weight(self, index: int) -> Array:
@@ -73,7 +73,7 @@ class File:
         packed = self.container.section(text.section, f"the StableHLO of {name}")
         unpacker = zlib.decompressobj()
         try:
-            # One more byte than there should be: a small section may stand for gigabytes.
+            # Limited to one byte more than expected: a small section may expand to gigabytes.
             data = unpacker.decompress(packed, text.length + 1)
             if len(data) == text.length and unpacker.eof and not unpacker.unused_data:
                 return data.decode()
@@ -125,7 +125,7 @@ class StoredCode:
         self.source = ""
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
-        """Nothing: without results there is no program."""
+        """An empty list: only a signature without results has no program."""
         assert not self.signature.results, "a file holds no graph"
         return []
 
@@ -174,7 +174,7 @@ class StoredCode:
             text = (str(error).splitlines() or [type(error).__name__])[0][:300]
             raise refuse(
                 file.container.path,
-                f"the runtime does not take the module of {self.name} for {variant.target}: {text}",
+                f"the runtime does not load the module of {self.name} for {variant.target}: {text}",
                 "load it with the version of iree-base-runtime that `python -m stagec inspect` shows",
             ) from None
         if self.source == "file" and not _declares(made):
@@ -186,7 +186,7 @@ class StoredCode:
         return made
 
     def _compiled(self) -> tuple[Any, Variant, str]:
-        """A module made here from the file's StableHLO, for want of a variant."""
+        """Compile the file's StableHLO, where no variant fits."""
         signature, text = self.signature, self.signature.stablehlo
         # `stagec-runtime` has no part that compiles, even where somebody installed the compiler.
         parts = ("iree.compiler", "stagec.compiler.build")
@@ -241,7 +241,7 @@ _TENSOR = re.compile(r"%(?:in|out)put\d+: tensor<((?:\d+x)*)([a-z][a-z0-9]*(?:<[
 
 
 def _element(dtype: np.dtype[Any]) -> str:
-    """How a module's declaration calls a dtype; it has no signs."""
+    """A dtype's name in a module's declaration, where integers have no sign."""
     if dtype == dtypes.bool_:
         return "i1"
     if dtype == dtypes.bfloat16:

@@ -1,4 +1,4 @@
-"""Pytree structures as JSON values, and back, without importing or running anything of the user's."""
+"""Pytree structures as JSON values and back, without importing or running the user's code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FACTORIES: dict[str, Any] = {
 
 
 class Malformed(Exception):
-    """A JSON value is not what `encode` makes; the caller says of which file."""
+    """A JSON value was not written by `encode`; the caller adds the file's name."""
 
 
 class ClassMissing(Exception):
@@ -61,10 +61,10 @@ def encode(definition: PyTreeDef) -> Any:
         if name is None:
             raise _no_form(kind, data[0], f"use one of {', '.join(_FACTORIES)} as the default factory")
         return {"default": [name, [_encoded(k, kind) for k in data[1]], children]}
-    place = [kind.__module__, kind.__qualname__]
+    path = [kind.__module__, kind.__qualname__]
     if containers.is_named_tuple(kind):
-        return {"named": [*place, list(kind._fields), children]}
-    return {"class": [*place, _encoded(data, kind), children]}
+        return {"named": [*path, list(kind._fields), children]}
+    return {"class": [*path, _encoded(data, kind), children]}
 
 
 def decode(value: Any, depth: int = 0) -> PyTreeDef:
@@ -202,7 +202,7 @@ def _no_form(kind: type, value: Any, fix: str) -> PytreeError:
 
 
 def _encoded(value: Any, kind: type) -> Any:
-    """Static data as a JSON value: what JSON has is itself, all else a list of a tag and text."""
+    """Static data as a JSON value: values of JSON as they are, others as a list of a tag and text."""
     if value is None or type(value) in (bool, str):
         return value
     if type(value) is int:
@@ -252,7 +252,7 @@ def _decoded(value: Any, depth: int = 0) -> Any:
 
 
 def check_depth(definition: PyTreeDef) -> None:
-    """Refuse to write what would not be read.
+    """Refuse to write a structure that could not be read back.
 
     Raises:
       ArtifactError: the structure is nested too deeply.

@@ -1,4 +1,4 @@
-"""Which of a signature's compiled variants a device runs."""
+"""Chooses the compiled variant of a signature for a device."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lacking(variant: Variant) -> frozenset[str] | None:
 
 
 def _rank(variant: Variant, device: Device) -> int:
-    """How much of a device a variant uses; -1 where it does not run there."""
+    """How well a variant uses a device, for a choice between variants; -1 if it does not run there."""
     target = _target(variant)
     if target is None or target.backend != device.platform:
         return -1
@@ -58,7 +58,7 @@ def choose(variants: Sequence[Variant], device: Device) -> Variant | None:
 
 
 def describe_variant(variant: Variant) -> str:
-    """What a variant needs that is not here."""
+    """Whether a variant runs on this machine, or what it needs."""
     missing = lacking(variant)
     if missing is None:
         name = platform(variant)

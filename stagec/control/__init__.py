@@ -1,1 +1,1 @@
-"""Operations that hold graphs."""
+"""Operations with inner graphs: calls, conditionals, loops, custom derivatives."""

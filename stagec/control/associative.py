@@ -73,7 +73,7 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
         if size < 2:
             return values
         pairs = combine(part(values, 0, size - 1, 2), part(values, 1, None, 2))
-        # The partial results that end at the odd places; the even ones are one step further.
+        # The partial results at the odd positions; those at the even ones take one step more.
         odd = partial(pairs, size // 2)
         before = odd if size % 2 else part(odd, 0, -1)
         first = part(values, 0, 1)

@@ -1,4 +1,4 @@
-"""The functions that control flow takes: their operands flattened, themselves recorded as graphs."""
+"""The functions that control flow takes: flattens their operands, and records them as graphs."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _parameters(function: Callable[..., Any], count: int) -> list[str]:
 def promote_weak(
     operands: Sequence[Operand], out_avals: Sequence[ShapedArray]
 ) -> tuple[list[Operand], list[ShapedArray], bool]:
-    """Convert the weakly typed initial values whose dtype a body's result overrules.
+    """Convert weakly typed initial values to the dtypes of a body's results.
 
     Returns:
       The values, their avals, and whether any was converted: then the body has to be recorded again.
@@ -161,14 +161,14 @@ def check_carry(
 
 
 def with_inputs(graph: Graph, captured: Sequence[Any], everything: Sequence[Any]) -> Graph:
-    """The graph as one that takes all of `everything`, of which it captured a part, before its arguments."""
+    """The graph with all of `everything` as inputs before its arguments, of which it captured a part."""
     own = {id(value): var for value, var in zip(captured, graph.inputs)}
     leading = [own.get(id(value)) or Var(aval_of(value)) for value in everything]
     return Graph([*leading, *graph.inputs[len(captured) :]], graph.equations, graph.outputs)
 
 
 class _Interpreter(threading.local):
-    """What runs the graphs inside operations; a search for the first NaN puts itself here."""
+    """The function that runs the graphs inside operations; the search for the first NaN replaces it."""
 
     replay: Callable[[Graph, Sequence[Any]], list[Any]] = staticmethod(replay)
 
@@ -188,7 +188,7 @@ def evaluate(graph: Graph, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
 
 
 def runs_in_python(*deciding: Any) -> bool:
-    """Whether `disable_jit` is in force, and what decides the way has a value."""
+    """Whether `disable_jit` is in force, and the values that decide about control flow are known."""
     return bool(config.disable_jit) and not any(isinstance(value, Tracer) for value in deciding)
 
 
@@ -211,6 +211,6 @@ def emit_while(
 
 
 def emit_case(cx: Any, index: Any, branches: Sequence[Callable[[], Sequence[Any]]]) -> list[Any]:
-    """`stablehlo.case`; `branches` are stagec functions of nothing."""
+    """`stablehlo.case`; `branches` are stagec functions without arguments."""
     results: list[Any] = cx.emit_all("stablehlo.case", [index], regions=[cx.region([], branch) for branch in branches])
     return results

@@ -32,7 +32,7 @@ def _lower(cx: Any, *values: Any, name: str, graph: Graph) -> list[Any]:
 
 
 def _derived(graph: Graph, key: Any, make: Callable[[], Any]) -> Any:
-    """What a transformation made of a graph, made once."""
+    """The result of a transformation of a graph, computed once."""
     found = graph.derived.get(key)
     return graph.derived.setdefault(key, make()) if found is None else found
 

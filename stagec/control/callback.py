@@ -70,9 +70,9 @@ def pure_callback(
 
     Raises:
       CallbackError: when the program runs; the function returned other shapes or dtypes.
-      ArgumentTypeError: an argument is no array.
+      ArgumentTypeError: an argument is not an array.
 
-    What the function raises, the caller of the program gets.
+    An exception of the function is raised where the program was called.
 
     >>> import numpy, stagec, stagec.numpy as snp
     >>> @stagec.jit
@@ -100,17 +100,17 @@ def io_callback(
 ) -> Any:
     """Call a Python function that has side effects, inside compiled programs too.
 
-    It is called once for each time that the program comes by, whether its
-    results are used or not.
+    It is called each time that the program gets there, whether its results
+    are used or not.
 
     Args:
       callback, result_shape_dtypes, args, sharding, kwargs: as `pure_callback`
         takes them; `result_shape_dtypes` is None for a function without results.
-      ordered: calls happen in the order of the program in any case.
+      ordered: accepted; calls always happen in the order of the program.
 
     Raises:
       CallbackError: when the program runs; the function returned other shapes or dtypes.
-      ArgumentTypeError: an argument is no array.
+      ArgumentTypeError: an argument is not an array.
 
     >>> import numpy, stagec
     >>> from stagec.experimental import io_callback
@@ -167,11 +167,11 @@ def _argument(path: pytree.Path) -> str:
 
 
 def debug_callback(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ordered: bool) -> None:
-    """Call a function whose results do not matter; leaves that are no arrays come to it as they are."""
+    """Call a function whose results are ignored; leaves that are not arrays are passed to it unchanged."""
     leaves, tree = pytree.flatten((args, kwargs))
     given = [_traced(leaf) for leaf in leaves]
     operands = [o for o in given if o is not None]
-    # Of what is traced only the place is kept, not the tracer.
+    # Only the positions of traced leaves are kept, not the tracers.
     fixed = {i: leaf for i, (leaf, o) in enumerate(zip(leaves, given)) if o is None}
 
     def call(*arrays: Any) -> None:

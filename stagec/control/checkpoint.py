@@ -1,4 +1,4 @@
-"""`checkpoint`: what the backward pass reads is computed again instead of kept."""
+"""`checkpoint`: recomputes the values that the backward pass reads, instead of keeping them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _barrier_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     return primitive(*primals), [dots.get(i, t) for i, t in enumerate(tangents)]
 
 
-# Its results are its operands; the compiler does not see that.
+# Its results equal its operands, but the compiler does not know that.
 remat_barrier_p = MultiplePrimitive(
     "remat_barrier",
     shape=lambda *avals: list(avals),
@@ -64,7 +64,7 @@ remat_barrier_p = MultiplePrimitive(
 
 
 class PolicyParameter:
-    """A policy as a parameter of an equation: it decides while tracing, and leaves no mark on a program."""
+    """A policy as a parameter of an equation: it is used while tracing, and does not affect a program's key."""
 
     def __init__(self, policy: Policy | None) -> None:
         self.policy = policy
@@ -82,14 +82,14 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
 
 
 def _checkpointed(params: dict[str, Any]) -> Callable[..., Any]:
-    """What `jit`'s rules, which serve here too, call with the graphs that they made."""
+    """The constructor that `jit`'s rules, which are used here, too, call with the graphs that they made."""
     return functools.partial(checkpoint_p, policy=params["policy"], prevent_cse=params["prevent_cse"])
 
 
 def _transpose(cts: Any, *operands: Any, name: str, graph: Graph, policy: Any, prevent_cse: bool) -> list[Any]:
     known = [i for i, o in enumerate(operands) if not is_linear(o)]
     if prevent_cse and known:
-        # Otherwise the compiler finds the same values in the forward pass, and keeps them.
+        # Otherwise common subexpression elimination would reuse the values of the forward pass, and so keep them.
         held = dict(zip(known, remat_barrier_p(*[operands[i] for i in known])))
         operands = tuple([held.get(i, o) for i, o in enumerate(operands)])
     return jit_p.transpose(cts, *operands, name=name, graph=graph)
@@ -100,7 +100,7 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     unknown = tuple([trace.is_unknown(a) for a in args])
     key = ("checkpoint", unknown, policy.policy)
     early, late, out_unknown, reads = graph.derived.get(key) or graph.derived.setdefault(
-        key, _split(_apart(graph, unknown, params["name"]), unknown, policy.policy, params["name"])
+        key, _split(_split_control_flow(graph, unknown, params["name"]), unknown, policy.policy, params["name"])
     )
     known = [a for a, u in zip(args, unknown) if not u]
     found = jit_p(*known, name=params["name"], graph=early)
@@ -116,8 +116,10 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     return [next(b) if u else next(a) for u in out_unknown]
 
 
-def _apart(graph: Graph, unknown: Sequence[bool], name: str) -> Graph:
-    """The graph with each loop, conditional or call in two: what follows from known inputs, and what is linear."""
+def _split_control_flow(graph: Graph, unknown: Sequence[bool], name: str) -> Graph:
+    """The graph with each loop, conditional and call split in two: the part that known inputs determine, and the linear
+    part.
+    """
     if not any(e.primitive.partial is not None for e in graph.equations):
         return graph
 
@@ -136,7 +138,7 @@ def _apart(graph: Graph, unknown: Sequence[bool], name: str) -> Graph:
 
 
 def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: str) -> Any:
-    """A graph as the part that runs at once, and the rest, which computes again what the policy did not save.
+    """Split a graph: the part that runs at once, and the remainder, which recomputes what the policy did not save.
 
     Returns:
       the early graph, of the known inputs, with the known results and then the saved values; the late one, of the
@@ -158,12 +160,12 @@ def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: s
     kept: list[Any] = [a for a, u in zip(graph.outputs, out_unknown) if not u]
     early, _ = prune(Graph(known_inputs, equations, [*kept, *saved]), keep_inputs=True)
 
-    def rest(*values: Any) -> list[Any]:
+    def remainder(*values: Any) -> list[Any]:
         table = dict(zip([*saved, *known_inputs, *unknown_inputs], values))
         return _replay_from(graph, table, [a for a, u in zip(graph.outputs, out_unknown) if u])
 
     leading = [*saved, *known_inputs]
-    whole, captured = trace_flat(rest, [v.aval for v in (*leading, *unknown_inputs)], name=name)
+    whole, captured = trace_flat(remainder, [v.aval for v in (*leading, *unknown_inputs)], name=name)
     assert not captured, "a graph closes over nothing"
     late, used = prune(whole)
     used = used[: len(leading)]
@@ -205,7 +207,7 @@ checkpoint_p = MultiplePrimitive(
 
 
 def inlined(graph: Graph, name: str) -> Graph:
-    """The graph with the calls of jitted functions opened, so that a policy sees their operations."""
+    """The graph with the calls of jitted functions inlined, so that a policy sees their operations."""
     if not any(e.primitive is jit_p for e in graph.equations):
         return graph
 

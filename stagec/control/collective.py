@@ -1,4 +1,4 @@
-"""Operations among the elements of a batch: their meaning is their batching rule."""
+"""Collective operations among the elements of a batch, computed by their batching rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _lower(cx: Any, *args: Any, axis_name: Any, **params: Any) -> Any:
 
 
 def _across(over: Callable[..., Any]) -> Callable[..., Any]:
-    """The batching rule of a row from what it does over its own axis; over other axes it is elementwise.
+    """The batching rule of a row: `over` for its own axis; for other axes it is elementwise.
 
     Args:
       over: `(x, dim, size) -> result`, the same for each element of the batch.

@@ -1,4 +1,4 @@
-"""How reductions combine by a user's graph of scalars, and by its derivative."""
+"""Combining functions of reductions from a user's graph of scalars, and from its derivative."""
 
 from __future__ import annotations
 

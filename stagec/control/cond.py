@@ -1,4 +1,4 @@
-"""`cond` and `switch`: one of several functions runs, chosen while the program runs."""
+"""`cond` and `switch`: one of several functions runs, selected while the program runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _shape(index: ShapedArray, *avals: ShapedArray, branches: tuple[Graph, ...])
 
 
 def _chosen(index: Any, branches: tuple[Graph, ...]) -> Graph:
-    # As the compiled program does: what is out of range is the last branch.
+    # As in the compiled program, an index out of range selects the last branch.
     i = int(index)
     return branches[i if 0 <= i < len(branches) else -1]
 
@@ -133,7 +133,7 @@ def switch(index: ArrayLike, branches: Sequence[Callable[..., R]], *operands: An
     Array([-1., -1.], dtype=float32)
     """
     operands = _operands("switch", operands, operand)
-    # What is no sequence is no function either.
+    # An object that is not a sequence is not a function, either.
     given: list[Any] = list(branches) if hasattr(branches, "__iter__") else [branches]
     check_callable("switch", "stagec.lax.switch(i, [f, g], x)", *given)
     branches = given

@@ -1,4 +1,4 @@
-"""Derivatives, transposes and batches of `cond`: those of its branches, brought to one signature."""
+"""Derivatives, transposes and batches of `cond`: those of its branches, with one signature for all."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Branches = tuple[Graph, ...]
 
 
 def _cond(primitive: Primitive, index: Any, *operands: Any, branches: Branches) -> list[Any]:
-    """The operation, unless nothing would come of it."""
+    """The operation, or nothing if the branches have neither results nor effects."""
     if not branches[0].outputs and not any(g.effects for g in branches):
         return []
     return primitive(index, *operands, branches=branches)
@@ -80,34 +80,34 @@ def _halves(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, lis
     kinds = either(*[split(g, unknown).unknown for g in branches])
     parts = [split(g, unknown, kinds) for g in branches]
     slots: list[Any] = []
-    placed = [_place(part, slots) for part in parts]
-    direct = sorted({p for places in placed for kind, p in places if kind == "operand"})
+    located = [_residual_sources(part, slots) for part in parts]
+    direct = sorted({p for locations in located for kind, p in locations if kind == "operand"})
     early, late = [], []
-    for part, places in zip(parts, placed):
-        by_place = dict(zip(places, range(len(places))))
+    for part, locations in zip(parts, located):
+        sources = dict(zip(locations, range(len(locations))))
         outs = len(part.early.outputs) - part.residuals
 
-        def known(*values: Any, part: Split = part, by_place: Any = by_place, outs: int = outs) -> list[Any]:
+        def known(*values: Any, part: Split = part, sources: Any = sources, outs: int = outs) -> list[Any]:
             results = replay(part.early, values)
-            filled = [by_place.get(("slot", i)) for i in range(len(slots))]
+            filled = [sources.get(("slot", i)) for i in range(len(slots))]
             return results[:outs] + [zeros(a) if i is None else results[outs + i] for a, i in zip(slots, filled)]
 
         early.append(record_flat(known, part.early.in_avals))
         wanted = [("operand", i) for i in direct] + [("slot", i) for i in range(len(slots))]
         avals = [part.early.in_avals[i] for i in direct] + slots
-        leading = [part.late.inputs[by_place[w]] if w in by_place else Var(a) for w, a in zip(wanted, avals)]
+        leading = [part.late.inputs[sources[w]] if w in sources else Var(a) for w, a in zip(wanted, avals)]
         late.append(Graph([*leading, *part.late.inputs[part.residuals :]], part.late.equations, part.late.outputs))
     return tuple(early), tuple(late), direct, kinds
 
 
-def _place(part: Split, slots: list[Any]) -> list[tuple[str, int]]:
-    """Where each residual of a branch is found: among the known operands, or in a slot."""
+def _residual_sources(part: Split, slots: list[Any]) -> list[tuple[str, int]]:
+    """The source of each residual of a branch: a known operand, or a slot."""
     operands = {v: i for i, v in enumerate(part.early.inputs)}
     free = list(range(len(slots)))
-    places = []
+    locations = []
     for atom in part.early.outputs[len(part.early.outputs) - part.residuals :]:
         if type(atom) is not Literal and atom in operands:
-            places.append(("operand", operands[atom]))
+            locations.append(("operand", operands[atom]))
             continue
         aval = atom.aval.strip_weak_type()
         slot = next((i for i in free if slots[i] == aval), None)
@@ -116,8 +116,8 @@ def _place(part: Split, slots: list[Any]) -> list[tuple[str, int]]:
             slots.append(aval)
         else:
             free.remove(slot)
-        places.append(("slot", slot))
-    return places
+        locations.append(("slot", slot))
+    return locations
 
 
 def transpose(primitive: Primitive, cts: Any, index: Any, *operands: Any, branches: Branches) -> list[Any]:
@@ -142,7 +142,7 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
         kinds = either(*[batched(g, which, size)[1] for g in branches])
         graphs = tuple([batched(g, which, size, kinds)[0] for g in branches])
         return primitive(args[0], *operands, branches=graphs), [0 if on else None for on in kinds]
-    # Every lane has its own branch: all of them run, and each lane keeps what is its own.
+    # With a branch for each lane, all branches run, and each lane selects its own results.
     every = (True,) * len(branches[0].outputs)
     given = list(zip(operands, which))
     index = args[0] if len(branches) > 2 else logic.ne(args[0], 0)
@@ -157,9 +157,9 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
 
 
 def _taken(index: Any, branch: int, count: int, operand: Any, mapped: bool) -> Any:
-    """A branch's operand, which is a constant to derivatives in the lanes that take another branch.
+    """A branch's operand, whose derivative is stopped in the lanes that take another branch.
 
-    Otherwise what is infinite there would be multiplied by a zero cotangent, and NaN.
+    Otherwise infinite values there would be multiplied by a zero cotangent, which gives NaN.
     """
     if not mapped or count == 1 or not differentiable(aval_of(operand)):
         return operand

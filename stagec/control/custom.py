@@ -1,4 +1,4 @@
-"""Functions with derivatives of their own: `custom_jvp` and `custom_vjp`."""
+"""Functions with custom derivative rules: `custom_jvp` and `custom_vjp`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Rule:
     """A flat function and its own derivative.
 
     Args:
-      function: of and to flat operands.
+      function: takes and returns flat operands.
       derive: `(primals, tangents) -> (results, tangents)` for `custom_jvp`;
         `(primals, perturbed) -> (results, residuals, pull)` for `custom_vjp`, whose cotangents may be `Zero`.
     """
@@ -71,7 +71,7 @@ def _may_be_differentiated(trace: Trace | None) -> bool:
 
 
 def call(primitive: CustomPrimitive, rule: Rule, args: Sequence[Any]) -> list[Array]:
-    """Run a function with a derivative of its own."""
+    """Run a function with a custom derivative rule."""
     return primitive(*args, graph=None, rule=rule, captured=0)
 
 
@@ -111,7 +111,7 @@ def check_captured(rule: Rule, tangents: Sequence[Any]) -> None:
     if not all(map(is_zero, tangents)):
         raise location.error(
             errors.UnsupportedError,
-            f"{rule.name} has a derivative of its own, and closes over a value that is differentiated",
+            f"{rule.name} has a custom derivative rule, and closes over a value that is differentiated",
             fix="pass the value as an argument, so that the rule can say what its derivative is",
         )
 
@@ -291,7 +291,7 @@ def _lin_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
 
 
 class _ReverseOnly(MultiplePrimitive):
-    """Stands for tangents that only a transposition can make sense of."""
+    """Stands for tangents that can only be transposed, not computed."""
 
     def __call__(self, *args: Any, **params: Any) -> list[Array]:
         if not _records(trace_of(args)):

@@ -1,4 +1,4 @@
-"""Functions with a batching rule of their own: `custom_vmap`."""
+"""Functions with a custom batching rule: `custom_vmap`."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
     if any(d is not None for d in dims[:captured]):
         raise location.error(
             errors.UnsupportedError,
-            f"{rule.name} has a rule for vmap of its own, and closes over a value that is batched",
+            f"{rule.name} has a custom batching rule, and closes over a value that is batched",
             fix="pass the value as an argument, so that the rule gets its batch",
         )
     values = [moveaxis_to_front(a, d) for a, d in zip(args[captured:], dims[captured:])]

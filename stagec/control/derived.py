@@ -1,4 +1,4 @@
-"""What transformations make of a graph inside an operation: each is recorded once, and kept with the graph."""
+"""Transformations of graphs inside operations: each result is recorded once, and kept with the graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Flags = tuple[bool, ...]
 
 
 def kept(graph: Graph, key: Any, make: Callable[[], Any]) -> Any:
-    """What `make` gives, made once for a graph and a key."""
+    """The result of `make`, computed once for a graph and a key."""
     found = graph.derived.get(key)
     return graph.derived.setdefault(key, make()) if found is None else found
 
@@ -41,7 +41,7 @@ def either(*columns: Iterable[bool]) -> Flags:
 
 
 def cut(items: Sequence[Any], *sizes: int) -> list[list[Any]]:
-    """Consecutive parts of the given sizes, and the rest."""
+    """Consecutive parts of the given sizes, and the remainder."""
     parts, start = [], 0
     for size in sizes:
         parts.append(list(items[start : start + size]))
@@ -94,7 +94,7 @@ def _value(tangent: Any, aval: ShapedArray) -> Any:
 
 
 def _serves(kinds: Flags, forced: Flags) -> bool:
-    """Whether all the forced results are there without force."""
+    """Whether all forced results are present anyway."""
     return all(k or not f for k, f in zip(kinds, forced))
 
 
@@ -145,9 +145,9 @@ class Split(NamedTuple):
 
 
 def split(graph: Graph, unknown: Flags, forced: Flags = ()) -> Split:
-    """The part of a graph that follows from its known inputs, and the rest.
+    """Split a graph: the part that its known inputs determine, and the remainder.
 
-    The residuals are what the rest reads, and nothing more.
+    The residuals are exactly the values that the remainder reads.
 
     Args:
       unknown: which inputs are unknown.

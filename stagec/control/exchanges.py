@@ -1,4 +1,4 @@
-"""Operations that move values among the elements of a batch: composed from those that gather and sum."""
+"""Collective operations that move values among the elements of a batch, composed of gathers and sums."""
 
 from __future__ import annotations
 

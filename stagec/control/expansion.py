@@ -1,6 +1,6 @@
-"""Operations that users define, written out as the functions that they are lowered to.
+"""Expands primitives that users define into the functions that they are lowered to.
 
-A program's key has an operation's name and parameters, and not what a user's function does. So no such operation is
+A program's key covers a primitive's name and parameters, but not the code of a user's function. So no such primitive is
 left in the graph that is compiled.
 """
 
@@ -16,7 +16,7 @@ from stagec.core.primitive import Primitive
 
 
 class UserPrimitive(Primitive):
-    """A primitive that is in no table, whose lowering is a function of arrays."""
+    """A primitive that is not registered, whose lowering is a function of arrays."""
 
     def expansion(self) -> Callable[..., Any]:
         """The function: of the operands, with the parameters as keywords, to a list of results.

@@ -1,4 +1,4 @@
-"""`while_loop` and `fori_loop`: a function repeats, how often is decided while the program runs."""
+"""`while_loop` and `fori_loop`: loops whose number of rounds is decided while the program runs."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def fori_loop(
       body_fun: `(i, carry) -> carry`. Traced once, and once more where a Python
         number in `init_val` takes another dtype in the loop.
       init_val: pytree; the carry keeps its structure, shapes and dtypes.
-      unroll: how many rounds are written out for one of the loop; for known bounds only.
+      unroll: the number of rounds that one round of the compiled loop holds; for known bounds only.
 
     Returns:
       The last carry.

@@ -1,4 +1,4 @@
-"""`platform_dependent`: code by what a program is compiled for; `composite`: a call that keeps its name."""
+"""`platform_dependent`: code selected by the target; `composite`: a call that keeps its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions by a function of the user's."""
+"""Reductions by a user's function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scan`: a function runs along the leading axis of arrays, with a state from step to step."""
+"""`scan`: runs a function along the leading axis of arrays, with a carry from step to step."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def _lower(
     return cx.apply(lambda: _repeat(step, range(rounds, length), remaining), avals=[])
 
 
-def _repeat(step: Callable[..., list[Any]], places: range, state: list[Any]) -> list[Any]:
-    for i in places:
+def _repeat(step: Callable[..., list[Any]], positions: range, state: list[Any]) -> list[Any]:
+    for i in positions:
         state = step(_count(i), state)
     return state
 
@@ -150,7 +150,7 @@ def scan(
         gets a reference to its row.
       length: `n`, where `xs` has no leaves.
       reverse: go from the last row to the first; `ys` has the order of `xs`.
-      unroll: how many steps are written out for one round of the loop; True for all.
+      unroll: the number of steps in one round of the compiled loop; True for all.
 
     Returns:
       `(carry, ys)`; each leaf of `ys` has shape `(n, ...)`.
@@ -216,12 +216,12 @@ def _over_references(
 ) -> tuple[Any, Any]:
     """`scan`, where some of `xs` are references: each step reads and writes its row of them."""
     leaves, tree = pytree.flatten(xs)
-    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, references.Ref)]
-    values = [references.read(leaf) if i in places else leaf for i, leaf in enumerate(leaves)]
+    positions = [i for i, leaf in enumerate(leaves) if isinstance(leaf, references.Ref)]
+    values = [references.read(leaf) if i in positions else leaf for i, leaf in enumerate(leaves)]
 
     @wraps(f)
     def step(carry: Any, x: Any) -> Any:
-        given, inner = references.inner_references(tuple(pytree.leaves(x)), places)
+        given, inner = references.inner_references(tuple(pytree.leaves(x)), positions)
         result = f(carry, tree.unflatten(given))
         if not isinstance(result, tuple) or len(result) != 2:
             return result  # the error is `scan`'s
@@ -233,7 +233,7 @@ def _over_references(
 
 
 def map_(f: Callable[[Any], R], xs: Any, batch_size: int | None = None) -> R:
-    """`f` of each row of `xs`, one after the other, stacked.
+    """Apply `f` to each row of `xs`, one after the other, and stack the results.
 
     Args:
       f: a function of one row. Traced once.

@@ -1,4 +1,4 @@
-"""Derivatives, transposes and batches of `scan`: a scan of the body's."""
+"""Derivatives, transposes and batches of `scan`: scans of the transformed body."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from stagec.transforms.linearize import PartialTrace
 def _scan(
     primitive: Primitive, graph: Graph, consts: Sequence[Any], carry: Sequence[Any], xs: Sequence[Any], params: Any
 ) -> list[Any]:
-    """The operation with another body, unless nothing would come of it."""
+    """The operation with another body, or nothing if that has neither results nor effects."""
     if not graph.outputs and not graph.effects:
         return []
     own = {"graph": graph, "num_consts": len(consts), "num_carry": len(carry)}

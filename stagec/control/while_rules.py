@@ -1,4 +1,4 @@
-"""Derivatives and batches of `while`. It has no transpose: how often it runs is not known, nor what to keep."""
+"""Derivatives and batches of `while`. It has no transpose, because the number of rounds is not known."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _pushed(params: dict[str, Any], b_on: Flags, i_on: Flags) -> tuple[Graph, Gr
 
 
 def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
-    """What is known runs at once; the rest runs later, with all the steps again."""
+    """Run the part that known operands determine at once; the remainder later runs all rounds again."""
     sizes = _sizes(params)
     unknown = tuple([trace.is_unknown(a) for a in args])
     halves = kept(params["body"], ("while split", params["cond"], unknown), lambda: _known(params, unknown))
@@ -81,7 +81,7 @@ def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[s
 
 
 def _known(params: dict[str, Any], unknown: Flags) -> Any:
-    """The part of the loop that follows from the known operands; False if its condition does not."""
+    """The part of the loop that the known operands determine; False if they do not determine its condition."""
     cond, body = params["cond"], params["body"]
     c_on, b_on, i_on = map(tuple, cut(unknown, *_sizes(params)))
     i_on = stable(i_on, lambda on: split(body, (*b_on, *on)).unknown)

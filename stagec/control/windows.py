@@ -1,4 +1,4 @@
-"""Reductions over windows by a function of the user's."""
+"""Reductions over windows by a user's function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
-from stagec.primitives.axes import shape_error
+from stagec.primitives.axes import dilated, shape_error
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front, spread_to
 from stagec.primitives.checks import check_dtype, same_dtype
 from stagec.primitives.combining import padded_arrays, slid
@@ -26,7 +26,6 @@ from stagec.primitives.reduce import highest, lowest
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.primitives.window import (
     Pairs,
-    dilated,
     explicit_padding,
     padded,
     reduce_window_max_p,

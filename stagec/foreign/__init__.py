@@ -1,1 +1,1 @@
-"""StableHLO that others wrote, as functions of stagec."""
+"""StableHLO of other programs, imported as functions."""

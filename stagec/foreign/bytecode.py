@@ -1,7 +1,7 @@
-"""MLIR bytecode without the attributes of dialects that are not here.
+"""Replaces attributes of unknown dialects in MLIR bytecode.
 
 Bytecode keeps an attribute in its dialect's own encoding, which only that dialect can read: JAX puts sharding rules of
-the dialect `sdy` beside calls of LAPACK, for instance. Such attributes say nothing of what is computed, and are
+the dialect `sdy` on calls of LAPACK, for instance. Such attributes do not affect what is computed, and are
 replaced by `unit`, in the encoding as text that any dialect may have. The format is described at
 https://mlir.llvm.org/docs/BytecodeFormat.
 """
@@ -61,7 +61,7 @@ def without_unknown(data: bytes, is_known: Callable[[str], bool]) -> bytes:
     """Bytecode whose attributes of unknown dialects are `unit`.
 
     Args:
-      data: of a module.
+      data: the bytecode of a module.
       is_known: whether a dialect can read its own encoding.
 
     Raises:
@@ -110,7 +110,7 @@ def _sections(read: _Bytes) -> Iterator[tuple[int, int, bytes]]:
 def _strings(body: bytes) -> list[str]:
     read = _Bytes(body)
     lengths = [read.number() for _ in range(read.number())]
-    # The last string's length stands first.
+    # The lengths are in reverse order.
     return [read.take(length)[:-1].decode("utf-8", "replace") for length in reversed(lengths)]
 
 

@@ -1,4 +1,4 @@
-"""Collective operations of a program that runs as one process: each process talks to itself."""
+"""Collective operations of a program that runs as one process, in which each group has one member."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ def _same(site: Site, *operands: Value) -> list[Value]:
 def _permute(site: Site, x: Value) -> Value:
     _alone(site)
     pairs = np.asarray(site.op.attributes["source_target_pairs"])
-    # Who receives from nobody has zeros.
+    # A process that receives nothing gets zeros.
     return x if pairs.size else lax.full(x.shape, 0, x.dtype)

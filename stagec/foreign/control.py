@@ -1,4 +1,4 @@
-"""Loops, choices and calls."""
+"""Loops, conditionals and calls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _map(site: Site, *operands: Value) -> Value:
 
 
 def elementwise(function: Any, *operands: Value) -> list[Value]:
-    """A function of numbers on each element of arrays of one shape."""
+    """Apply a function of scalars to each element of arrays of one shape."""
     shape = operands[0].shape
     flat = [lax.reshape(x, (int(np.prod(shape, dtype=np.int64)),)) for x in operands]
     return [lax.reshape(y, shape) for y in vmap(lambda *values: tuple(function(*values)))(*flat)]

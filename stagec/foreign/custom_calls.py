@@ -1,4 +1,4 @@
-"""Calls of functions that other systems supply, by their names."""
+"""Rules for `custom_call`, by the name of its target."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TARGETS: dict[str, Callable[..., Any]] = {}
 
 
 def target(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what stands for calls of these names."""
+    """Register a function as the rule for calls of these targets."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         TARGETS.update(dict.fromkeys(names, function))
@@ -39,19 +39,21 @@ def _same(site: Site, *operands: Value) -> list[Value]:
 
 @target("mhlo.topk", "TopK")
 def _top_k(site: Site, x: Value) -> list[Value]:
-    values, places = lax.top_k(x, site.shape()[-1])
-    return [values, lax.convert_element_type(places, site.dtype(1))]
+    values, positions = lax.top_k(x, site.shape()[-1])
+    return [values, lax.convert_element_type(positions, site.dtype(1))]
 
 
 @target("stablehlo.dynamic_top_k")
 def _dynamic_top_k(site: Site, x: Value, count: Value) -> list[Value]:
-    values, places = lax.top_k(x, int(site.known(count, "count")))
-    return [values, lax.convert_element_type(places, site.dtype(1))]
+    values, positions = lax.top_k(x, int(site.known(count, "count")))
+    return [values, lax.convert_element_type(positions, site.dtype(1))]
 
 
 @target("ApproxTopK")
-def _approximate_top_k(site: Site, x: Value, places: Value, *initial: Value) -> list[Value]:
-    """The exact largest or smallest elements, which any recall allows, and what stands at their places."""
+def _approximate_top_k(site: Site, x: Value, positions: Value, *initial: Value) -> list[Value]:
+    """The exact largest or smallest elements, which any recall allows, and the elements of `positions` at their
+    positions.
+    """
     options = bindings.ir.DictAttr(site.op.attributes["mhlo.backend_config"])
     axis = int(options["reduction_dim"].value)
     count = int(options["top_k"].value)
@@ -62,12 +64,12 @@ def _approximate_top_k(site: Site, x: Value, places: Value, *initial: Value) -> 
     keys = x if descending else lax.neg(x)
     _, order = lax.top_k(snp.moveaxis(keys, axis, -1), count)
     order = snp.moveaxis(order, -1, axis)
-    return [snp.take_along_axis(v, order, axis) for v in (x, places)]
+    return [snp.take_along_axis(v, order, axis) for v in (x, positions)]
 
 
 @target("shape_assertion")
 def _shape_assertion(site: Site, holds: Value, *values: Value) -> list[Value]:
-    """A condition on shapes that `jax.export` wrote, with a text that has places for numbers."""
+    """A condition on shapes that `jax.export` wrote, and a message with placeholders for numbers."""
     if not bool(site.known(holds, "condition").all()):
         text = site.text("error_message")
         numbers = [site.known(v, "numbers").item() for v in values]

@@ -1,5 +1,5 @@
-"""What the readers of files raise."""
+"""The exception of the readers of binary formats."""
 
 
 class Damaged(ValueError):
-    """Bytes are not of the format that they are read as: an offset leads out of them, or they end early."""
+    """The bytes do not have the expected format: an offset is out of bounds, or they end early."""

@@ -1,4 +1,4 @@
-"""Operations of elements: each is one function of `stagec.lax`, or a few."""
+"""Elementwise operations: each is one function of `stagec.lax`, or a few."""
 
 from __future__ import annotations
 

@@ -29,20 +29,20 @@ class Table:
     def root(cls, data: bytes) -> Table:
         return cls(data, _read(data, 0, "<I"))
 
-    def _place(self, field: int) -> int:
-        """Where a field stands; 0 for one that is absent."""
+    def _position(self, field: int) -> int:
+        """The position of a field; 0 if it is absent."""
         slot = 4 + 2 * field
         offset = _read(self._data, self._fields + slot, "<H") if slot < self._size else 0
         return self._at + offset if offset else 0
 
     def number(self, field: int, kind: str, default: int = 0) -> int:
         """A number of a kind that `struct` knows."""
-        place = self._place(field)
-        return _read(self._data, place, "<" + kind) if place else default
+        position = self._position(field)
+        return _read(self._data, position, "<" + kind) if position else default
 
     def _target(self, field: int) -> int:
-        place = self._place(field)
-        return place + _read(self._data, place, "<I") if place else 0
+        position = self._position(field)
+        return position + _read(self._data, position, "<I") if position else 0
 
     def bytes(self, field: int) -> bytes:
         """A string or a vector of bytes."""
@@ -59,19 +59,19 @@ class Table:
 
     def tables(self, field: int) -> Iterator[Table]:
         """A vector of tables."""
-        for place in self._places(field):
-            yield Table(self._data, place)
+        for position in self._positions(field):
+            yield Table(self._data, position)
 
     def strings(self, field: int) -> list[str]:
         """A vector of strings."""
-        return [_vector(self._data, place, 1).decode() for place in self._places(field)]
+        return [_vector(self._data, position, 1).decode() for position in self._positions(field)]
 
-    def _places(self, field: int) -> Iterator[int]:
+    def _positions(self, field: int) -> Iterator[int]:
         start = self._target(field)
         if start:
             for i in range(len(_vector(self._data, start, 4)) // 4):
-                place = start + 4 + 4 * i
-                yield place + _read(self._data, place, "<I")
+                position = start + 4 + 4 * i
+                yield position + _read(self._data, position, "<I")
 
 
 def _read(data: bytes, at: int, kind: str) -> int:

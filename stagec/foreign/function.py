@@ -1,4 +1,4 @@
-"""`from_stablehlo`: a StableHLO program of anybody's as a function."""
+"""`from_stablehlo`: imports a StableHLO program as a function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from stagec.foreign.site import refuse
 
 
 def from_stablehlo(module: str | bytes | os.PathLike[str], *, function: str = "main") -> Imported:
-    """A StableHLO program as a function that can be called, jitted, differentiated, batched and exported.
+    """Import a StableHLO program as a function that can be called, jitted, differentiated, batched and exported.
 
     Each operation becomes one of `stagec.lax`, with stagec's guarantees: no index out of range reads or writes outside
     of an array, no argument is overwritten.
@@ -42,12 +42,12 @@ def from_stablehlo(module: str | bytes | os.PathLike[str], *, function: str = "m
       function: which of the module's functions to call.
 
     Returns:
-      A function of as many arrays as the program's has parameters, which returns an array, or a tuple of several.
+      A function of as many arrays as the program has parameters. It returns an array, or a tuple of several.
       A program of `jax.export` takes and returns the containers that it was exported with.
 
     Raises:
-      ArtifactError: this is no such module, or it is damaged.
-      UnsupportedError: an operation has no counterpart here; raised by the call that traces it.
+      ArtifactError: `module` cannot be read, or is damaged.
+      UnsupportedError: stagec does not have an operation; raised by the call that traces it.
 
     >>> import stagec, stagec.numpy as snp
     >>> text = '''func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
@@ -104,7 +104,7 @@ class Imported:
         """Positional and keyword arguments that describe a call, for `stagec.export` or `jit(...).lower`.
 
         Raises:
-          ArgumentTypeError: a dimension is open, so that there is no single description.
+          ArgumentTypeError: a dimension is dynamic, so there is no single description.
         """
         leaves = []
         for p in self._parameters:
@@ -155,7 +155,7 @@ _WIDE = ("xi64>", "xf64>", "<i64>", "<f64>", "ui64>", "complex<f64>")
 
 
 class _Parameter:
-    """One parameter: what fits it."""
+    """A parameter, and the check of its arguments."""
 
     def __init__(self, op: Any, number: int, type_: Any) -> None:
         self.name = f"arg{number}"

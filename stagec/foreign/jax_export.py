@@ -1,4 +1,4 @@
-"""What `jax.export` serializes, read without JAX: the module, and the structure of its arguments and results."""
+"""Reads what `jax.export` serializes, without JAX: the module, and the structure of its arguments and results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME, _IN_TREE, _OUT_TREE, _DEVICES_SHORT, _PLATFORMS, _ORDERED_EFFECTS = 1, 2,
 _MODULE, _KEPT, _DEVICES = 13, 15, 18
 _KIND, _CHILDREN, _NAMES, _CLASS = 0, 1, 2, 3
 _LEAF, _NONE, _TUPLE, _LIST, _DICT = range(5)
-# No structure that a program takes has more parts. Damaged ones may lead in circles.
+# A limit on the parts of a structure: damaged ones may contain cycles.
 _PARTS = 100_000
 _DEEP = 100
 
@@ -26,11 +26,11 @@ class Exported(NamedTuple):
     """A function of `jax.export`.
 
     Attributes:
-      name: of the function.
+      name: the function's name.
       module: StableHLO's portable artifact.
       in_tree: the structure of `(args, kwargs)`.
       out_tree: the structure of the results.
-      platforms: what it was exported for.
+      platforms: the platforms that it was exported for.
       kept: which leaves of the arguments the module takes.
     """
 
@@ -52,7 +52,7 @@ class Exported(NamedTuple):
             )
         values = [leaves[i] for i in self.kept]
         if len(self.platforms) > 1:
-            # A module for several platforms asks first which one it runs on.
+            # The first parameter of a module for several platforms is the index of the platform.
             here = next((self.platforms.index(name) for name in BACKENDS if name in self.platforms), 0)
             values.insert(0, np.asarray(here, np.int32))
         found = flat(*values)
@@ -60,7 +60,9 @@ class Exported(NamedTuple):
         return self.out_tree.unflatten(results)
 
     def arguments(self, parameters: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The function's arguments, given what describes the module's; zeros stand for those it does not take."""
+        """The function's arguments from descriptions of the module's; zeros stand for those that the module does
+        not take.
+        """
         leaves: list[Any] = [0.0] * self.in_tree.num_leaves
         for i, parameter in zip(self.kept, parameters[len(self.platforms) > 1 :]):
             leaves[i] = parameter
@@ -90,13 +92,13 @@ def read(data: bytes, name: str) -> Exported | None:
 def _read(root: Table, module: bytes, name: str) -> Exported:
     trees = [root.table(field) for field in (_IN_TREE, _OUT_TREE)]
     if None in trees:
-        raise _refuse(name, "does not say what its function takes and returns")
+        raise _refuse(name, "lacks the structure of its function's arguments and results")
     in_tree, out_tree = (pytree.structure(_Structure(name).example(tree, _DEEP)) for tree in trees)
     devices = root.number(_DEVICES, "I") or root.number(_DEVICES_SHORT, "h", 1)
     if devices > 1:
         raise _refuse(name, f"was exported for {devices} devices", "export it for one")
     if list(root.tables(_ORDERED_EFFECTS)):
-        raise _refuse(name, "has effects in an order, such as prints of JAX")
+        raise _refuse(name, "has ordered effects, such as prints of JAX")
     function = root.bytes(_NAME).decode()
     kept = tuple(root.numbers(_KEPT, "H"))
     if any(i >= in_tree.num_leaves for i in kept):
@@ -112,7 +114,7 @@ class _Structure:
         self._parts = 0
 
     def example(self, tree: Any, room: int) -> Any:
-        """Something of a structure, with zeros for leaves, which is nested no deeper than there is room."""
+        """An object with a structure, with zeros for leaves; raises if it is nested deeper than `room`."""
         self._parts += 1
         if not room or self._parts > _PARTS:
             raise _refuse(self._name, "holds a structure of too many parts")

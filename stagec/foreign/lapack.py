@@ -1,4 +1,4 @@
-"""The calls of LAPACK that JAX writes for the CPU, in the conventions of its foreign functions."""
+"""Rules for the LAPACK calls that JAX writes for the CPU, with the conventions of its foreign functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from stagec.lax import linalg
 
 
 def routine(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register what stands for LAPACK's routines of these names, for all element types."""
+    """Register a function as the rule for LAPACK routines, for all element types."""
     return target(*(f"lapack_{kind}{name}_ffi" for name in names for kind in "sdcz"))
 
 
@@ -33,7 +33,7 @@ def _option(site: Site, name: str) -> int:
 
 
 def _done(site: Site, index: int) -> Value:
-    """`info` of a routine that found nothing wrong."""
+    """The `info` of a routine that succeeded."""
     return lax.full(site.shape(index), 0, site.dtype(index))
 
 
@@ -50,7 +50,7 @@ def _unused(site: Site, index: int) -> Value:
       UnsupportedError: something reads it.
     """
     if list(site.op.results[index].uses):
-        raise site.refusal(f"returns something as result {index} that stagec does not compute")
+        raise site.refusal(f"has a result {index} that stagec does not compute")
     return lax.full(site.shape(index), 0, site.dtype(index))
 
 
@@ -70,9 +70,9 @@ def _getrf(site: Site, a: Value) -> list[Value]:
     return [packed, _from_one(site, pivots), _done(site, 2)]
 
 
-def _from_one(site: Site, places: Value) -> Value:
+def _from_one(site: Site, positions: Value) -> Value:
     """Positions as LAPACK counts them, in the type of result 1."""
-    return lax.convert_element_type(lax.add(places, lax.full(places.shape, 1, places.dtype)), site.dtype(1))
+    return lax.convert_element_type(lax.add(positions, lax.full(positions.shape, 1, positions.dtype)), site.dtype(1))
 
 
 @routine("geqrf")

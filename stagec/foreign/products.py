@@ -1,4 +1,4 @@
-"""Products, convolutions, transforms, and factorizations."""
+"""Rules for products, convolutions, Fourier transforms, and factorizations."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def _rng_bit_generator(site: Site, state: Value) -> list[Value]:
 
 @rule("rng")
 def _rng(site: Site, a: Value, b: Value, shape: Value) -> Value:
-    """Numbers of no state: the same at each call, as StableHLO allows."""
+    """Random numbers without a state: the same at each call, as StableHLO allows."""
     sizes = tuple(int(n) for n in site.known(shape, "shape"))
     key = random.key(0)
     if site.word("rng_distribution") == "NORMAL":

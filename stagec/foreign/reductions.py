@@ -13,7 +13,7 @@ from stagec.foreign.site import Site, Value, rule
 
 
 def _pairwise(function: Callable[..., list[Value]]) -> Callable[[Any, Any], Any]:
-    """A region of two times as many numbers as one of two tuples."""
+    """A region of `2 n` scalars as a function of two tuples."""
     return lambda left, right: tuple(function(*left, *right))
 
 
@@ -61,8 +61,10 @@ class _Window:
             length = x.shape[axis]
             reach = (self.sizes[axis] - 1) * self.dilation[axis] + 1
             count = max(0, (length - reach) // self.strides[axis] + 1) if length >= reach else 0
-            places = np.arange(count)[:, None] * self.strides[axis] + np.arange(self.sizes[axis]) * self.dilation[axis]
-            parts = lax.reshape(taken(x, places.reshape(-1), axis), self._split(x.shape, axis, count))
+            positions = (
+                np.arange(count)[:, None] * self.strides[axis] + np.arange(self.sizes[axis]) * self.dilation[axis]
+            )
+            parts = lax.reshape(taken(x, positions.reshape(-1), axis), self._split(x.shape, axis, count))
             order = [i for i in range(len(parts.shape)) if i != axis + 1] + [axis + 1]
             x = lax.transpose(parts, order)
         return x
@@ -71,12 +73,12 @@ class _Window:
         return (*shape[:axis], count, self.sizes[axis], *shape[axis + 1 :])
 
 
-def taken(x: Value, places: np.ndarray[Any, Any], axis: int) -> Value:
-    """The elements at known places along an axis."""
+def taken(x: Value, positions: np.ndarray[Any, Any], axis: int) -> Value:
+    """The elements at known positions along an axis."""
     rest = [i for i in range(len(x.shape)) if i != axis]
     numbers = lax.GatherDimensionNumbers(offset_dims=tuple(rest), collapsed_slice_dims=(axis,), start_index_map=(axis,))
     sizes = [1 if i == axis else n for i, n in enumerate(x.shape)]
-    return lax.gather(x, places[:, None].astype(np.int32), numbers, sizes, mode="clip")
+    return lax.gather(x, positions[:, None].astype(np.int32), numbers, sizes, mode="clip")
 
 
 @rule("reduce_window")
@@ -106,15 +108,15 @@ def _reduce_window(site: Site, *operands: Value) -> list[Value]:
 
 @rule("select_and_scatter")
 def _select_and_scatter(site: Site, x: Value, source: Value, initial: Value) -> Value:
-    """Each window of `x` selects an element, to whose place its element of `source` is added, or so."""
+    """Each window of `x` selects an element, with which its element of `source` is combined at that position."""
     window = _Window(site, len(x.shape))
     select = site.region(0)
     count = int(np.prod(x.shape, dtype=np.int64))
-    # Places in the padding are `count`, and never selected while there is another.
-    places = lax.reshape(lax.iota(np.int32, count), x.shape)
+    # Positions in the padding are `count`, and are selected only if there is no other.
+    positions = lax.reshape(lax.iota(np.int32, count), x.shape)
     nowhere = np.asarray(count, np.int32)
     values = window.gathered(window.padded(x, np.zeros((), x.dtype)))
-    where = window.gathered(window.padded(places, nowhere))
+    where = window.gathered(window.padded(positions, nowhere))
 
     def better(left: Any, right: Any) -> Any:
         (a, i), (b, j) = left, right

@@ -1,4 +1,4 @@
-"""A StableHLO module run on values: on tracers it is recorded, operation by operation, as calls of `stagec.lax`."""
+"""Runs a StableHLO module on values; on tracers, each operation is recorded as calls of `stagec.lax`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from stagec.core import location
 from stagec.core.location import Location
 from stagec.foreign.site import RULES, Site, Value, refuse
 
-# Shapes and the like are computed while tracing; larger arrays are left to the program.
+# The largest arrays that are computed while tracing, such as shapes; larger ones are left to the program.
 _SMALL = 64
-# What may follow from known numbers without a region or a result of open shape.
+# Operations that are folded: without regions and results of dynamic shape.
 _FOLDED = frozenset(
     f"stablehlo.{name}"
     for name in "add subtract multiply divide remainder maximum minimum convert reshape concatenate slice compare "
@@ -30,7 +30,7 @@ class Replay:
 
     Args:
       module: an `ir.Module` in StableHLO.
-      name: how messages call it.
+      name: its name in messages.
     """
 
     def __init__(self, module: Any, name: str = "the module") -> None:
@@ -48,7 +48,7 @@ class Replay:
         return self.block(self.functions[name].regions[0].blocks[0], values, {})
 
     def block(self, block: Any, values: Sequence[Value], outer: dict[Any, Value]) -> list[Value]:
-        """Run a block: what it returns, given its arguments and the values around it."""
+        """Run a block on its arguments and the values around it; returns the operands of its terminator."""
         env = dict(outer)
         env.update(zip(block.arguments, values, strict=True))
         operations = list(block.operations)
@@ -68,13 +68,13 @@ class Replay:
 
     def _results(self, op: Any, operands: list[Value], env: dict[Any, Value]) -> list[Value]:
         before = location.ambient.location
-        location.ambient.location = self._place(op) or before
+        location.ambient.location = self._line(op) or before
         try:
             return self._recorded(op, operands, env)
         finally:
             location.ambient.location = before
 
-    def _place(self, op: Any) -> Location | None:
+    def _line(self, op: Any) -> Location | None:
         """The line of an operation, in the module's text or in what it was made from; None if it is not known."""
         text = location_text(op)
         if text and text not in self._places:

@@ -1,4 +1,4 @@
-"""Gathers and scatters, whatever their dimension numbers."""
+"""Rules for gathers and scatters, with any dimension numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stagec import lax, numpy as snp
 from stagec.api.batching import vmap
 from stagec.foreign.site import Site, Value, rule
 
-# Regions of one operation that `stagec.lax` has as a scatter of its own.
+# Operations that as the only one of a region make a scatter of `stagec.lax`.
 _KINDS = {
     "stablehlo.add": lax.scatter_add,
     "stablehlo.multiply": lax.scatter_mul,
@@ -50,7 +50,7 @@ def _gathered(site: Site, x: Value, indices: Value, sizes: Sequence[int]) -> Val
 
 
 def _vectors_last(indices: Value, axis: int) -> Value:
-    """Indices whose vectors lie along the last axis, as `stagec.lax` wants them."""
+    """Indices whose vectors are along the last axis, as `stagec.lax` takes them."""
     rank = len(indices.shape)
     if axis == rank:
         return lax.reshape(indices, (*indices.shape, 1))
@@ -131,7 +131,7 @@ def _kinds(block: Any, boolean: Sequence[bool]) -> list[Callable[..., Any]] | No
 def _one_by_one(
     region: Callable[..., list[Value]], operands: list[Value], indices: Value, updates: list[Value], numbers: Any
 ) -> list[Value]:
-    """One update after the other, in the order of the indices, for regions that are no known scatter."""
+    """One update after the other, in the order of the indices, for regions that no scatter of `stagec.lax` has."""
     windows = set(numbers.update_window_dims)
     rank = len(updates[0].shape)
     scattered = [i for i in range(rank) if i not in windows]

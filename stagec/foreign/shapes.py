@@ -1,4 +1,4 @@
-"""Operations that move elements, and those whose shapes are operands."""
+"""Rules for operations that move elements, and for those whose shapes are operands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One StableHLO operation, as the rules that record it see it."""
+"""One StableHLO operation, as its rule sees it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 def refuse(op: Any, what: str, fix: str = "") -> errors.UnsupportedError:
-    """The error for an operation that cannot be had: it names the operation, its line, and its text."""
+    """The error for an operation that stagec does not support: it names the operation, its line, and its text."""
     return refusal(op.operation, what, fix, _where(op))
 
 
@@ -96,7 +96,7 @@ class Site:
         """The shape of a result, which must be static."""
         type_ = self._type(index)
         if not type_.has_static_shape:
-            raise self.refusal("has a result whose shape is open", "give it a static shape")
+            raise self.refusal("has a result of dynamic shape", "give it a static shape")
         return tuple(type_.shape)
 
     def dtype(self, index: int = 0) -> np.dtype[Any]:

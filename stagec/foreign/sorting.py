@@ -1,4 +1,4 @@
-"""Sorts by any comparison, and the largest elements."""
+"""Rules for sorts by any comparison, and for the largest elements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _sort(site: Site, *operands: Value) -> list[Value]:
 
 
 def _keys(site: Site, operands: tuple[Value, ...]) -> list[Value] | None:
-    """Arrays whose lexicographic order is the comparison's; None if that is not seen."""
+    """Arrays whose lexicographic order is the comparison's; None if the comparison has another form."""
     block = site.region_block()
     found = comparators.keys(block)
     if found is None:
@@ -74,7 +74,7 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
     shape = (*values[0].shape[:-1], size)
     values = [lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0)] * (rank - 1) + [(0, size - length, 0)]) for x in values]
     place = lax.broadcasted_iota(np.int32, shape, rank - 1)
-    places = np.arange(size, dtype=np.int32)
+    positions = np.arange(size, dtype=np.int32)
 
     def precedes(left: list[Value], right: list[Value]) -> Value:
         pairs = [v for pair in zip(left[:-1], right[:-1]) for v in pair]
@@ -93,9 +93,9 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
     while run <= size:
         step = run // 2
         while step:
-            partner = places ^ step
+            partner = positions ^ step
             others = [_last_axis(x, partner) for x in state]
-            ascending = ((places & run) == 0) == (places < partner)
+            ascending = ((positions & run) == 0) == (positions < partner)
             keep_first = lax.broadcast_in_dim(ascending, shape, (rank - 1,))
             chosen = lax.eq(precedes(state, others), keep_first)
             state = [lax.select(chosen, a, b) for a, b in zip(state, others)]
@@ -105,11 +105,11 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
     return [lax.transpose(lax.slice_in_dim(x, 0, length, axis=rank - 1), back) for x in state[:-1]]
 
 
-def _last_axis(x: Value, places: np.ndarray[Any, Any]) -> Value:
-    return taken(x, places, len(x.shape) - 1)
+def _last_axis(x: Value, positions: np.ndarray[Any, Any]) -> Value:
+    return taken(x, positions, len(x.shape) - 1)
 
 
 @rule("chlo.top_k")
 def _top_k(site: Site, x: Value) -> list[Value]:
-    values, places = lax.top_k(x, site.integer("k"))
-    return [values, lax.convert_element_type(places, np.int32)]
+    values, positions = lax.top_k(x, site.integer("k"))
+    return [values, lax.convert_element_type(positions, np.int32)]

@@ -1,4 +1,4 @@
-"""From what users have (text, bytes, a path, a file of `jax.export`) to a StableHLO module."""
+"""Reads a StableHLO module from what users have: text, bytes, a path, or a file of `jax.export`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _BYTECODE = b"ML\xefR"
 
 
 class Source(NamedTuple):
-    """A module, and what else its container said of it.
+    """A module, and the further content of its container.
 
     Attributes:
       module: an `ir.Module`.
-      name: how messages call the program.
-      exported: what a file of `jax.export` holds besides, or None.
+      name: the program's name in messages.
+      exported: the other content of a file of `jax.export`, or None.
     """
 
     module: Any
@@ -33,7 +33,7 @@ def read(given: Any) -> Source:
     """Parse a module.
 
     Args:
-      given: MLIR text, MLIR bytecode (portable artifacts are), what `jax.export` serializes, or the path of a file
+      given: MLIR text, MLIR bytecode (such as portable artifacts), what `jax.export` serializes, or the path of a file
         with one of these.
 
     Raises:

@@ -1,14 +1,14 @@
-"""Parses bytecode in a process of its own first: damaged bytecode may crash MLIR's parser, or keep it busy for ever."""
+"""Parses bytecode in a new process first: damaged bytecode may crash MLIR's parser, or keep it busy forever."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-# For ordinary modules; more for large ones.
+# Time limit in seconds for ordinary modules; large ones get more.
 _SECONDS = 20
 _BYTES_A_SECOND = 1 << 20
-# What the process runs: no code of stagec, and nothing of what it reads is executed.
+# The script of the process: it runs no code of stagec, and executes nothing that it reads.
 _SCRIPT = """
 import sys
 sys.path += {path!r}
@@ -36,7 +36,7 @@ def fault(bytecode: bytes) -> str:
             timeout=_SECONDS + len(bytecode) // _BYTES_A_SECOND,
         )
     except subprocess.TimeoutExpired:
-        return "MLIR's parser does not come to an end"
+        return "MLIR's parser does not terminate"
     if done.returncode == 0:
         return ""
     if done.returncode == 1:

@@ -22,7 +22,7 @@ _VERSION = re.compile(r"_v\d+$")
 
 
 def as_stablehlo(module: Any) -> Any:
-    """A module of VHLO as a module of StableHLO, in the same context.
+    """Convert a module of VHLO to StableHLO, in the same context.
 
     Raises:
       UnsupportedError: an operation, a type or an attribute is not known.
@@ -93,7 +93,7 @@ class _Writer:
         self.lines.append(f" : ({', '.join(types[0])}) -> ({', '.join(types[1])}) {_location(op.location)}\n")
 
     def attribute(self, text: str) -> str | None:
-        """An attribute in StableHLO's spelling; None for one that says nothing."""
+        """An attribute in StableHLO's spelling; None for one that can be left out."""
         return _Reader(text).attribute()
 
 
@@ -106,7 +106,7 @@ class _Unknown(Exception):
     """An attribute or a type that is not known."""
 
 
-# What `custom_call` calls its versions, and the numbers that StableHLO has for them.
+# The names of the versions of `custom_call`, and StableHLO's numbers for them.
 _INTERFACES = {
     "API_VERSION_UNSPECIFIED": 0,
     "API_VERSION_ORIGINAL": 1,
@@ -116,7 +116,7 @@ _INTERFACES = {
 }
 # Attributes that name functions.
 _SYMBOLS = {"callee", "decomposition"}
-# Attributes that are of no use here, or say nothing when they have their default.
+# Attributes that are not needed, or that are left out if they have their default.
 _LEFT_OUT = {"result_accuracy", "output_operand_aliases", "use_global_device_ids", "has_side_effect"}
 _DOT = tuple(f"{side}_{kind}_dimensions" for kind in ("batching", "contracting") for side in ("lhs", "rhs"))
 # Groups of attributes: the operations that have them, StableHLO's name and kind, and the fields.
@@ -208,10 +208,10 @@ def _convolution(given: dict[str, str]) -> str:
         ("output", "batch", "feature"),
     ):
         letters = {"batch": "b", "feature": "f", "output_feature": "o", "input_feature": "i"}
-        places = {int(_plain(given.pop(f"{side}_{name}_dimension"))): letters[name] for name in (first, second)}
+        positions = {int(_plain(given.pop(f"{side}_{name}_dimension"))): letters[name] for name in (first, second)}
         space = _elements(str(_Reader(given.pop(f"{side}_spatial_dimensions")).attribute()))
-        places.update({int(axis): str(i) for i, axis in enumerate(space)})
-        parts.append("[" + ", ".join(places[i] for i in sorted(places)) + "]")
+        positions.update({int(axis): str(i) for i, axis in enumerate(space)})
+        parts.append("[" + ", ".join(positions[i] for i in sorted(positions)) + "]")
     return f"#stablehlo.conv<{parts[0]}x{parts[1]}->{parts[2]}>"
 
 
@@ -272,7 +272,7 @@ class _Reader:
         return found
 
     def _inside(self) -> str:
-        """What stands before the closing bracket at the end."""
+        """The text before the closing bracket at the end."""
         return self._text[self._at : -1]
 
 
@@ -288,7 +288,7 @@ def _entry(item: str) -> str:
 
 
 def _items(text: str) -> list[str]:
-    """The parts between the commas that stand in no brackets and no string."""
+    """The parts between commas outside of brackets and strings."""
     parts, depth, quoted, start, i = [], 0, False, 0, 0
     while i < len(text):
         c = text[i]

@@ -16,7 +16,7 @@ from stagec.numpy.diagonals import diagonal
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.dot import dot_general, meeting
+from stagec.primitives.dot import dot_general, matched_dtypes
 from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import squeeze, transpose
 from stagec.typing import ArrayLike, DTypeLike
@@ -172,7 +172,7 @@ def einsum(
     if not operands:
         raise _error("there are no operands", "pass an array for each term")
     preferred = None if preferred_element_type is None else requested_dtype(preferred_element_type, "einsum")
-    arrays = list(promote_dtypes(*meeting([array_argument(x, "operands") for x in operands], preferred)))
+    arrays = list(promote_dtypes(*matched_dtypes([array_argument(x, "operands") for x in operands], preferred)))
     terms, result = _parse(subscripts, arrays)
     sizes: dict[str, int] = {}
     for x, term in zip(arrays, terms):

@@ -17,7 +17,7 @@ from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.dot import dot_general, meeting
+from stagec.primitives.dot import dot_general, matched_dtypes
 from stagec.primitives.joining import pad
 from stagec.primitives.logic import bitwise_and
 from stagec.primitives.precision import PrecisionLike
@@ -26,7 +26,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def _pair(a: Any, b: Any, preferred: Any = None) -> tuple[Any, Any]:
-    x, y = promote_dtypes(*meeting([array_argument(a, "a"), array_argument(b, "b")], preferred))
+    x, y = promote_dtypes(*matched_dtypes([array_argument(a, "a"), array_argument(b, "b")], preferred))
     return x, y
 
 

@@ -53,7 +53,7 @@ def _truncated(x: Any) -> Any:
 
 
 def _share(x: Any, other: Any, out: Any, t: Any) -> Any:
-    """The part of a tangent that passes an extreme: all for the one chosen, half for each of two equal ones."""
+    """The part of a tangent that passes `max` or `min`: all of the selected operand's, half of each for equal ones."""
     chosen, tied = eq_p(x, out), eq_p(other, out)
     half = select_n_p(tied, t, mul(t, 0.5))
     return select_n_p(chosen, zeros(aval_of(t)), half)
@@ -265,7 +265,7 @@ def _integer_pow_eval(x: Any, *, y: int) -> Any:
 
 def _integer_pow_lower(cx: Any, x: Any, *, y: int) -> Any:
     (aval,) = cx.in_avals
-    # What takes several operations is rounded to half precision once.
+    # Several operations on half precision are rounded once, at the end.
     wide = aval.dtype in HALF and y not in (-1, 0, 1, 2)
     work = aval.update(dtype=np.float32) if wide else aval
     if wide:
@@ -369,7 +369,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: DTypeLike = None) -> Array:
     """`x * y` for each element; integers wrap around.
 
     Args:
-      out_dtype: convert both to it first.
+      out_dtype: the dtype that both are converted to first.
     """
     operands = promote_weak_scalars(x, y)
     return mul_p(*operands) if out_dtype is None else mul_p(*[convert_element_type(o, out_dtype) for o in operands])

@@ -16,13 +16,18 @@ from stagec.core.trace import operand_rows
 def shape_error(
     name: str, text: str, fix: str, operands: Sequence[Any] = (), names: Sequence[str] = ()
 ) -> errors.ShapeError:
-    """The error of an operation whose operands' shapes or sizes do not fit.
+    """The error for operands whose shapes or sizes do not fit.
 
     Args:
-      operands: shown with their origins; a primitive's shape rule leaves them to the trace, which knows more.
-      names: what the user calls them.
+      operands: shown with their origins; a primitive's shape rule leaves them to the trace, which knows the origins.
+      names: the user's names of the operands.
     """
     return location.error(errors.ShapeError, f"{name}: {text}", operand_rows(operands, names), fix)
+
+
+def dilated(size: int, step: int) -> int:
+    """The size of an axis with `step - 1` holes between its elements."""
+    return 0 if size == 0 else (size - 1) * step + 1
 
 
 def as_int(value: Any, name: str, what: str) -> int:

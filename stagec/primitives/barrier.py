@@ -1,4 +1,4 @@
-"""Identities that say something to a transformation or to the compiler."""
+"""Identities with a meaning for transformations or for the compiler."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def stop_gradient(x: ArrayLike) -> Array: ...
 @overload
 def stop_gradient(x: X) -> X: ...
 def stop_gradient(x: Any) -> Any:
-    """`x` itself, a pytree, which derivatives take for a constant.
+    """`x` itself, a pytree, which is a constant to derivatives.
 
     >>> import stagec, stagec.numpy as snp
     >>> from stagec import lax
@@ -43,8 +43,8 @@ optimization_barrier_p = elementwise(
     "optimization_barrier",
     accepts=dtypes.ALL,
     eval=lambda x: x,
-    # One for each value: the compiler takes the two sides of a barrier for different memory, and a pass
-    # that keeps updates in place from showing on the other side looks at one value at a time.
+    # One barrier for each value: the compiler treats the two sides of a barrier as different memory, and the pass
+    # that protects one side from in-place updates of the other looks at one value at a time.
     lower="stablehlo.optimization_barrier",
     jvp=linear(),
     transpose=lambda ct, x: [ct],

@@ -1,4 +1,4 @@
-"""Broadcasting and summing, each other's transposes, and the moves of axes: what the rules of all other rows need."""
+"""Broadcasting and summing, which are each other's transposes, and moves of axes: the rows that all rules use."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _broadcast_eval(x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tup
     return repeated(x, shape)
 
 
-# Up to this many elements a copy is made sooner than a view that repeats them.
+# Up to this many elements, a copy is faster than a view that repeats them.
 _SMALL = 1024
 
 
@@ -120,7 +120,7 @@ def _broadcast_python(code: Any, x: Any, *, shape: Ints, broadcast_dimensions: I
     unit = [1] * len(shape)
     for size, axis in zip(aval.shape, broadcast_dimensions):
         unit[axis] = size
-    # The elements are repeated where an operation does not do so itself.
+    # Elements are repeated only for operations that do not broadcast themselves.
     return code.view(f"{code.array(x)}.reshape({tuple(unit)})", x, tuple(unit))
 
 

@@ -28,7 +28,7 @@ def _shape(*avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **params:
 def _eval(*arrays: Any, callback: HostCallback, **params: Any) -> list[np.ndarray[Any, Any]]:
     with current(None):
         leaves = [_array(x, a) for x, a in zip(arrays, callback.in_avals, strict=True)]
-    # What evaluates rows turns NumPy's warnings off. These are for the user: NumPy's own setting.
+    # Evaluation turns NumPy's warnings off; the user's function runs with NumPy's default setting.
     with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
         return [np.array(r) for r in callback(leaves)]
 
@@ -69,7 +69,7 @@ def _sequential(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
     moved = [moveaxis_to_front(a, d) for a, d in zip(args, dims)]
 
     def calls(*leaves: Any) -> Any:
-        # What the function gets are private copies of its elements, as without a batch.
+        # The function gets private copies of its elements, as it does without a batch.
         values = [np.asarray(x) for x in leaves]
         found = []
         for i in range(size):

@@ -1,4 +1,4 @@
-"""What rows ask of their operands' dtypes and shapes, and the form of StableHLO's lists."""
+"""Checks of operands' dtypes and shapes, and the syntax of StableHLO's lists."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
 from stagec.core.errors import DtypeError, ShapeError
 
-# The floats that NumPy does not compute with in a precision of their own.
+# The floats that NumPy does not compute with in their own precision.
 HALF = frozenset({dtypes.bfloat16, dtypes.float16})
 
 
 def check_dtype(name: str, dtype: np.dtype[Any], accepts: frozenset[np.dtype[Any]]) -> None:
     """Raise `DtypeError` unless the operation accepts the dtype."""
     if dtype not in accepts:
-        known = ", ".join(sorted(d.name for d in accepts - dtypes.SMALL))  # of the small ones there are many
+        known = ", ".join(sorted(d.name for d in accepts - dtypes.SMALL))  # there are too many small ones
         raise location.error(
             DtypeError,
             f"{name} does not accept {dtype.name}",
@@ -27,7 +27,7 @@ def check_dtype(name: str, dtype: np.dtype[Any], accepts: frozenset[np.dtype[Any
 
 
 def same_dtype(name: str, avals: tuple[ShapedArray, ...]) -> np.dtype[Any]:
-    """The operands' one dtype; `DtypeError` where they differ."""
+    """The common dtype of the operands; raises `DtypeError` if they differ."""
     first = avals[0].dtype
     for a in avals[1:]:
         if a.dtype != first:
@@ -40,7 +40,7 @@ def same_dtype(name: str, avals: tuple[ShapedArray, ...]) -> np.dtype[Any]:
 
 
 def elementwise_shape(name: str, avals: tuple[ShapedArray, ...]) -> tuple[int, ...]:
-    """The operands' one shape; rank-0 operands go with any."""
+    """The common shape of the operands; rank-0 operands fit any."""
     shape: tuple[int, ...] = ()
     for a in avals:
         if a.shape and a.shape != shape:

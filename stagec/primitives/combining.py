@@ -61,7 +61,7 @@ def running(combine: Combine, arrays: Arrays, fills: Sequence[Any], axis: int, r
     """Combine all elements up to each position of an axis, or from it on: in log2(n) steps of twice the distance.
 
     Args:
-      fills: of each array, what combines without effect.
+      fills: the neutral element for each array.
     """
     aval = aval_of(arrays[0])
     step = 1

@@ -12,19 +12,19 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import conv_rules as rules
-from stagec.primitives.axes import shape_error
+from stagec.primitives.axes import dilated, shape_error
 from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
 from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import rev
-from stagec.primitives.window import Pairs, dilated, explicit_padding, padded, sizes, strided, windows
+from stagec.primitives.window import Pairs, explicit_padding, padded, sizes, strided, windows
 from stagec.typing import ArrayLike, DTypeLike
 
 _NAME = "conv_general_dilated"
 
 
 class ConvDimensionNumbers(NamedTuple):
-    """Which axes are what.
+    """The meaning of each axis.
 
     Attributes:
       lhs_spec: axes of the operand: batch, feature, spatial axes.
@@ -153,7 +153,7 @@ def _shape(
 
 
 def _working_dtype(dtype: np.dtype[Any], out: np.dtype[Any]) -> np.dtype[Any]:
-    """What products are summed in: float32 for half precision, else the wider of the two."""
+    """The dtype of the sums: float32 for half precision, else the wider of the two."""
     if dtype in HALF and out in HALF:
         return np.dtype(np.float32)
     return dtypes.promote_types(dtype, out)
@@ -179,7 +179,7 @@ def _eval(
     kernel = rhs.transpose(rhs_spec).astype(work)
     groups = feature_group_count
     if batch_group_count > 1:
-        # Each group of the batch meets its own output features: groups of features, in other words.
+        # Each group of the batch has its own output features, so these are groups of features.
         groups = batch_group_count
         x = x.reshape(groups, x.shape[0] // groups, *x.shape[1:]).swapaxes(0, 1)
         x = x.reshape(x.shape[0], groups * x.shape[2], *x.shape[3:])
@@ -189,7 +189,7 @@ def _eval(
     batch, features, *space = view.shape[: x.ndim]
     rank = len(space)
     view = view.reshape(batch, groups, features // groups, *space, *spatial)
-    # (groups, batch and places, features and kernel places)
+    # (groups, batch and output positions, features and kernel positions)
     order = (1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
     depth = features // groups * int(np.prod(spatial, dtype=np.int64))
     places = batch * int(np.prod(space, dtype=np.int64))
@@ -280,7 +280,7 @@ def conv_general_dilated(
       padding: `"VALID"`, `"SAME"`, `"SAME_LOWER"`, or `(low, high)` for each spatial axis.
       lhs_dilation: distance of the operand's elements; above 1 for transposed convolutions.
       rhs_dilation: distance of the kernel's elements.
-      dimension_numbers: which axes are which, see `conv_dimension_numbers`.
+      dimension_numbers: the meaning of the axes, see `conv_dimension_numbers`.
       feature_group_count: groups of features that do not mix.
       batch_group_count: groups of the batch, each with its own output features.
       precision: accepted; products are always computed in full precision.
@@ -402,7 +402,7 @@ def conv_transpose(
       strides: distance of the operand's elements.
       padding: `"SAME"` (the result is `strides` times as large), `"VALID"`, or `(low, high)` for each axis.
       rhs_dilation: distance of the kernel's elements.
-      dimension_numbers: which axes are which.
+      dimension_numbers: the meaning of the axes.
       transpose_kernel: flip the kernel and swap its features, so that this is the gradient itself.
       precision: accepted; products are always computed in full precision.
       preferred_element_type: dtype of the sums and of the result.

@@ -1,4 +1,4 @@
-"""Transposes and batched forms of convolutions: convolutions again, with the axes in other parts."""
+"""Transposes and batched forms of convolutions: convolutions whose axes have other meanings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 from stagec.core.primitive import Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.arithmetic import add
+from stagec.primitives.axes import dilated
 from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape, rev, transpose
-from stagec.primitives.window import Pairs, dilated
+from stagec.primitives.window import Pairs
 
 Ints = tuple[int, ...]
 
@@ -83,7 +84,7 @@ def _pull_operand(row: Primitive, ct: Any, shape: Ints, kernel: Any, params: dic
         preferred_element_type=None,
     )
     if params["batch_group_count"] > 1:
-        # The groups lie in the features, and belong in front of the batch.
+        # The groups are in the features, and must come before the batch.
         out = _merged(_split(out, lhs_spec[1], 1, groups), lhs_spec[0], 1)
     return out
 
@@ -121,7 +122,7 @@ def _pull_kernel(row: Primitive, ct: Any, shape: Ints, x: Any, params: dict[str,
 
 
 def _merged(x: Any, axis: int, groups: int) -> Any:
-    """A leading axis moved into `axis` of the rest, after its `groups`."""
+    """A leading axis merged into `axis` of the others, inside of its `groups`."""
     size, *shape = aval_of(x).shape
     inner = shape[axis] // groups
     x = reshape(x, (size, *shape[:axis], groups, inner, *shape[axis + 1 :]))

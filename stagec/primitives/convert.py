@@ -43,7 +43,7 @@ def convert_value(x: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[A
         return bits.view(dtype)
     if dtypes.is_float(x.dtype) and dtypes.is_integer(dtype):
         info = np.iinfo(dtype)
-        # Usually all are within the range, and need no more than the conversion.
+        # Usually all are within the range, and only need the conversion.
         if x.size and info.min <= float(np.minimum.reduce(x, None)) and float(np.maximum.reduce(x, None)) < info.max:
             return x.astype(dtype)
         wide = x.astype(np.float64)
@@ -74,7 +74,7 @@ def _convert_lower(cx: Any, x: Any, *, new_dtype: np.dtype[Any], weak_type: bool
     if aval.dtype == new_dtype:
         return x
     if (new_dtype in dtypes.SMALL or aval.small) and not dtypes.is_complex(aval.dtype):
-        # Written in operations that convert themselves, so the context has it.
+        # Its lowering uses operations that convert themselves, so the context provides it.
         return cx.convert_small(x, new_dtype)
     if dtypes.is_complex(aval.dtype) and not dtypes.is_complex(new_dtype) and new_dtype != dtypes.bool_:
         aval = aval.update(dtype=dtypes.real_dtype(aval.dtype))
@@ -127,7 +127,7 @@ def convert_element_type(x: ArrayLike, new_dtype: DTypeLike, weak_type: bool = F
 
 
 def as_array(operand: Operand) -> Array:
-    """An operand as what functions take: an Array or a tracer; NumPy arrays and literals are taken in."""
+    """An operand as an Array or a tracer; NumPy arrays and literals are converted."""
     if isinstance(operand, ArrayOperators):
         return operand
     aval = aval_of(operand)
@@ -264,8 +264,8 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
 
     Args:
       operand: real floating array.
-      exponent_bits, mantissa_bits: of the format; what overflows it becomes
-        infinite, what is below its normal numbers becomes 0.
+      exponent_bits, mantissa_bits: of the format; numbers that overflow it become
+        infinite, numbers below its normal ones become 0.
     """
     bits = {"exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
     whole = {name: as_int(count, "reduce_precision", name) for name, count in bits.items()}

@@ -217,7 +217,7 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
     Args:
       operand: a numeric array.
       axis: the axis to run along.
-      reverse: sum from each position to the end instead.
+      reverse: add from each position to the end instead.
 
     >>> import numpy as np
     >>> cumsum(np.array([1, 2, 3]))

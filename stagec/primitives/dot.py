@@ -1,4 +1,4 @@
-"""The general product of two arrays: batch axes, contracted axes, and all pairs of the rest."""
+"""The general product of two arrays: batch axes, contracted axes, and all pairs of the other axes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _dot_eval(
 
 
 def _computed_dtype(operands: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:
-    """What sums are kept in: half precision in float32, the rest in the wider of operands and result."""
+    """The dtype of the sums: float32 for half precision, else the wider of operands and result."""
     if operands in HALF and result in HALF:
         return dtypes.float32
     if operands == dtypes.bool_:
@@ -210,8 +210,8 @@ dot_general_p = SinglePrimitive(
 )
 
 
-def meeting(operands: Sequence[Any], preferred: Any) -> list[Any]:
-    """Operands of a product of a chosen dtype; small ones of different dtypes as what they are computed in."""
+def matched_dtypes(operands: Sequence[Any], preferred: Any) -> list[Any]:
+    """Operands of a product with a chosen result dtype; small ones of different dtypes are widened."""
     kinds = [aval_of(o).dtype for o in operands]
     if preferred is None or len(set(kinds)) == 1:
         return list(operands)
@@ -230,7 +230,7 @@ def dot_general(
     Args:
       lhs, rhs: arrays of one dtype; with `preferred_element_type`, dtypes of up to eight bits may differ.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, lists of axes.
-      precision: `"default"`, `"high"`, `"highest"`, or an algorithm, for hardware that has a choice.
+      precision: `"default"`, `"high"`, `"highest"`, or an algorithm, for hardware that offers several.
       preferred_element_type: dtype of the result. Half-precision products are
         summed in float32 whatever it is.
 
@@ -244,7 +244,7 @@ def dot_general(
     >>> dot_general(snp.ones((2, 3)), snp.ones((3, 4)), (((1,), (0,)), ((), ()))).shape
     (2, 4)
     """
-    x, y = promote_weak_scalars(*meeting([as_operand(lhs), as_operand(rhs)], preferred_element_type))
+    x, y = promote_weak_scalars(*matched_dtypes([as_operand(lhs), as_operand(rhs)], preferred_element_type))
     try:
         (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     except (TypeError, ValueError):
@@ -261,7 +261,7 @@ def dot_general(
     for contracted, batch in zip(*numbers):
         if set(contracted) & set(batch):
             text = f"axis {min(set(contracted) & set(batch))} is contracted and a batch axis"
-            raise shape_error("dot_general", text, "give each axis one part")
+            raise shape_error("dot_general", text, "give each axis one role")
     preferred = None if preferred_element_type is None else dtypes.canonicalize(preferred_element_type)
     own = aval_of(x).dtype
     if preferred is not None and dtypes.is_integer(own) and preferred.itemsize < own.itemsize:

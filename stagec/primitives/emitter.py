@@ -9,7 +9,7 @@ from stagec.core.aval import ShapedArray
 
 
 class Emitter:
-    """Emits operations on values whose avals it remembers by the caller's word."""
+    """Emits operations; the caller passes the aval of each result."""
 
     def __init__(self, cx: Any) -> None:
         self.cx = cx

@@ -25,7 +25,7 @@ def _fft_shape(x: ShapedArray, *, inverse: bool) -> ShapedArray:
     return x.strip_weak_type()
 
 
-# From so many numbers on, SciPy's transforms of complex64 take half the time of NumPy's or less.
+# From this many elements on, SciPy's transforms of complex64 take at most half the time of NumPy's.
 _SCIPY = 1 << 13
 
 
@@ -43,7 +43,7 @@ def _fft_lower(cx: Any, x: Any, *, inverse: bool) -> Any:
         parts = Parts(real(x), imag(x))
         if not inverse:
             return complex(*transform(parts, n))
-        # The inverse is the transform with the parts in each other's place.
+        # The inverse is the transform with real and imaginary parts swapped.
         turned = transform(Parts(parts.imag, parts.real), n)
         scale = literal(1 / n, aval_of(parts.real).dtype)
         return complex(ar.mul(turned.imag, scale), ar.mul(turned.real, scale))

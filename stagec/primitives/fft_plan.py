@@ -2,7 +2,7 @@
 
 A length is split into factors (Cooley and Tukey, 1965): transforms of the factors are products with matrices
 of at most `_LARGEST` rows, with a multiplication by roots of unity in between. A length that has a large prime
-factor becomes a convolution of a length that has none (Bluestein, 1970). Real and imaginary parts are apart.
+factor becomes a convolution of a length that has none (Bluestein, 1970). Real and imaginary parts are separate arrays.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _factor(n: int) -> int:
             return divisor
     if n <= _DIRECT:
         return n
-    # What is left has large prime factors only; one that a product can serve is split off.
+    # Only large prime factors are left; one for which a product is small enough is split off.
     for divisor in range(_LARGEST + 1, _DIRECT + 1):
         if n % divisor == 0:
             return divisor
@@ -157,7 +157,7 @@ def _convolution(x: Parts, n: int) -> Parts:
     kernel = Parts(spectrum.real.astype(dtype), spectrum.imag.astype(dtype))
     full = aval_of(forward.real).shape
     product = _multiplied(forward, Parts(*(broadcast_in_dim(p, full, (rank - 1,)) for p in kernel)))
-    # The inverse transform: the parts change places before and after.
+    # The inverse transform: the parts are swapped before and after.
     back = transform(Parts(product.imag, product.real), size)
     found = Parts(*(slice_in_dim(p, 0, n, axis=rank - 1) for p in (back.imag, back.real)))
     return _multiplied(found, spread)

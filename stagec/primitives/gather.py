@@ -1,4 +1,4 @@
-"""Reading windows of an array at computed places."""
+"""Reading windows of an array at computed positions."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from stagec.typing import ArrayLike
 Ints = tuple[int, ...]
 
 
-def along_axis(x: Any, places: Any, axis: int) -> Operand:
-    """The elements of `x` at `places` along an axis, all of them in range and different; the shapes agree elsewhere."""
-    aval = aval_of(places)
+def along_axis(x: Any, positions: Any, axis: int) -> Operand:
+    """The elements of `x` at `positions` along an axis, which are in range and distinct; other axes have equal
+    sizes.
+    """
+    aval = aval_of(positions)
     if not aval.size:  # a gather's window of one element does not fit in an operand without any
         return zeros(aval_of(x).update(shape=aval.shape))
     others = tuple([i for i in range(aval.ndim) if i != axis])
     return gather_p(
         x,
-        reshape_p(places, new_sizes=(*aval.shape, 1)),
+        reshape_p(positions, new_sizes=(*aval.shape, 1)),
         dimension_numbers=GatherDimensionNumbers((), (axis,), (axis,), others, others),
         slice_sizes=(1,) * aval.ndim,
         mode=GatherScatterMode.PROMISE_IN_BOUNDS.value,
@@ -54,7 +56,7 @@ def gather(
     Args:
       operand: the array to read.
       start_indices: integers; the last axis holds the components of an index.
-      dimension_numbers: which axis plays which part.
+      dimension_numbers: the role of each axis.
       slice_sizes: the window, a size for each axis of the operand.
       unique_indices, indices_are_sorted: promises that may save work.
       mode: `"clip"`, `"fill"` (the default) or `"promise_in_bounds"`, for windows that reach out of the array.

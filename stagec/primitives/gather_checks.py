@@ -13,7 +13,7 @@ N = TypeVar("N", bound=tuple[Any, ...])
 
 
 def as_dimensions(name: str, kind: type[N], numbers: Any) -> N:
-    """Dimension numbers of a gather or a scatter, as the class that is for them."""
+    """Dimension numbers of a gather or a scatter as an instance of their class."""
     if not isinstance(numbers, tuple):
         raise location.error(
             errors.ArgumentTypeError,
@@ -31,10 +31,10 @@ def check_dimensions(
     Args:
       numbers: of a gather or of a scatter, whose fields mean the same.
       window_dims: the name of the first field.
-      rank: of what that field numbers: the gather's result, or the scatter's updates.
+      rank: the rank of the gather's result, or of the scatter's updates, whose axes that field names.
     """
     if not indices.ndim:
-        return  # the shape rule says so
+        return  # the shape rule raises the error
     window, dropped, mapped, batching, index_batching = numbers
     names = type(numbers)._fields
     _check(name, window_dims, window, rank, "the result" if window_dims == "offset_dims" else "updates")
@@ -48,7 +48,7 @@ def check_dimensions(
             raise shape_error(
                 name,
                 f"{names[3]} {batching} and {names[other]} {numbers[other]} share axis {min(both)}",
-                "give each axis one part",
+                "give each axis one role",
             )
     sizes = [operand.shape[i] for i in batching], [indices.shape[i] for i in index_batching]
     if sizes[0] != sizes[1]:

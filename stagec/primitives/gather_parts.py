@@ -17,15 +17,15 @@ Ints = tuple[int, ...]
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Which axis plays which part in a gather; see StableHLO's `gather`.
+    """The role of each axis in a gather; see StableHLO's `gather`.
 
     Args:
       offset_dims: axes of the result that run over a window.
       collapsed_slice_dims: axes of the operand where the window has size 1 and is dropped.
       start_index_map: the operand's axis that each component of an index is for.
-      operand_batching_dims, start_indices_batching_dims: axes that go along together.
+      operand_batching_dims, start_indices_batching_dims: batch axes, which correspond to each other.
 
-    The components of an index lie along the last axis of the indices.
+    The components of an index are along the last axis of the indices.
     """
 
     offset_dims: Ints
@@ -36,13 +36,13 @@ class GatherDimensionNumbers(NamedTuple):
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Which axis plays which part in a scatter; see StableHLO's `scatter`.
+    """The role of each axis in a scatter; see StableHLO's `scatter`.
 
     Args:
       update_window_dims: axes of the updates that run over a window.
       inserted_window_dims: axes of the operand where the window has size 1 and is absent from the updates.
       scatter_dims_to_operand_dims: the operand's axis that each component of an index is for.
-      operand_batching_dims, scatter_indices_batching_dims: axes that go along together.
+      operand_batching_dims, scatter_indices_batching_dims: batch axes, which correspond to each other.
     """
 
     update_window_dims: Ints
@@ -57,7 +57,7 @@ class ScatterDimensionNumbers(NamedTuple):
 
 
 class GatherScatterMode(str, enum.Enum):
-    """What happens to an index that is out of range: filled or dropped, clamped, or promised not to be."""
+    """The treatment of indices out of range: fill or drop, clamp, or a promise that there are none."""
 
     FILL_OR_DROP = "fill"
     CLIP = "clip"
@@ -175,7 +175,7 @@ def index_grid(
 
 
 def default_fill(dtype: np.dtype[Any]) -> Any:
-    """What out-of-range reads give: NaN, the least signed integer, the largest unsigned one, or True."""
+    """The result of out-of-range reads: NaN, the least signed integer, the largest unsigned one, or True."""
     if dtypes.is_inexact(dtype):
         return np.nan
     if dtype == dtypes.bool_:
@@ -209,7 +209,7 @@ def gather_eval(
 
 
 def _taken_axis(shape: Ints, d: GatherDimensionNumbers, slice_sizes: Ints) -> int | None:
-    """The one axis along which whole slices are taken, where the gather is of that form."""
+    """The axis along which whole slices are taken, if the gather has this form; else None."""
     if len(d.start_index_map) != 1 or d.collapsed_slice_dims != d.start_index_map or d.operand_batching_dims:
         return None
     (axis,) = d.start_index_map

@@ -43,7 +43,7 @@ def _like(x: Any) -> Any:
 
 
 def _read(x: Any, indices: Any, updates: ShapedArray, params: dict[str, Any]) -> Any:
-    """What a scatter with these parameters would overwrite; 0 for updates that it drops."""
+    """The elements that a scatter with these parameters would overwrite; 0 for updates that it drops."""
     d = params["dimension_numbers"]
     return gather_p(
         x,
@@ -62,7 +62,7 @@ def _add_at(x: Any, indices: Any, updates: Any, params: dict[str, Any]) -> Any:
 
 
 def _distinct(indices: Any, params: dict[str, Any]) -> bool:
-    """Whether no two updates are for one place: promised, or there is only one index."""
+    """Whether indices are distinct: by promise, or because there is only one."""
     return params["unique_indices"] or math.prod(aval_of(indices).shape[:-1]) <= 1
 
 
@@ -85,7 +85,7 @@ def _scatter_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
         return out, zero_of(aval_of(out))
     if is_zero(updates_dot) or _distinct(indices, params):
         return out, primitive(instantiate(x_dot), indices, instantiate(updates_dot), **params)
-    # Of several updates for one place the one counts that was written: number them, and see which number is there.
+    # Of several updates at one index, one is written: number the updates, and read which number was written.
     aval = aval_of(updates)
     counter = iota_p(dtype=dtypes.int32, shape=(aval.size,), dimension=0)
     numbers = reshape_p(ar.add(counter, 1), new_sizes=aval.shape)
@@ -149,7 +149,7 @@ def _mul_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -
 
 
 def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    """The mean of the tangents of all that have the extreme value."""
+    """The mean of the tangents of all elements with the extreme value."""
     x, indices, updates = primals
     out = primitive(*primals, **params)
     if is_zero(tangents[0]) and is_zero(tangents[2]):
@@ -194,7 +194,7 @@ def _gather_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[
     out = primitive(*primals, **params)
     if is_zero(tangents[0]):
         return out, zero_of(aval_of(out))
-    # What is filled in does not depend on the operand.
+    # Fill values do not depend on the operand.
     return out, primitive(tangents[0], primals[1], **{**params, "fill_value": 0})
 
 

@@ -1,4 +1,4 @@
-"""Arrays made from nothing: counters along an axis, and constants of a shape."""
+"""Arrays without operands: counters along an axis, and constants of a shape."""
 
 from __future__ import annotations
 

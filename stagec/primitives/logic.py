@@ -1,4 +1,4 @@
-"""Comparisons, bits, and choices between values."""
+"""Comparisons, bit operations, and selects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What users pass to operations, made into operands that primitives accept."""
+"""Converts what users pass to operations into operands that primitives accept."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
 
 
 def promotable(value: Any, name: str = "argument") -> Operand:
-    """An operand whose dtype is decided next: a Python int that its default dtype cannot hold is not refused yet.
+    """An operand whose dtype is decided next: a Python int that the default dtype cannot hold is not refused yet.
 
-    What converts the literal to the dtype that was found, or asked for, checks it against that dtype alone.
+    The conversion of the literal to the final dtype checks the range of that dtype.
     """
     if isinstance(value, (ArrayOperators, Literal)):
         return value
@@ -88,7 +88,7 @@ SAME_LENGTH = "give every row the same length, as by padding short rows"
 
 
 def conversion(value: Any, name: str) -> str:
-    """How to make an array of what another library calls one; empty where there is no way."""
+    """How to convert a value of another library, or a list, to an array; empty if there is no way."""
     if is_foreign_array(value):
         return f"convert it with numpy.asarray({name})"
     return f"convert it with {name}.to_numpy()" if hasattr(value, "to_numpy") else ""
@@ -168,7 +168,7 @@ def promote_weak_scalars(*values: Any) -> list[Operand]:
 
 
 def _of_one_dtype(values: tuple[Any, ...]) -> bool:
-    """Whether these are operands of one dtype already, as when a function of `stagec.numpy` has promoted them."""
+    """Whether these are operands of one dtype already, such as those that `stagec.numpy` has promoted."""
     dtype = None
     for value in values:
         if isinstance(value, ArrayOperators) or (type(value) is Literal and value.value.dtype != object):

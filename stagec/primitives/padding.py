@@ -131,7 +131,7 @@ def _pad_lower(cx: Any, x: Any, value: Any, *, padding_config: PaddingConfig) ->
 def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: PaddingConfig) -> list[Any]:
     inside = None
     if is_linear(x) or is_linear(value):
-        # Cut what was added outside, then take what lies between the interior padding.
+        # Cut off the edges, then take the elements between the interior padding.
         nothing = zeros(ShapedArray.of((), aval_of(ct).dtype))
         cut = pad_p(ct, nothing, padding_config=tuple([(-low, -high, 0) for low, high, _ in padding_config]))
         strides = tuple([interior + 1 for _, _, interior in padding_config])
@@ -150,7 +150,7 @@ def _pad_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
     x = moveaxis_to_front(x, x_dim, size)
     if value_dim is None:
         return primitive(x, value, padding_config=config), 0
-    # A value for each element of the batch: pad with false to see where they belong.
+    # A padding value for each element of the batch: pad a mask to find the positions of the padding.
     shape = aval_of(x).shape
     nothing = zeros(ShapedArray.of((), aval_of(x).dtype))
     inner = primitive(x, nothing, padding_config=config)

@@ -1,4 +1,4 @@
-"""How exact products and functions are asked to be, by JAX's names."""
+"""The precision of products and functions, by JAX's names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stagec.core.config import config
 
 
 class Precision(enum.Enum):
-    """How exact products are, on hardware that has a choice; JAX's names."""
+    """The precision of products, on hardware that offers several; JAX's names."""
 
     DEFAULT = 0
     HIGH = 1
@@ -18,9 +18,9 @@ class Precision(enum.Enum):
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """How products may be rounded: the types of operands and sums, and the number of products for one.
+    """The rounding that a product may have: the types of operands and sums, and the number of products for one.
 
-    Nothing is rounded that need not be: a preset is the least exact that a product may be.
+    Results may be more exact: a preset is a lower bound of the precision.
     """
 
     DEFAULT = 0
@@ -42,7 +42,7 @@ class DotAlgorithmPreset(enum.Enum):
 
 
 class DotAlgorithm(NamedTuple):
-    """How products may be rounded, in detail; as a preset, the least exact that a product may be.
+    """The rounding that a product may have, in detail; like a preset, a lower bound of the precision.
 
     Args:
       lhs_precision_type, rhs_precision_type, accumulation_type: dtypes of the operands and of their sum.
@@ -66,7 +66,7 @@ PrecisionLike = (
 
 
 class AccuracyMode(enum.Enum):
-    """How exact a function is, where there is a choice: stagec has one implementation of each."""
+    """The precision of a function; accepted, since stagec has one implementation of each."""
 
     HIGHEST = 1
     DEFAULT = 2
@@ -125,7 +125,7 @@ def canonical_precision(precision: Any) -> str | None:
 
 
 def check_accuracy(name: str, accuracy: Any) -> None:
-    """Raise unless `accuracy` is None, a mode or a tolerance; functions are as exact as they are with any of these."""
+    """Raise unless `accuracy` is None, a mode or a tolerance; it does not affect the result."""
     if accuracy is not None and not isinstance(accuracy, (AccuracyMode, Tolerance)):
         raise location.error(
             ValueError,

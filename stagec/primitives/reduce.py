@@ -28,14 +28,14 @@ from stagec.typing import ArrayLike, DTypeLike
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
-    """What `max` starts from."""
+    """The initial value of `max`."""
     if dtypes.is_bool(dtype):
         return False
     return dtypes.integer_range(dtype)[0] if dtypes.is_integer(dtype) else -np.inf
 
 
 def highest(dtype: np.dtype[Any]) -> Any:
-    """What `min` starts from."""
+    """The initial value of `min`."""
     if dtypes.is_bool(dtype):
         return True
     return dtypes.integer_range(dtype)[1] if dtypes.is_integer(dtype) else np.inf

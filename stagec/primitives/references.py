@@ -98,11 +98,11 @@ def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None
     """A reference that holds an array, and can be written.
 
     Args:
-      init_val: what it holds first. The array itself is never changed.
+      init_val: the initial value. The array itself is never changed.
       memory_space, kind: None; for code written for JAX.
 
-    Under `jit`, in the loops and choices of `lax`, and in differentiated functions, references may be made inside, and
-    those from outside may be read and written. Outside, their values are the last ones written.
+    Under `jit`, in the loops and conditionals of `lax`, and in differentiated functions, references may be made inside,
+    and those from outside may be read and written. Outside, their values are the last ones written.
 
     >>> import stagec, stagec.numpy as snp
     >>> from stagec import lax
@@ -119,7 +119,7 @@ def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None
     """
     for name, given in (("memory_space", memory_space), ("kind", kind)):
         if given is not None:
-            what = f"new_ref: {name}={given!r}; there is no choice of it"
+            what = f"new_ref: {name}={given!r} is not supported"
             raise location.error(errors.UnsupportedError, what, fix=f"leave {name} out")
     operand = as_operand(init_val, "new_ref: init_val")
     aval = aval_of(operand).strip_weak_type()
@@ -148,7 +148,7 @@ def freeze(ref: Ref) -> Array:
 
 
 def read(ref: Ref) -> Any:
-    """What the reference holds here."""
+    """The value of the reference in the current trace."""
     _check_usable(ref)
     return frames.read(ref, state.trace)
 
@@ -191,7 +191,7 @@ def inner_references(tracers: tuple[Any, ...], positions: Sequence[int]) -> tupl
 
 
 def returning(function: Callable[..., Sequence[Any]], positions: Sequence[int]) -> Callable[..., list[Any]]:
-    """A flat function that has references at some positions, as one of their values.
+    """A flat function with references at some positions, as a function of their values.
 
     Returns:
       A function that returns the last values as well, after the results.
@@ -210,5 +210,5 @@ def write_all(refs: Sequence[Ref], values: Sequence[Any]) -> None:
 
 
 def returned(leaf: Any) -> str:
-    """What to do about a reference among results; empty for what is none."""
+    """The fix for a reference among results; empty for other leaves."""
     return "return ref[...], its value" if isinstance(leaf, Ref) else ""

@@ -63,14 +63,14 @@ def each(*contributions: Contribution | None, result: bool = False) -> Callable[
 
 
 def unbroadcast(ct: Any, operand: Linear) -> Any:
-    """A cotangent with the shape of an operand, which may have been of rank 0 among larger ones."""
+    """A cotangent summed to the shape of an operand, which may have been a scalar that was broadcast."""
     if operand.aval.shape == aval_of(ct).shape:
         return ct
     return reduce_sum_p(ct, axes=tuple(range(aval_of(ct).ndim)))
 
 
 def cotangents(*rules: Callable[..., Any] | None) -> Callable[..., list[Any]]:
-    """A transpose rule from what each operand gets: `(ct, *operands, **params) -> cotangent`, where it is linear."""
+    """A transpose rule from a rule for each operand: `(ct, *operands, **params) -> cotangent`, where it is linear."""
 
     def rule(ct: Any, *operands: Any, **params: Any) -> list[Any]:
         out: list[Any] = []

@@ -1,4 +1,4 @@
-"""Writing into an array at computed places."""
+"""Writing into an array at computed positions."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _function(primitive: SinglePrimitive, verb: str) -> ScatterFunction:
       operand: the array to start from.
       scatter_indices: integers; the last axis holds the components of an index.
       updates: what to use at each index, of the operand's dtype.
-      dimension_numbers: which axis plays which part.
+      dimension_numbers: the role of each axis.
       indices_are_sorted, unique_indices: promises that may save work.
       mode: `"clip"`, or `"drop"` (the default) for windows that reach out of the array.
     """

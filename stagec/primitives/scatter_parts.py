@@ -86,7 +86,7 @@ def scatter_eval(write: Callable[[Any, Any, Any], None]) -> Callable[..., Any]:
         valid = None if valid is None else np.broadcast_to(valid, updates.shape)
         order = [*(i for i in range(updates.ndim) if i not in d.update_window_dims), *d.update_window_dims]
         if grid and order != sorted(order):
-            # One window after the other, as compiled: where two meet, the later one is what is written.
+            # One window after the other, as in compiled code: where two overlap, the later one is written.
             index = tuple([i.transpose(order).ravel() for i in index])
             valid = None if valid is None else valid.transpose(order).ravel()
             updates = updates.transpose(order).ravel()
@@ -102,7 +102,7 @@ def scatter_eval(write: Callable[[Any, Any, Any], None]) -> Callable[..., Any]:
 
 
 def scatter_lower(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """`stablehlo.scatter`, with what becomes of windows that reach out of the operand written into the indices."""
+    """`stablehlo.scatter`, whose indices are changed so that windows out of bounds are clamped or dropped."""
 
     def lower(
         cx: Any,
@@ -119,11 +119,11 @@ def scatter_lower(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         sizes = window_sizes(d, aval.ndim, update_aval.shape)
         limits = [aval.shape[i] - sizes[i] for i in d.scatter_dims_to_operand_dims]
         if mode != GatherScatterMode.FILL_OR_DROP:
-            # StableHLO leaves out what is out of range; a promise that nothing is can be written as a clamp alone.
+            # StableHLO drops updates that are out of range; for a promise that there are none, a clamp is enough.
             indices, index_aval = signed_indices(cx, indices, index_aval)
             indices = clamp_indices(cx, indices, index_aval, limits)
         elif any(sizes[i] > 1 for i in d.scatter_dims_to_operand_dims):
-            # StableHLO leaves out elements, and we leave out windows: they go to where all of their elements are out.
+            # StableHLO drops single elements, stagec whole windows: they are moved until all elements are out of range.
             indices, index_aval = signed_indices(cx, indices, index_aval)
             mask = in_range(cx, indices, index_aval, limits)
             mask = cx.broadcast(mask, index_aval.update(dtype=dtypes.bool_), range(index_aval.ndim - 1))

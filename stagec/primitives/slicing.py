@@ -1,4 +1,4 @@
-"""Rectangular parts of an array, at places known while tracing or not."""
+"""Rectangular parts of an array, at positions that are known while tracing or not."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Ints = tuple[int, ...]
 def slice_(
     operand: ArrayLike, start_indices: Sequence[int], limit_indices: Sequence[int], strides: Sequence[int] | None = None
 ) -> Array:
-    """The elements from `start_indices` up to `limit_indices`, at places known while tracing.
+    """The elements from `start_indices` up to `limit_indices`, at positions known while tracing.
 
     Raises:
       ShapeError: the bounds are not within the operand.
@@ -286,7 +286,7 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """A part of fixed size at a place that may be traced.
+    """A part of fixed size at a position that may be traced.
 
     Starts are clamped so that the part lies within the operand; negative ones
     count from the end first.
@@ -314,7 +314,7 @@ def dynamic_update_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Array:
-    """The operand with `update` written at a place that may be traced; starts are clamped.
+    """The operand with `update` written at a position that may be traced; starts are clamped.
 
     >>> import stagec.numpy as snp
     >>> dynamic_update_slice(snp.arange(4), snp.array([7, 8]), (1,))

@@ -1,4 +1,4 @@
-"""The batched forms of dynamic slices: with a place for each element of the batch they gather and scatter."""
+"""The batched forms of dynamic slices: with a start for each element of the batch, gathers and scatters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _first(indices: Sequence[Any]) -> Literal:
 
 
 def dynamic_slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    """Of one place, a larger slice; else a gather, which clamps as well."""
+    """With one start for all, a larger slice; else a gather, which clamps as well."""
     (x, *indices), sizes = args, params["slice_sizes"]
     if all(d is None for d in dims[1:]):
         return primitive(moveaxis_to_front(x, dims[0]), _first(indices), *indices, slice_sizes=(size, *sizes)), 0
@@ -49,7 +49,7 @@ def dynamic_slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, p
 
 
 def dynamic_update_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    """At one place, a larger update; else a scatter, which clamps as well."""
+    """With one start for all, a larger update; else a scatter, which clamps as well."""
     x, update, *indices = args
     if all(d is None for d in dims[2:]):
         return primitive(

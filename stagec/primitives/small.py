@@ -1,6 +1,6 @@
-"""Small dtypes in compiled code: how it reads and writes their bits, a byte for each element.
+"""Small dtypes in compiled code, which holds a byte for each element: reading and writing their bits.
 
-Compiled programs hold the bytes as int8. Operations that move elements need to know no more. A conversion reads and
+Compiled programs hold the bytes as int8. This is enough for operations that move elements. A conversion reads and
 writes them by integer arithmetic, rounding to nearest, ties to even, as `ml_dtypes` does.
 """
 
@@ -90,7 +90,7 @@ def _layout(dtype: np.dtype[Any]) -> tuple[int, int, int]:
 
 
 def _write_integer(value: Operand, dtype: np.dtype[Any]) -> Operand:
-    """Numbers as bytes: floats are cut off and limited, integers wrap around."""
+    """Numbers as bytes: floats are truncated and clamped, integers wrap around."""
     width = dtypes.itemsize_bits(dtype)
     whole = convert_element_type(value, dtypes.int32)
     if dtypes.is_float(aval_of(value).dtype):
@@ -121,7 +121,7 @@ def _write_float(x: Operand, dtype: np.dtype[Any]) -> Operand:
     whole = convert_element_type(ar.round(steps, ar.RoundingMethod.TO_NEAREST_EVEN), dtypes.int32)
     code = ar.add(logic.shift_left(ar.sub(exponent, np.int32(least)), np.int32(mantissa)), whole)
     largest, infinite, nan = (int(np.asarray(n, dtype).view(np.uint8)) for n in (finfo(dtype).max, np.inf, np.nan))
-    # What is too large becomes infinity; NaN where the dtype has no infinity; the largest number where it has neither.
+    # Overflow gives infinity, or NaN if the dtype has no infinity, or the largest number if it has neither.
     too_large = logic.bitwise_or(logic.gt(code, np.int32(largest)), logic.ge(size, np.int32(0x7F800000)))
     code = logic.select(too_large, np.int32(infinite), code)
     code = logic.select(logic.gt(size, np.int32(0x7F800000)), np.int32(nan), code)

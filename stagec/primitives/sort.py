@@ -1,4 +1,4 @@
-"""Sorting, and the largest elements."""
+"""Sorting, and the k largest elements."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _parts(cx: Any, x: Any, y: Any, aval: ShapedArray) -> list[tuple[tuple[Any, 
 
 
 def _sort_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    """Tangents go where their elements go: a counter is sorted along."""
+    """Tangents are permuted as their elements are: a counter is sorted along with them."""
     aval, axis = aval_of(primals[0]), params["dimension"]
     counter = iota_p(dtype=dtypes.int32, shape=aval.shape, dimension=axis)
     *outs, places = primitive(*primals, counter, **params)
@@ -252,8 +252,8 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
       Values and int32 positions, of size `k` along the axis.
 
     >>> import numpy as np
-    >>> values, places = top_k(np.array([3, 1, 4, 1]), 2)
-    >>> places
+    >>> values, positions = top_k(np.array([3, 1, 4, 1]), 2)
+    >>> positions
     Array([2, 0], dtype=int32)
     """
     x, count = as_operand(operand), as_int(k, "top_k", "k")
@@ -261,7 +261,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     if not rank:
         return top_k_p(x, k=count)
     at = canonical_axis(axis, rank, "top_k")
-    # The axis changes places with the last one, before and after.
+    # The axis is swapped with the last one, before and after.
     order = list(range(rank))
     order[at], order[-1] = order[-1], order[at]
     return [transpose(part, order) for part in top_k_p(transpose(x, order), k=count)]

@@ -30,13 +30,13 @@ def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> S
 
 
 def no_derivative(name: str, what: str) -> Callable[..., Any]:
-    """What an operand adds to the tangent that the row has no derivative by."""
+    """The contribution of an operand by which the row has no derivative: it raises."""
 
     def contribution(*args: Any) -> Any:
         raise location.error(
             errors.UnsupportedError,
             f"{name} has no derivative by {what}",
-            fix="use stagec.lax.stop_gradient on it, if it is a constant to you",
+            fix="use stagec.lax.stop_gradient on it, if it is a constant",
         )
 
     return contribution

@@ -19,7 +19,7 @@ DtypeRule = Callable[..., "np.dtype[Any]"]
 def batch_elementwise(
     primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
 ) -> tuple[Any, int]:
-    """Operands of one shape; those of rank 0 go with any."""
+    """The batching rule for operands of one shape; those of rank 0 fit any."""
     ranks = [aval_of(a).ndim - (d is not None) for a, d in zip(args, dims)]
     rank = max(ranks)
     batched = {d for a, d, r in zip(args, dims, ranks) if r == rank}

@@ -35,7 +35,7 @@ def _function(
 def _expm1_eval(x: Any) -> Any:
     if not dtypes.is_complex(x.dtype):
         return np.expm1(x)
-    # NumPy's is NaN where a zero meets an infinity.
+    # NumPy's is NaN where a zero is multiplied by an infinity.
     turn, power, out = np.where(np.isneginf(x.real) & ~np.isfinite(x.imag), 0, x.imag), np.exp(x), np.empty_like(x)
     level, half = np.expm1(x.real), np.sin(turn * x.real.dtype.type(0.5))
     out.real = np.where(np.isfinite(level), level * np.cos(turn) - 2 * half * half, power.real - 1)
@@ -48,7 +48,7 @@ def _log1p_eval(x: Any) -> Any:
         return np.log1p(x)
     far, out = np.log1p(x), np.empty_like(x)
     small = np.maximum(np.abs(x.real), np.abs(x.imag)) < 0.5
-    # NumPy's takes the logarithm of |1 + x|, which loses what is small.
+    # NumPy's takes the logarithm of |1 + x|, which loses the digits of a small x.
     safe = np.where(small, x, 0)
     near = np.log1p(safe.real * (safe.real + 2) + safe.imag * safe.imag) / 2
     out.real, out.imag = np.where(small, near, far.real), far.imag

@@ -12,7 +12,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.primitives import window_rules as rules
 from stagec.primitives.arithmetic import max_p, min_p, mul_p
-from stagec.primitives.axes import as_int, shape_error
+from stagec.primitives.axes import as_int, dilated, shape_error
 from stagec.primitives.broadcast import linear
 from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import pair_of
@@ -24,13 +24,8 @@ Pairs = tuple[tuple[int, int], ...]
 Padding = str | Sequence[tuple[int, int]]
 
 
-def dilated(size: int, step: int) -> int:
-    """The size of an axis with `step - 1` holes between its elements."""
-    return 0 if size == 0 else (size - 1) * step + 1
-
-
 def strided(size: int, window: int, stride: int) -> int:
-    """How many windows fit."""
+    """The number of windows that fit."""
     return 0 if window > size else (size - window) // stride + 1
 
 

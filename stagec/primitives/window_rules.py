@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.core.primitive import Primitive
+from stagec.primitives.axes import dilated
 from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.combining import Combine, padded_arrays, slid
 from stagec.primitives.logic import gt, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.padding import pad_p
 
-# What a window is along an axis that it does not reach over.
+# The window along an axis that it does not extend over.
 _NOTHING: dict[str, Any] = {
     "window_dimensions": 1,
     "window_strides": 1,
@@ -20,11 +21,6 @@ _NOTHING: dict[str, Any] = {
     "base_dilation": 1,
     "window_dilation": 1,
 }
-
-
-def _span(size: int, step: int) -> int:
-    """The size of an axis with `step - 1` holes between its elements."""
-    return 0 if size == 0 else (size - 1) * step + 1
 
 
 def window_jvp(combine: Combine, identity: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -52,11 +48,11 @@ def first_smaller(a: list[Any], b: list[Any]) -> list[Any]:
 
 
 def sum_transpose(row: Primitive, ct: Any, x: Any, **window: Any) -> list[Any]:
-    """The sum of the cotangents of all windows that an element is in: a window that slides over spread cotangents."""
+    """The sum of the cotangents of all windows that an element is in: a window over dilated cotangents."""
     shape, got = x.aval.shape, aval_of(ct).shape
     config, axes = [], []
     for n, m, size, stride, (low, _), base, hole in zip(shape, got, *[window[k] for k in _NOTHING]):
-        span, spread, whole = _span(size, hole), _span(m, stride), _span(n, base)
+        span, spread, whole = dilated(size, hole), dilated(m, stride), dilated(n, base)
         before = span - 1 - low
         config.append((before, whole + span - 1 - spread - before, stride - 1))
         axes.append((size, base, (0, 0), 1, hole))

@@ -1,7 +1,7 @@
 """Records of the faults of IREE and of drivers that stagec works around.
 
-Nothing here runs when a program is compiled: a record names the objects that apply its workaround, which stand where
-they work. `python -m stagec.workarounds` writes the tables of `docs/explanation/iree.md` from the records.
+Nothing here runs when a program is compiled: a record only names the objects that apply its workaround. `python -m
+stagec.workarounds` writes the tables of `docs/explanation/iree.md` from the records.
 """
 
 from stagec.workarounds import amd, control_flow, fusion, graphics, limits, memory, numbers, process

@@ -30,8 +30,8 @@ def tables() -> str:
 
 def written(text: str) -> str:
     """The page with the tables as the records have them."""
-    before, _, rest = text.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
+    before, _, generated = text.partition(_BEGIN)
+    _, _, after = generated.partition(_END)
     return f"{before}{_BEGIN}\n\n{tables()}\n{_END}{after}"
 
 

@@ -1,4 +1,4 @@
-"""Faults in code for AMD GPUs. None was at hand: what compiled programs compute there is not known."""
+"""Faults in code for AMD GPUs. No such GPU was available, so the results of compiled programs are not known."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ WORKAROUNDS = (
         backends=("rocm",),
         versions=("3.13",),
         symptom=Symptom.CRASH,
-        fault="LLVM's instruction selection for AMD GPUs crashes on vectors of one float64, for one where it rounds a "
-        "number that has the sign of another one",
+        fault="LLVM's instruction selection for AMD GPUs crashes on vectors of one float64, such as a rounding of a "
+        "number that was given the sign of another one",
         guard="computes with scalars instead, between the compiler's phases",
         hooks=("stagec.compiler.lanes:scalarize",),
         upstream="https://github.com/iree-org/iree/issues/24879 (signs of float64 crash LLVM's instruction selection)",
@@ -56,8 +56,7 @@ WORKAROUNDS = (
         versions=("3.13",),
         symptom=Symptom.CRASH,
         fault="IREE or LLVM may crash on other programs, too, and end the process that called it",
-        guard="runs the compiler in a process of its own, tries the other flag sets after a crash, and names the "
-        "operation",
+        guard="runs the compiler in a new process, tries the other flag sets after a crash, and names the operation",
         hooks=("stagec.backends.rocm:Rocm.crashes", "stagec.compiler.outside:compile_module"),
         upstream="none found: a precaution",
         shown_by="`tests/compiler/test_outside.py` compiles a program that crashes it",

@@ -75,9 +75,9 @@ func.func @main(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
         backends=("cpu",),
         versions=("3.12", "3.13"),
         symptom=Symptom.WRONG,
-        fault="IREE takes the place of a value in one branch of a conditional for its place in the other, if a branch "
-        "returns one value twice, a constant, or a value from outside",
-        guard="makes each result inside the branch or the loop's body, and once",
+        fault="IREE uses the memory offset that a value has in one branch of a conditional for the other branch, if a "
+        "branch returns one value twice, a constant, or a value from outside",
+        guard="copies results, so that each is made once and inside the branch or the loop's body",
         hooks=("passes.legalize.control_flow:resolve_hazards",),
         upstream="none found (searched: scf.if yields the same tensor twice, wrong offset)",
         shown_by=Program(
@@ -120,9 +120,9 @@ func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tenso
         backends=("cpu", "vulkan"),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="IREE does not let what reads a loop's state across an `optimization_barrier` wait for the round that "
-        "writes it, and worker threads or a device read the memory before",
-        guard="has it read the state itself, between the phases `flow` and `stream`",
+        fault="IREE does not make readers of a loop's state across an `optimization_barrier` wait for the round that "
+        "writes it, so worker threads or a device read the memory too early",
+        guard="removes such barriers, so that the state itself is read, between the phases `flow` and `stream`",
         hooks=("stagec.compiler.phase_workarounds:remove_state_barriers",),
         upstream="none found (searched: propagate timepoints util.optimization_barrier immediate timepoint loop "
         "missing wait wrong result)",
@@ -164,9 +164,8 @@ assert allocations and all("await(" in line for line in allocations), "a round d
         versions=("3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE's register allocation moves a reference that a branch passes twice, and loses it: the program "
-        "fails "
-        "when it runs",
-        guard="gives each further operand of a branch a reference of its own, at the end of the compiler's phases",
+        "fails when it runs",
+        guard="copies the reference for each further operand of a branch, at the end of the compiler's phases",
         hooks=("stagec.compiler.phase_workarounds:copy_repeated_references",),
         upstream="https://github.com/iree-org/iree/pull/24781 (ref ownership in branch remaps)",
         shown_by=Program(
@@ -221,9 +220,8 @@ func.func @main(%x: tensor<5x3xf32>) -> tensor<f32> {
         versions=("3.12", "3.13"),
         symptom=Symptom.REFUSED,
         fault="IREE drops a part of a loop's state that the body writes and never reads from the loop's arguments, "
-        "keeps "
-        "it among the results, and fails on the difference, or crashes",
-        guard="has a barrier at the end of the body take such a part, beside what is written",
+        "keeps it among the results, and fails on the difference, or crashes",
+        guard="adds a barrier at the end of the body that takes such a part in addition to the new value",
         hooks=("passes.legalize.loops:read_state",),
         upstream="none found (searched: scf.while unused iter arg written never read crash region branch point has "
         "operands but; scf.while region branch point has operands, but region successor needs inputs); "
@@ -260,6 +258,6 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
         hooks=("passes.legalize.loops:hold_state",),
         upstream="none found (searched: circular dependency scf.while initial value used elsewhere); "
         "https://github.com/iree-org/iree/pull/18217 is about such dependencies between devices",
-        shown_by="healed on CPUs, where loops compile without the barrier; not tried on GPUs so far",
+        shown_by="fixed on CPUs, where loops compile without the barrier; not tried on GPUs so far",
     ),
 )

@@ -1,4 +1,4 @@
-"""Faults of how IREE fuses operations into dispatches."""
+"""Faults of IREE's dispatch fusion."""
 
 import numpy as np
 
@@ -109,7 +109,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
         symptom=Symptom.WRONG,
         fault="IREE miscompiles a dispatch that returns duplicate values, such as `v * x` and `x * v`: the second "
         "result is another value",
-        guard="exchanges commutative operands, and merges such operations",
+        guard="canonicalizes the order of commutative operands, and merges such operations",
         hooks=("passes.simplify.commutative:has_exchanged_operands",),
         upstream="none found (searched: dispatch returns duplicate values wrong result; 20056 dispatch region returns "
         "same value multiple times); https://github.com/iree-org/iree/pull/20065 is about values that are returned "
@@ -126,8 +126,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
         guard="converts before a barrier, across which the compiler does not look",
         hooks=("passes.legalize.unsigned:dot_general_unsigned",),
         upstream="https://github.com/iree-org/iree/pull/17765 (the folding of extensions; no issue on unsigned "
-        "operands "
-        "was found)",
+        "operands was found)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<3x3xui8>, %y: tensor<3x3xf32>) -> tensor<3x3xf32> {

@@ -1,4 +1,4 @@
-"""Faults of IREE's code for GPUs, and of drivers of Vulkan."""
+"""Faults of IREE's code for GPUs, and of Vulkan drivers."""
 
 import numpy as np
 
@@ -10,11 +10,10 @@ WORKAROUNDS = (
         backends=("vulkan",),
         versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
-        fault="IREE hands an array that several operations read from one half of a kernel to the other in memory that "
-        "threads share, and lets none of them wait",
-        guard="stores what is widened, looks for such kernels in the compiled code, and compiles the program again "
-        "with "
-        "every operation in a kernel of its own",
+        fault="IREE passes an array that several operations read from one half of a kernel to the other in memory that "
+        "threads share, and leaves out the barrier between them",
+        guard="stores widened arrays, searches the compiled code for such kernels, and compiles the program again with "
+        "fusion disabled",
         hooks=(
             "stagec.compiler.spirv:racing_kernels",
             "passes.legalize.spirv:widen_once",
@@ -41,10 +40,9 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         backends=("vulkan",),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="Mesa's lavapipe takes a product with a zero that it sees for zero, even of NaN, and never writes a "
-        "quotient by "
-        "one: `x / 0` is what the memory held before",
-        guard="has such a zero read from memory, and tests for NaN in `x - x`",
+        fault="Mesa's lavapipe folds a product with a constant zero to zero, even of NaN, and never writes the quotient "
+        "by a constant zero: `x / 0` is what the memory held before",
+        guard="reads such a zero from memory, and tests for NaN in `x - x`",
         hooks=("passes.legalize.spirv:arithmetic_with_zero", "passes.legalize.spirv:subtract_itself"),
         upstream="none found (searched, on GitHub only and without IREE's name: mesa lavapipe llvmpipe multiply by "
         "zero constant folded NaN fmul fdiv division by zero undefined result): a fault of the driver",
@@ -57,7 +55,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         symptom=Symptom.WRONG,
         fault="IREE computes arrays of indices ahead of the first call, and overwrites them when they are sorted "
         "with others",
-        guard="has it compute them in each call",
+        guard="computes them in each call",
         hooks=("stagec.backends.vulkan:Vulkan.flags",),
         upstream="https://github.com/iree-org/iree/issues/24665 (a sort overwrites the indices that it moves along)",
         shown_by="it needs a device; the programs are among the cases of `sort`",
@@ -67,9 +65,9 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         backends=("vulkan", "cuda"),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="IREE does `x.at[i].add(y)` of single elements at unique places once for each thread, or for each "
-        "group of them",
-        guard="adds pairs of each element, which the threads share",
+        fault="IREE executes `x.at[i].add(y)` of single elements at unique indices once for each thread, or for each "
+        "workgroup",
+        guard="scatters pairs of each element, which are distributed over the threads",
         hooks=("passes.legalize.scatters:scatter_pairs",),
         upstream="none found (searched: scatter accumulates several times per workgroup unique_indices wrong result "
         "SPIR-V; scatter add executed by every thread not distributed accumulates more than once); "
@@ -81,8 +79,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         backends=("vulkan",),
         versions=("3.13",),
         symptom=Symptom.REFUSED,
-        fault="IREE crashes on, or refuses, a sort that moves something along that nobody reads",
-        guard="reads it, in a choice that never falls on it",
+        fault="IREE crashes on, or refuses, a sort with a further operand whose result is not used",
+        guard="reads the result in a select that never selects it",
         hooks=("passes.legalize.disable_fusion:read_sorted",),
         upstream="https://github.com/iree-org/iree/issues/20699 (a sort with an unused result fails to bufferize; "
         "closed)",
@@ -97,8 +95,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         guard="gives it memory of its own",
         hooks=("passes.legalize.control_flow:resolve_hazards",),
         upstream="https://github.com/iree-org/iree/pull/24781 (it names #24841, on results of control flow that "
-        "share an "
-        "allocation)",
+        "share an allocation)",
         shown_by="it needs a device; random programs with conditionals run on one",
     ),
     Workaround(
@@ -106,8 +103,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         backends=("vulkan",),
         versions=("3.13",),
         symptom=Symptom.CRASH,
-        fault="Mesa loses the device when threads give it work, or wait, at the same time",
-        guard="lets them take turns",
+        fault="with Mesa, the device is lost when threads submit work, or wait, at the same time",
+        guard="lets only one thread at a time do so",
         hooks=("stagec.backends.vulkan:Vulkan.is_exclusive",),
         upstream="none found (searched, on GitHub only and without IREE's name: mesa lavapipe device lost "
         "multithreaded queue submit wait VK_ERROR_DEVICE_LOST threads): a fault of the driver",
@@ -119,9 +116,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         versions=("3.13",),
         symptom=Symptom.SLOW,
         fault="IREE's runtime waits with two threads that never sleep where the driver is Mesa's lavapipe, and "
-        "keeps two cores "
-        "busy while nothing runs",
-        guard="keeps such threads to one core",
+        "keeps two cores busy while nothing runs",
+        guard="restricts such threads to one core",
         hooks=("stagec.runtime.spinning:kept_to_one_core",),
         upstream="none found (searched: vulkan semaphore wait any busy loop lavapipe high CPU usage idle); "
         "https://github.com/iree-org/iree/issues/19708 is about threads that spin on HIP",
@@ -133,8 +129,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         versions=("3.13",),
         symptom=Symptom.REFUSED,
         fault="IREE refuses divisions of unsigned integers by vectors of one element, depending on the shape; "
-        "drivers get "
-        "remainders of the least integer wrong, and those of large floats",
+        "drivers compute wrong remainders of the least integer and of large floats",
         guard="divides by signed divisions, and computes remainders from integers",
         hooks=(
             "passes.legalize.spirv:divide_unsigned",
@@ -155,7 +150,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         hooks=("passes.legalize.sorting:sort_any_by_network",),
         upstream="none found (searched: cuda sort distribution fails multiple of 32); "
         "https://github.com/iree-org/iree/issues/20358 is about wrong results of sorts on GPUs",
-        shown_by="small sorts compile by now; whether they are right, only a card can show",
+        shown_by="small sorts compile by now; whether they are right is not known without a GPU",
     ),
     Workaround(
         id="groups-of-convolutions",

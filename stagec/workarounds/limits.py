@@ -1,4 +1,4 @@
-"""What IREE refuses, or is slow at."""
+"""Programs that IREE refuses, or compiles to slow code."""
 
 import numpy as np
 
@@ -21,8 +21,8 @@ WORKAROUNDS = (
         backends=("cpu", "vulkan", "cuda"),
         versions=("3.13",),
         symptom=Symptom.REFUSED,
-        fault="IREE takes scatters of rows of a matrix with one index for each row, and refuses many other forms",
-        guard="brings every scatter to that form, with 32-bit indices and at least two rows",
+        fault="IREE accepts scatters of rows of a matrix with one index for each row, and refuses many other forms",
+        guard="rewrites every scatter into that form, with 32-bit indices and at least two rows",
         hooks=("passes.legalize.scatters:scatter_rows",),
         upstream="https://github.com/iree-org/iree/issues/24082 (scatters along other axes than the first)",
         shown_by=Program(
@@ -104,9 +104,8 @@ func.func @main(%x: tensor<250xf32>, %i: tensor<2x1xui8>) -> tensor<2xf32> {
         versions=("3.13",),
         symptom=Symptom.SLOW,
         fault="IREE vectorizes convolutions in one layout only, features last; in others, they run in a scalar "
-        "loop, tens "
-        "of times as slow",
-        guard="turns every convolution into that layout",
+        "loop, tens of times as slow",
+        guard="transposes every convolution into that layout",
         hooks=("passes.legalize.convolutions:features_last",),
         upstream="https://github.com/iree-org/iree/issues/10278 (only convolutions with features last are vectorized; "
         "closed)",
@@ -128,11 +127,10 @@ func.func @main(%x: tensor<250xf32>, %i: tensor<2x1xui8>) -> tensor<2xf32> {
         backends=("cpu",),
         versions=("3.13",),
         symptom=Symptom.SLOW,
-        fault="IREE computes both sides of a choice between vectors; the second way of reducing an angle, for large "
-        "numbers, "
-        "would make each sine several times as slow",
+        fault="IREE computes both operands of a select between vectors; the second reduction of an angle, for large "
+        "numbers, would make each sine several times as slow",
         guard="makes it a branch that is taken if a vector holds a large number, after IREE has made LLVM functions of "
-        "the kernels; the flag set `careful` leaves it a choice",
+        "the kernels; the flag set `careful` leaves it a select",
         hooks=("stagec.compiler.rare:branch",),
         upstream="none found: not a fault",
         shown_by="a matter of time; `tests/compiler/test_rare.py` shows the rewrite",
@@ -155,12 +153,10 @@ func.func @main(%x: tensor<250xf32>, %i: tensor<2x1xui8>) -> tensor<2xf32> {
         versions=("3.13",),
         symptom=Symptom.REFUSED,
         fault="IREE refuses some programs when data tiling and microkernels are on, which make large products "
-        "several times "
-        "as fast",
+        "several times as fast",
         guard="tries a ladder of flag sets, the fastest first, until one works; those for products are tried for large "
         "products only. The last two, `careful` and `separate`, leave out optimizations, and put every operation "
-        "into a "
-        "dispatch of its own",
+        "into a dispatch of its own",
         hooks=("stagec.compiler.flags:ladder", "passes.legalize.disable_fusion:disable_fusion"),
         upstream="https://github.com/iree-org/iree/issues/24876 (large vectors with data tiling; closed)",
         shown_by="`tests/compiler/test_driver.py` shows programs that need a later flag set",

@@ -12,8 +12,7 @@ WORKAROUNDS = (
         symptom=Symptom.WRONG,
         fault="IREE updates an array in place while the update, computed from other elements of the array, is still "
         "being read: `x.at[k:].set(x[:-k])` reads elements that it has written",
-        guard="turns an update at a known place into a choice for each element, and gives the update of another one "
-        "memory of its own",
+        guard="turns an update at a known index into a select for each element, and copies the update at another one",
         hooks=("passes.legalize.updates:update_from_the_same_memory",),
         upstream="none found (searched: source and target ranges overlap, insert_slice of slice of itself wrong "
         "result in place; dynamic_update_slice of slice of same tensor in place copy overlapping read write hazard); "
@@ -36,13 +35,12 @@ func.func @main(%x: tensor<16x64xf32>, %k: tensor<i32>) -> tensor<16x64xf32> {
         backends=("cpu", "vulkan"),
         versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
-        fault="IREE takes the two sides of an `optimization_barrier` for different memory, and updates one of them in "
+        fault="IREE treats the two sides of an `optimization_barrier` as different memory, and updates one of them in "
         "place while the other is still needed",
         guard="puts one barrier before every use",
         hooks=("passes.legalize.updates:barrier_for_every_use",),
         upstream="https://github.com/iree-org/iree/pull/19735 (barriers became copies for a fault of this kind; no "
-        "issue "
-        "on this one was found)",
+        "issue on this one was found)",
         shown_by=Program(
             """
 func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
@@ -113,7 +111,7 @@ func.func @main(%x: tensor<2x1xi32>, %y: tensor<8xf32>) -> (tensor<2x1xi32>, ten
         backends=("cpu",),
         versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
-        fault="IREE fills memory with a 64-bit number in a dispatch, takes two such dispatches for one, and gives two "
+        fault="IREE fills memory with a 64-bit number in a dispatch, merges two equal dispatches, and gives two "
         "updates the same memory; its own verifier refuses some of these programs, others have wrong results",
         guard="fills memory anew for each use, between the phases `flow` and `stream`",
         hooks=("stagec.compiler.phase_workarounds:fill_for_each_use",),

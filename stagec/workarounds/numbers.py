@@ -1,4 +1,4 @@
-"""Faults of element types and of functions of numbers."""
+"""Faults of element types and of elementwise functions."""
 
 import numpy as np
 
@@ -10,8 +10,8 @@ WORKAROUNDS = (
         backends=("cpu", "vulkan", "cuda"),
         versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.REFUSED,
-        fault="IREE turns float64 into float32 unless told not to, in the signature of the program too",
-        guard="tells it not to",
+        fault="by default, IREE turns float64 into float32, also in the signature of the program",
+        guard="passes the flag that turns this off",
         hooks=("stagec.compiler.flags:ladder",),
         upstream="https://github.com/iree-org/iree/issues/20774 (a function of float64 expects float32; closed with a "
         "warning); https://github.com/iree-org/iree/issues/15830 asks for another default",
@@ -70,13 +70,13 @@ func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
         backends=("cpu",),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="IREE leaves bfloat16 unrounded between the operations of a dispatch, and takes subnormal numbers of "
-        "float16 for zero where the processor has no conversions for it",
+        fault="IREE leaves bfloat16 unrounded between the operations of a dispatch, and treats subnormal numbers of "
+        "float16 as zero where the processor has no conversions for it",
         guard="rounds, and converts by integers, in its own kernels; elsewhere it does nothing",
         hooks=("passes.kernels:form",),
         upstream="none found (searched: bf16 arithmetic fused without intermediate rounding truncation removed); "
         "https://github.com/iree-org/iree/pull/14478 leaves products of float16 unrounded on purpose",
-        shown_by="stagec's kernels round; the way through IREE's own is left as it is",
+        shown_by="stagec's kernels round; IREE's own kernels are left as they are",
     ),
     Workaround(
         id="unsigned-reversed",
@@ -212,7 +212,7 @@ func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
         symptom=Symptom.WRONG,
         fault="IREE asks the selection of a `select_and_scatter` whether the later of two elements comes first, so "
         "that the last of equal elements is selected instead of the first",
-        guard="exchanges the arguments of the selection and negates it, in what the compiler gets",
+        guard="swaps the arguments of the selection and negates it, in the module that the compiler gets",
         hooks=("stagec.compiler.phase_workarounds:swap_selection_operands",),
         upstream="none found (searched: select_and_scatter ties wrong element selected GE order of arguments); "
         "https://github.com/openxla/stablehlo/issues/714 is about the order in which elements are compared",
@@ -420,7 +420,7 @@ func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
         versions=("3.13",),
         symptom=Symptom.SLOW,
         fault="IREE sorts in time quadratic in the length",
-        guard="sorts more than 48 elements by a network of exchanges, in whose place CPUs have kernels",
+        guard="sorts more than 48 elements by a sorting network, or on CPUs by kernels",
         hooks=("passes.legalize.sorting:sort_by_network", "passes.legalize.sorting:stable_top_k"),
         upstream="https://github.com/iree-org/iree/pull/24146 (sorting is a bubble sort)",
         shown_by="a matter of time; `tests/passes/legalize/test_legalize_sorting.py` shows the rewrite",

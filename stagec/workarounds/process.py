@@ -1,4 +1,4 @@
-"""Faults of the runtime, and of the compiler's library in Python's process."""
+"""Faults of the runtime, and of the compiler's library in the Python process."""
 
 from stagec.workarounds.record import Script, Symptom, Workaround
 
@@ -8,8 +8,8 @@ WORKAROUNDS = (
         backends=("cpu", "vulkan", "cuda"),
         versions=("3.9", "3.12", "3.13"),
         symptom=Symptom.WRONG,
-        fault="IREE may overwrite an argument that reaches `sort`, `scatter` or `dynamic_update_slice` with nothing in "
-        "between that computes, even if it is the memory of a NumPy array",
+        fault="IREE may overwrite an argument that reaches `sort`, `scatter` or `dynamic_update_slice` without any "
+        "computation in between, even if it is the memory of a NumPy array",
         guard="finds such arguments before it compiles, and passes copies when the program is called; donated ones "
         "need none",
         hooks=("passes.analysis.aliases:mutated_arguments",),
@@ -168,8 +168,8 @@ reproduce.compiled_alone(Program(text))
         backends=("cpu",),
         versions=("3.13",),
         symptom=Symptom.CRASH,
-        fault="IREE's worker threads lose a part of the memory that a loop's rounds allocate, at each call",
-        guard="has the host allocate it, after the round before",
+        fault="IREE's worker threads leak a part of the memory that a loop's rounds allocate, at each call",
+        guard="allocates it on the host, after the round before",
         hooks=("stagec.compiler.phase_workarounds:allocate_on_host",),
         upstream="https://github.com/iree-org/iree/pull/23689 (references that branches leak)",
         shown_by="a leak of memory, which `tests/runtime/test_traps.py` measures",
@@ -180,9 +180,8 @@ reproduce.compiled_alone(Program(text))
         versions=("3.13",),
         symptom=Symptom.CRASH,
         fault="IREE's runtime ends the process where a module of Python functions is made with no room left on "
-        "Python's "
-        "stack",
-        guard="looks for room first; endless recursion through a callback is a `RecursionError`",
+        "Python's stack",
+        guard="checks for room first; endless recursion through a callback is a `RecursionError`",
         hooks=("stagec.runtime.callbacks:CallingContexts",),
         upstream="none found (searched: PyModuleInterface RecursionError terminate python exception)",
         shown_by="`tests/control` shows that recursion through a callback ends in an error",
@@ -204,9 +203,8 @@ reproduce.compiled_alone(Program(text))
         backends=("cpu",),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="IREE runs a kernel of stagec's own that reads nothing ahead of the first call, and takes one of its "
-        "several "
-        "results for another",
+        fault="IREE runs a kernel of stagec's own that reads nothing ahead of the first call, and uses one of its "
+        "several results for another",
         guard="writes no kernels for constants alone",
         hooks=("passes.kernels:form",),
         upstream="none found (searched: const-expr hoisting multi result dispatch wrong result)",
@@ -217,8 +215,8 @@ reproduce.compiled_alone(Program(text))
         backends=("cpu",),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="IREE reads other numbers back where it has computed complex128 constants ahead of the first call",
-        guard="has it compute them in each call, in programs with complex128 constants",
+        fault="IREE reads back wrong numbers where it has computed complex128 constants ahead of the first call",
+        guard="computes them in each call, in programs with complex128 constants",
         hooks=("stagec.compiler.flags:ladder",),
         upstream="none found (searched: const-eval complex f64 wrong values)",
         shown_by="not shown by a small program so far",

@@ -1,4 +1,4 @@
-"""What a record of a fault holds."""
+"""The records of faults and their workarounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Program:
       calls: how often it is called; the last results count.
       flag: the compiler's flag that is the workaround; the fault shows without it.
       flags: flags of the compiler with which the fault shows.
-      placed: whether the module says that all values are on one device, as stagec's modules do for the sake of loops.
+      placed: whether the module has the attribute that places all values on one device, as stagec's modules have.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Script:
-    """Python that shows a fault, run in a process of its own.
+    """Python code that shows a fault, run in a new process.
 
     Attributes:
       text: the program; `GUARDED` in it says whether the workaround is to be applied, and `python -c` runs it in the

@@ -358,7 +358,7 @@ CASES = [
         lambda: lax.dot_general(X, X, (((1,), (1,)), ((), ()))),
     ),
     (
-        "give each axis one part",
+        "give each axis one role",
         lambda: lax.dot_general(X, X, (((1,), (1,)), ((1,), (1,)))),
         lambda: lax.dot_general(X, X, (((1,), (1,)), ((0,), (0,)))),
     ),

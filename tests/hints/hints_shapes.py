@@ -110,7 +110,7 @@ CASES = [
         ),
     ),
     (
-        "use lax.stop_gradient on it, if it is a constant to you",
+        "use lax.stop_gradient on it, if it is a constant",
         lambda: stagec.grad(lambda a: lax.zeta(a, 2.0))(3.0),
         lambda: stagec.grad(lambda a: a * lax.zeta(lax.stop_gradient(a), 2.0))(3.0),
     ),
