@@ -40,8 +40,8 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         backends=("vulkan",),
         versions=("3.13",),
         symptom=Symptom.WRONG,
-        fault="Mesa's lavapipe folds a product with a constant zero to zero, even of NaN, and never writes the quotient "
-        "by a constant zero: `x / 0` is what the memory held before",
+        fault="Mesa's lavapipe folds a product with a constant zero to zero, even of NaN, and never writes the "
+        "quotient by a constant zero: `x / 0` is what the memory held before",
         guard="reads such a zero from memory, and tests for NaN in `x - x`",
         hooks=("passes.legalize.spirv:arithmetic_with_zero", "passes.legalize.spirv:subtract_itself"),
         upstream="none found (searched, on GitHub only and without IREE's name: mesa lavapipe llvmpipe multiply by "
