@@ -170,9 +170,14 @@ CASES = [
     ),
     # The oracle.
     (
-        "lower it to StableHLO first",
+        "rewrite it into operations that the interpreter implements",
         lambda: interpret(parsed(CUSTOM_CALL), np.ones(4, np.float32)),
         lambda: interpret(parsed(), np.ones(4, np.float32)),
+    ),
+    (
+        "name one of them",
+        lambda: interpret(parsed(), np.ones(4, np.float32), function="other"),
+        lambda: interpret(parsed(), np.ones(4, np.float32), function="main"),
     ),
     (
         "pass an array of that shape and dtype",
