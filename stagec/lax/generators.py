@@ -50,7 +50,7 @@ def _philox(words: Sequence[Any], key: Sequence[Any]) -> list[Any]:
 
 
 def _counters(state: Sequence[Any], count: int) -> list[Any]:
-    """So many numbers of 32 bits a word from a state on, whose first word is the lowest."""
+    """Return `count` consecutive counters, beginning with a state, as 32-bit words, the lowest first."""
     carry = snp.arange(count, dtype=snp.uint32)
     found = []
     for word in state:

@@ -89,7 +89,7 @@ def qr(
       pivoting: choose the next column by its length, and return the order `p` of the columns as a third result:
         `x[:, p] = Q R`.
       full_matrices: Q is square; otherwise it has as many columns as R has rows.
-      use_magma: changes nothing.
+      use_magma: accepted for compatibility, and ignored.
 
     >>> import stagec.numpy as snp
     >>> q, r = qr(snp.array([[3.0, 1.0], [4.0, 2.0]]))
@@ -200,7 +200,7 @@ def svd(
       full_matrices: U and V^H are square; otherwise they have as many columns and rows as there are singular values.
       compute_uv: return U, s and V^H; otherwise s alone.
       subset_by_index: return what belongs to the singular values from a first number up to before a last one only.
-      algorithm: changes nothing.
+      algorithm: accepted for compatibility, and ignored.
 
     >>> import stagec.numpy as snp
     >>> svd(snp.array([[0.0, 2.0], [1.0, 0.0]]), compute_uv=False).round(4)

@@ -6,7 +6,7 @@ import enum
 
 
 class EigImplementation(enum.Enum):
-    """Libraries that JAX computes eigenvalues with. The choice changes nothing here."""
+    """Libraries that JAX computes eigenvalues with. It is ignored here."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -14,7 +14,7 @@ class EigImplementation(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """Algorithms that JAX has for Hermitian matrices. The choice changes nothing here: it is always QR."""
+    """Algorithms that JAX has for Hermitian matrices. It is ignored here: the algorithm is always QR."""
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -22,7 +22,7 @@ class EighImplementation(enum.Enum):
 
 
 class SvdAlgorithm(enum.Enum):
-    """Algorithms that JAX has for singular values. The choice changes nothing here: it is always QR."""
+    """Algorithms that JAX has for singular values. It is ignored here: the algorithm is always QR."""
 
     DEFAULT = "default"
     QR = "QR"

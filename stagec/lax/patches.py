@@ -1,4 +1,4 @@
-"""Windows of an array as features, products with a kernel for each place, and shapes of convolutions."""
+"""Windows of an array as features, products with a kernel for each position, and shapes of convolutions."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def conv_general_dilated_local(
         them.
 
     Raises:
-      ShapeError: `rhs` has no kernel for each place of the result.
+      ShapeError: `rhs` does not have one kernel for each position of the result.
 
     >>> import stagec.numpy as snp
     >>> x, kernels = snp.arange(3.0).reshape(1, 1, 3), snp.arange(4.0).reshape(1, 2, 2)

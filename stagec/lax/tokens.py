@@ -33,7 +33,7 @@ def after_all(*operands: Array) -> Array:
         if aval.shape != (0,) or aval.dtype != bool:
             raise location.error(
                 errors.ArgumentTypeError,
-                f"after_all: {aval.long()} is no token",
+                f"after_all: {aval.long()} is not a token",
                 fix="pass tokens, which create_token makes",
             )
     return create_token()
@@ -53,7 +53,7 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
 
     Args:
       val: pytree of arrays.
-      prevent_mlir_dce: changes nothing.
+      prevent_mlir_dce: accepted for compatibility, and ignored.
     """
     for leaf in pytree.leaves(val):
         as_operand(leaf)

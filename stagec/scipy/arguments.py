@@ -1,4 +1,4 @@
-"""What the functions of SciPy do with their arguments before anything is computed."""
+"""Checks and conversions of the arguments of SciPy's functions."""
 
 from __future__ import annotations
 

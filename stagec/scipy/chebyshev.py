@@ -27,7 +27,7 @@ def series(name: str, x: Any) -> Array:
 
 
 def _shortened(coefficients: tuple[float, ...], tolerance: float) -> tuple[float, ...]:
-    """Without the last coefficients, which are too small to matter."""
+    """Drop the last coefficients, which are negligible."""
     size = max(map(abs, coefficients))
     count = max(i for i, c in enumerate(coefficients) if abs(c) > tolerance * size) + 1
     return coefficients[:count]

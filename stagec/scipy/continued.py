@@ -39,7 +39,7 @@ def continued_fraction(first: Any, coefficients: Callable[[Any], tuple[Any, Any]
         d = 1 / away(b + a * d)
         c = away(b + a / c)
         factor = c * d
-        # What has converged stays, as further factors would only add their rounding.
+        # Elements that have converged do not change, as further factors would only add rounding errors.
         value = snp.where(going, value * factor, value)
         return i + 1, c, d, value, going & (abs(factor - 1) > 2 * eps)
 

@@ -1,4 +1,4 @@
-"""Convolution and correlation of arrays of any number of axes: the part of `scipy.signal` that they are."""
+"""Convolution and correlation of arrays of any number of axes, by the names of `scipy.signal`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _operands(name: str, promote: Any, in1: Any, in2: Any) -> list[Array]:
 
 
 def _cut(name: str, full: Array, first: Sequence[int], second: Sequence[int], mode: str, axes: Sequence[int]) -> Array:
-    """The part of a full convolution that a mode is."""
+    """Return the part of a full convolution that a mode selects."""
     if mode == "full":
         return full
     larger = [first[i] >= second[i] for i in axes]
@@ -55,7 +55,7 @@ def _cut(name: str, full: Array, first: Sequence[int], second: Sequence[int], mo
 
 
 def _direct(a: Array, b: Array, precision: Any) -> Array:
-    """The full convolution by sums of products."""
+    """Compute the full convolution by sums of products."""
     if not a.size or not b.size:
         return snp.zeros([max(m + n - 1, 0) if m and n else 0 for m, n in zip(a.shape, b.shape)], a.dtype)
     if dtypes.is_complex(a.dtype):
@@ -186,6 +186,6 @@ def correlate2d(
     if mode != "same":
         return correlate(in1, in2, mode, "direct", precision)
     full = correlate(in1, in2, "full", "direct", precision)
-    # Of two middles of an even size, SciPy takes the other one here than in `correlate`.
+    # An even size has two middles; SciPy takes the other one here than in `correlate`.
     rows, columns = (n // 2 for n in snp.shape(in2))
     return full[rows : rows + snp.shape(in1)[0], columns : columns + snp.shape(in1)[1]]

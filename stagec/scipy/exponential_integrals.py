@@ -80,7 +80,7 @@ def exp1(x: ArrayLike) -> Array:
 def _expn(n: Any, x: Array) -> Array:
     tail = x > 1
     used = (x > 0) & (n > 0) & snp.isfinite(x)
-    # Lanes that a sum is not for get harmless operands, and end at once.
+    # Elements that do not use this sum get operands for which it converges at once.
     by_fraction = _expn_fraction(snp.where(used & tail, n, 1), snp.where(used & tail, x, 50))
     by_series = _expn_series(snp.where(used & ~tail, n, 1), snp.where(used & ~tail, x, 0.5))
     out = snp.where(tail, by_fraction, by_series)

@@ -18,7 +18,7 @@ from stagec.primitives.special import lgamma
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.chebyshev import series
 from stagec.scipy.derived import derived
-from stagec.scipy.stirling import log_beta, stirling_rest
+from stagec.scipy.stirling import log_beta, stirling_remainder
 from stagec.typing import ArrayLike
 
 
@@ -60,7 +60,7 @@ def _loggamma(z: Array) -> Array:
     for k in range(10):
         total = total + snp.log(right + k)
     w = right + 10
-    value = (w - 0.5) * snp.log(w) - w + 0.5 * math.log(2 * math.pi) + stirling_rest(w) - total
+    value = (w - 0.5) * snp.log(w) - w + 0.5 * math.log(2 * math.pi) + stirling_remainder(w) - total
     reflected = math.log(math.pi) - _log_sine(snp.where(left, up, 0.5)) - value
     out = snp.where(left, reflected, value)
     return snp.where(lower, snp.conj(out), out)

@@ -37,7 +37,7 @@ def random_gamma_grad(a: Any, x: Any) -> Array:
     skipped = invalid | (x == 0)
     one = full(x.shape, literal(1, x.dtype))
     tail = (x > 1) & (x > a)
-    # Lanes that a sum is not for get harmless operands, and end at once.
+    # Elements that do not use this sum get operands for which it converges at once.
     x_series, a_series = (logic.select(skipped | tail, one, v) for v in (x, a))
     x_tail, a_tail = (logic.select(skipped | ~tail, v, w) for v, w in ((one + 1, x), (one, a)))
     found = logic.select(tail, _by_fraction(a_tail, x_tail), _by_series(a_series, x_series))

@@ -10,7 +10,7 @@ from stagec.core.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.continued import continued_fraction
 from stagec.scipy.derived import derived, no_derivative
-from stagec.scipy.stirling import log1p_minus, log_beta, stirling_rest
+from stagec.scipy.stirling import log1p_minus, log_beta, stirling_remainder
 from stagec.typing import ArrayLike
 
 
@@ -36,7 +36,7 @@ def _power(a: Array, b: Array, x: Array, y: Array) -> Array:
     above = (y * p - x * q) / p  # 1 - x (a + b) / a
     below = (x * q - y * p) / q
     exponent = p * _log_minus(-above, x * total / p) + q * _log_minus(-below, y * total / q)
-    exponent = exponent + stirling_rest(total) - stirling_rest(p) - stirling_rest(q)
+    exponent = exponent + stirling_remainder(total) - stirling_remainder(p) - stirling_remainder(q)
     scaled = snp.exp(exponent) * snp.sqrt(q / (2 * math.pi * p * total))
     return snp.where((a >= 10) & (b >= 10), scaled, plain)
 

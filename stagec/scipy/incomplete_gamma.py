@@ -23,7 +23,7 @@ from stagec.scipy.chebyshev import series
 from stagec.scipy.continued import continued_fraction
 from stagec.scipy.derived import derived
 from stagec.scipy.gamma_grad import random_gamma_grad
-from stagec.scipy.stirling import log1p_minus, stirling_rest
+from stagec.scipy.stirling import log1p_minus, stirling_remainder
 from stagec.typing import ArrayLike
 
 _LARGE = 100.0
@@ -77,7 +77,7 @@ def _prefix(a: Array, x: Array) -> Array:
     m = (x - a) / snp.maximum(a, 1)
     near = abs(m) < 0.4
     phi = snp.where(near, log1p_minus(snp.where(near, m, 0)), m - snp.log(snp.where(near, 1, x / a)))
-    large = snp.exp(-a * phi - stirling_rest(snp.maximum(a, 10))) / snp.sqrt(2 * math.pi * a)
+    large = snp.exp(-a * phi - stirling_remainder(snp.maximum(a, 10))) / snp.sqrt(2 * math.pi * a)
     return snp.where(a >= 10, large, snp.exp(a * snp.log(x) - x - lgamma(a + 1)))
 
 

@@ -109,7 +109,7 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     """The principal square root of matrices, always complex. That of a singular matrix may not exist, and is then NaN.
 
     Args:
-      blocksize: changes nothing.
+      blocksize: accepted for compatibility, and ignored.
 
     >>> import stagec.numpy as snp
     >>> sqrtm(snp.array([[4.0, 0.0], [0.0, 9.0]])).real

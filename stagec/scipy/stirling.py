@@ -12,7 +12,7 @@ from stagec.primitives.special import lgamma
 _COEFFICIENTS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 
 
-def stirling_rest(a: Any) -> Any:
+def stirling_remainder(a: Any) -> Any:
     """log Gamma(a) - ((a - 1/2) log(a) - a + log(2 pi) / 2), for a >= 10."""
     inverse = 1 / a
     square = inverse * inverse
@@ -40,6 +40,9 @@ def log_beta(a: Any, b: Any) -> Array:
     total = small + big
     # log(Gamma(large) / Gamma(total)) by Stirling's formula.
     quotient = (
-        stirling_rest(big) - stirling_rest(total) - (big - 0.5) * snp.log1p(small / big) + small * (1 - snp.log(total))
+        stirling_remainder(big)
+        - stirling_remainder(total)
+        - (big - 0.5) * snp.log1p(small / big)
+        + small * (1 - snp.log(total))
     )
     return snp.where(large >= 10, lgamma(small) + quotient, plain)

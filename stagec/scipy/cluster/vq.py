@@ -15,7 +15,7 @@ __all__ = ["vq"]
 
 
 def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple[Array, Array]:
-    """The nearest of several centers for each observation, and the distance from it.
+    """The index of the nearest center of each observation, and the distance from it.
 
     Args:
       obs: observations, shape (N, K), or (N,) for numbers.
