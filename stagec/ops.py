@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import iinfo
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.primitives.axes import as_shape
+from stagec.primitives.gather_parts import GatherScatterMode
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
@@ -138,6 +140,11 @@ def _segments(
             f"{name}: data is {aval.long()}, segment_ids {index.long()}",
             fix="give data the axes of segment_ids first",
         )
+    clips = GatherScatterMode.from_any(mode) == GatherScatterMode.CLIP
+    if bucket_size is not None and (not isinstance(bucket_size, numbers.Integral) or bucket_size < 1):
+        raise location.error(
+            ValueError, f"{name}: bucket_size is {bucket_size!r}", fix="give a bucket_size of at least 1, or None"
+        )
     if num_segments is None:
         known = concrete(ids, name, "segment_ids", "give num_segments")
         count = int(known.max(initial=-1)) + 1
@@ -145,7 +152,7 @@ def _segments(
         (count,) = as_shape((num_segments,), name)
     neutral = _neutral(update, aval.dtype)
     # Negative ids become `count`, which is out of bounds: a negative index would count from the end.
-    ids = snp.clip(ids, 0, max(count - 1, 0)) if mode == "clip" else snp.where(ids < 0, count, ids)
+    ids = snp.clip(ids, 0, max(count - 1, 0)) if clips else snp.where(ids < 0, count, ids)
     if bucket_size is None:
         out = snp.full((count, *aval.shape[index.ndim :]), neutral, aval.dtype)
         found: Array = getattr(out.at[ids], update)(rows, indices_are_sorted=are_sorted, unique_indices=unique)

@@ -70,6 +70,10 @@ def test_segments_check_their_arguments():
         ops.segment_sum(np.ones(3), np.array([0, 1]))
     with pytest.raises(errors.ConcretizationError, match="num_segments"):
         stagec.jit(ops.segment_sum)(np.ones(2), np.array([0, 1]))
+    with pytest.raises(ValueError, match="unknown gather/scatter mode 'clamp'"):
+        ops.segment_sum(np.ones(2), np.array([0, 1]), mode="clamp")
+    with pytest.raises(ValueError, match="bucket_size is 0"):
+        ops.segment_sum(np.ones(2), np.array([0, 1]), bucket_size=0)
     assert ops.segment_sum(np.ones(0), np.zeros(0, int)).shape == (0,)
 
 

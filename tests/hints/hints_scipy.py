@@ -61,6 +61,11 @@ CASES = [
         lambda: tree_util.flatten_one_level([3.0]),
     ),
     # Segments.
+    (
+        "give a bucket_size of at least 1, or None",
+        lambda: ops.segment_sum(V, IDS, bucket_size=0),
+        lambda: (ops.segment_sum(V, IDS, bucket_size=1), ops.segment_sum(V, IDS, bucket_size=None)),
+    ),
     ("give integers as segment_ids", lambda: ops.segment_sum(V, V), lambda: ops.segment_sum(V, IDS)),
     (
         "give data the axes of segment_ids first",
