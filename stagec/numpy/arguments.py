@@ -14,6 +14,7 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.primitives.operand import Operand, as_operand
 from stagec.runtime.array import Array as ConcreteArray
+from stagec.runtime.device import Device, find
 from stagec.runtime.memory import aligned_empty
 
 
@@ -57,6 +58,18 @@ def to_array(operand: Operand) -> Array:
     if isinstance(operand, Literal):
         return from_numpy(operand.value, operand.aval.dtype, operand.aval.weak_type)
     return from_numpy(operand)
+
+
+def on_device(array: Array, device: Device | str | None) -> Array:
+    """The array, committed to a device; as it is without one, and where it is traced.
+
+    Raises:
+      DeviceError: there is no such device.
+    """
+    if device is None:
+        return array
+    target = find(device)
+    return array.on(target, True) if type(array) is ConcreteArray else array
 
 
 def array_argument(value: Any, name: str) -> Array:

@@ -13,7 +13,7 @@ from stagec.core.array import Array, Shape
 from stagec.core.aval import ShapedArray
 from stagec.core.foreign import import_tensor
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype, to_array
+from stagec.numpy.arguments import array_argument, from_numpy, on_device, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
 from stagec.primitives import iota as _iota
@@ -40,7 +40,7 @@ def zeros(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None 
     >>> zeros((2,))
     Array([0., 0.], dtype=float32)
     """
-    return _iota.full(as_shape(shape, "zeros"), 0, _dtype_or_float(dtype, "zeros"))
+    return on_device(_iota.full(as_shape(shape, "zeros"), 0, _dtype_or_float(dtype, "zeros")), device)
 
 
 def ones(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
@@ -49,12 +49,12 @@ def ones(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None =
     >>> ones(2, int)
     Array([1, 1], dtype=int32)
     """
-    return _iota.full(as_shape(shape, "ones"), 1, _dtype_or_float(dtype, "ones"))
+    return on_device(_iota.full(as_shape(shape, "ones"), 1, _dtype_or_float(dtype, "ones")), device)
 
 
 def empty(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
     """The same as `zeros`: arrays are immutable, so uninitialized memory would be useless."""
-    return _iota.full(as_shape(shape, "empty"), 0, _dtype_or_float(dtype, "empty"))
+    return on_device(_iota.full(as_shape(shape, "empty"), 0, _dtype_or_float(dtype, "empty")), device)
 
 
 def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
@@ -69,20 +69,21 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, *, device
         value = convert_element_type(value, requested_dtype(dtype, "full"))
     elif is_wide(fill_value):
         value = as_operand(fill_value, "fill_value")
-    return to_array(broadcast_to_shape(value, as_shape(shape, "full")))
+    return on_device(to_array(broadcast_to_shape(value, as_shape(shape, "full"))), device)
 
 
 def _fill(fill_value: Any) -> Array:
     return promotable(fill_value, "fill_value") if is_array_like(fill_value) else array(fill_value)
 
 
-def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any) -> Array:
+def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any, device: Any) -> Array:
     aval = a if hasattr(a, "dtype") and hasattr(a, "shape") else aval_of(as_operand(a))
     weak = dtype is None and getattr(aval, "weak_type", False)
     wanted = dtypes.canonicalize(aval.dtype) if dtype is None else requested_dtype(dtype, name)
     value = _fill(fill_value)
     value = convert_element_type(value, wanted, weak)
-    return to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name)))
+    out = to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name)))
+    return on_device(out, device)
 
 
 def zeros_like(
@@ -93,7 +94,7 @@ def zeros_like(
     >>> zeros_like(array([1, 2]))
     Array([0, 0], dtype=int32)
     """
-    return _like("zeros_like", a, 0, dtype, shape)
+    return _like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(
@@ -104,14 +105,14 @@ def ones_like(
     >>> ones_like(array([1, 2]))
     Array([1, 1], dtype=int32)
     """
-    return _like("ones_like", a, 1, dtype, shape)
+    return _like("ones_like", a, 1, dtype, shape, device)
 
 
 def empty_like(
     prototype: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Device | str | None = None
 ) -> Array:
     """The same as `zeros_like`."""
-    return _like("empty_like", prototype, 0, dtype, shape)
+    return _like("empty_like", prototype, 0, dtype, shape, device)
 
 
 def full_like(
@@ -127,7 +128,7 @@ def full_like(
     >>> full_like(array([1, 2]), 7)
     Array([7, 7], dtype=int32)
     """
-    return _like("full_like", a, fill_value, dtype, shape)
+    return _like("full_like", a, fill_value, dtype, shape, device)
 
 
 def eye(
@@ -148,7 +149,7 @@ def eye(
     shape = as_shape((N, N if M is None else M), "eye")
     wanted = _dtype_or_float(dtype, "eye")
     rows, columns = (_iota.broadcasted_iota(dtypes.int32, shape, axis) for axis in (0, 1))
-    return convert_element_type(eq(add(rows, k), columns), wanted)
+    return on_device(convert_element_type(eq(add(rows, k), columns), wanted), device)
 
 
 def identity(n: int, dtype: DTypeLike = None) -> Array:
@@ -223,12 +224,12 @@ def arange(
     if distance == 0:
         raise location.error(ValueError, "arange: step must not be zero", fix="pass a step other than 0")
     if first == 0 and distance == 1 and wanted != dtypes.bool_ and not dtypes.is_complex(wanted):
-        return _iota.iota(wanted, max(0, math.ceil(last)))
+        return on_device(_iota.iota(wanted, max(0, math.ceil(last))), device)
     if all(isinstance(v, (int, np.integer)) for v in (first, last, distance)) and dtypes.is_integer(wanted):
         size = max(0, -((int(first) - int(last)) // int(distance)))
-        return add(mul(_iota.iota(wanted, size), int(distance)), int(first))
+        return on_device(add(mul(_iota.iota(wanted, size), int(distance)), int(first)), device)
     value = np.arange(first, last, distance, dtype=None if dtypes.is_float(wanted) else wanted)
-    return from_numpy(value, wanted)
+    return on_device(from_numpy(value, wanted), device)
 
 
 def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:

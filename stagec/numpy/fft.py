@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
+from stagec.numpy.arguments import array_argument, from_numpy, on_device, requested_dtype
 from stagec.numpy.arithmetic import true_divide
 from stagec.numpy.fft_arguments import (
     as_array,
@@ -323,7 +323,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Devi
     >>> fftfreq(4, 0.5)
     Array([ 0. ,  0.5, -1. , -0.5], dtype=float32)
     """
-    return _frequencies("fftfreq", np.fft.fftfreq, n, d, dtype)
+    return _frequencies("fftfreq", np.fft.fftfreq, n, d, dtype, device)
 
 
 def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Device | str | None = None) -> Array:
@@ -332,12 +332,12 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Dev
     >>> rfftfreq(4, 0.5)
     Array([0. , 0.5, 1. ], dtype=float32)
     """
-    return _frequencies("rfftfreq", np.fft.rfftfreq, n, d, dtype)
+    return _frequencies("rfftfreq", np.fft.rfftfreq, n, d, dtype, device)
 
 
-def _frequencies(name: str, of_numpy: Any, n: Any, d: ArrayLike, dtype: Any) -> Array:
+def _frequencies(name: str, of_numpy: Any, n: Any, d: ArrayLike, dtype: Any, device: Any) -> Array:
     wanted = dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
-    return true_divide(from_numpy(of_numpy(length(name, n, 0)), wanted), d)
+    return on_device(true_divide(from_numpy(of_numpy(length(name, n, 0)), wanted), d), device)
 
 
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:

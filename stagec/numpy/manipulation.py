@@ -13,7 +13,7 @@ from stagec.core.array import Array, Axis, Shape
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
-from stagec.numpy.arguments import array_argument, requested_dtype
+from stagec.numpy.arguments import array_argument, on_device, requested_dtype
 from stagec.numpy.indexing import getitem
 from stagec.primitives import joining as _joining, shape as _shape
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, canonical_axis, shape_error
@@ -367,6 +367,7 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Dev
       x: an array.
       dtype: `None` means the default float.
       copy: whether to make a copy where the dtype is the same already.
+      device: where the result is to be.
 
     >>> import stagec.numpy as snp
     >>> astype(snp.array([1.7]), int)
@@ -374,4 +375,4 @@ def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Dev
     """
     x = array_argument(x, "x")
     wanted = dtypes.default_float() if dtype is None else requested_dtype(dtype, "astype")
-    return convert_element_type(x, wanted)
+    return on_device(convert_element_type(x, wanted), device)

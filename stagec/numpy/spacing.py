@@ -8,7 +8,7 @@ import numpy as np
 
 from stagec.core import dtypes, location
 from stagec.core.array import Array
-from stagec.numpy.arguments import requested_dtype, to_array
+from stagec.numpy.arguments import on_device, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
 from stagec.primitives import arithmetic, transcendental
 from stagec.primitives.axes import as_int, canonical_axis
@@ -92,7 +92,7 @@ def linspace(
     new_axis = canonical_axis(axis, rank, "linspace")
     if new_axis:
         out = transpose(out, [*range(1, new_axis + 1), 0, *range(new_axis + 1, rank)])
-    out = convert_element_type(out, wanted)
+    out = on_device(convert_element_type(out, wanted), device)
     if not retstep:
         return out
     step = arithmetic.div(arithmetic.sub(last, first), intervals) if intervals > 0 else full_like(first, np.nan)

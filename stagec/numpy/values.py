@@ -14,7 +14,7 @@ from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import from_numpy, requested_dtype
+from stagec.numpy.arguments import from_numpy, on_device, requested_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import SAME_LENGTH, as_operand, aval_of, check_range, is_array_like, promotable
@@ -43,9 +43,10 @@ def array(
         `donate_argnums`.
       order: `"K"`, `"A"` or `"C"`; arrays are always in row-major order.
       ndmin: axes of size 1 are added in front until the rank is at least this.
-      device: must be the CPU or `None`.
+      device: where the array is to be, as for `stagec.device_put`; inside of traced functions it decides nothing.
 
     Raises:
+      DeviceError: there is no such device.
       ShapeError: nested lists of different lengths.
       DtypeError: the values are not numbers.
 
@@ -73,7 +74,7 @@ def array(
     else:
         out = _from_numpy_like(object, wanted)
     missing = ndmin - aval_of(out).ndim
-    return expand_dims(out, tuple(range(missing))) if missing > 0 else out
+    return on_device(expand_dims(out, tuple(range(missing))) if missing > 0 else out, device)
 
 
 def asarray(

@@ -214,3 +214,37 @@ def test_an_integer_that_the_dtype_does_not_hold_is_refused() -> None:
     ):
         with pytest.raises(OverflowError, match=r"Python integer \d+ does not fit u?int"):
             make()
+
+
+ON_DEVICES = {
+    "zeros": lambda d: snp.zeros(3, device=d),
+    "ones": lambda d: snp.ones(3, device=d),
+    "empty": lambda d: snp.empty(3, device=d),
+    "full": lambda d: snp.full(3, 2.0, device=d),
+    "zeros_like": lambda d: snp.zeros_like(np.ones(3), device=d),
+    "ones_like": lambda d: snp.ones_like(np.ones(3), device=d),
+    "empty_like": lambda d: snp.empty_like(np.ones(3), device=d),
+    "full_like": lambda d: snp.full_like(np.ones(3), 2, device=d),
+    "eye": lambda d: snp.eye(3, device=d),
+    "arange": lambda d: snp.arange(3, device=d),
+    "arange with a step": lambda d: snp.arange(1, 9, 3, device=d),
+    "arange of floats": lambda d: snp.arange(1.0, 2.0, 0.25, device=d),
+    "linspace": lambda d: snp.linspace(0, 1, 3, device=d),
+    "array": lambda d: snp.array([1.0, 2.0], device=d),
+    "asarray": lambda d: snp.asarray(np.ones(3), device=d),
+    "astype": lambda d: snp.astype(snp.ones(3), int, device=d),
+    "fftfreq": lambda d: snp.fft.fftfreq(4, device=d),
+    "rfftfreq": lambda d: snp.fft.rfftfreq(4, device=d),
+}
+
+
+@pytest.mark.parametrize("name", ON_DEVICES)
+def test_arrays_are_created_on_the_device_that_is_named(vulkan, name):
+    create = ON_DEVICES[name]
+    anywhere, there = create(None), create("vulkan")
+    assert there.device.platform == "vulkan" and there.committed and not anywhere.committed
+    assert there.dtype == anywhere.dtype
+    np.testing.assert_array_equal(np.asarray(there), np.asarray(anywhere))
+    assert stagec.jit(lambda: create("cpu"))().shape == anywhere.shape
+    with pytest.raises(stagec.errors.DeviceError, match="there is no device 'cpu:7'"):
+        create("cpu:7")
