@@ -17,6 +17,8 @@ os.environ.setdefault("STAGEC_CACHE_DIR", str(_ROOT / ".pytest_cache" / "stagec"
 # Tests start hundreds of processes: without bytecode on disk, each compiles stagec's sources anew for a second or more.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# JAX is here to be compared with, once for each program: optimizing takes most of what it compiles.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 # The same examples at every run: a new one that fails is for a hunt (STAGEC_FUZZ=20), not for an unrelated change.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
