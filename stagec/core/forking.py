@@ -83,6 +83,19 @@ def leak(*objects: Any) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 
 
+def skip_exit_handlers() -> None:
+    """Have this process end without the handlers that libraries registered with `atexit` of C in its parent.
+
+    They may wait for threads that a fork does not copy. Python's handlers run, and C's files are written.
+    """
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "on_exit"):  # glibc has it
+        return
+    # The last one that is registered runs first.
+    library.on_exit(library._exit, None)
+    library.__cxa_atexit(library.fflush, None, None)
+
+
 def _before_fork() -> None:
     held = _forking.held = HeldLocks()
     for function in _before:

@@ -444,6 +444,8 @@ def _before_fork(held: forking.HeldLocks) -> None:
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
     global _lock
     _lock = threading.RLock()
+    if _opened:
+        forking.skip_exit_handlers()
     _left_behind.update(_opened)
     _opened.clear()
     if instance.cache_info().currsize:

@@ -111,6 +111,18 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         shown_by="a race between threads, which no short test shows every time",
     ),
     Workaround(
+        id="exit-of-a-forked-child",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="Mesa's lavapipe joins its threads when a process exits, also in a forked child, which has none of them",
+        guard="has such a child end without the exit handlers of C libraries",
+        hooks=("stagec.core.forking:skip_exit_handlers",),
+        upstream="none found (searched, on GitHub only and without IREE's name: mesa util_queue atexit fork child "
+        "pthread_join crash lavapipe llvmpipe): a fault of the driver",
+        shown_by="`tests/runtime/test_fork.py`, where the child has first used the memory of those threads' stacks",
+    ),
+    Workaround(
         id="threads-that-spin",
         backends=("vulkan",),
         versions=("3.13",),

@@ -400,6 +400,27 @@ def test_a_device_that_the_parent_used_names_spawn_in_a_child(vulkan):
     """)
 
 
+def test_a_child_exits_where_the_parent_used_a_device(vulkan):
+    # Mesa waits at exit for threads that the child does not have, whose stacks are gone once others needed much memory.
+    out = run("""
+    import atexit, ctypes
+    np.asarray(small(stagec.device_put(x, "vulkan")))
+    def work():
+        threading.stack_size(64 << 20)
+        threads = [threading.Thread(target=time.sleep, args=(0.05,)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        atexit.register(print, "Python's handler", flush=True)
+        ctypes.CDLL(None).printf(b"C's file\\n")
+        sys.exit(7)
+    status = in_child(work, sys.exit)
+    assert os.waitstatus_to_exitcode(status) == 7, status
+    """)
+    assert sorted(out.splitlines()) == ["C's file", "Python's handler"]
+
+
 def test_a_child_frees_no_array_where_the_parent_did_not_come_to_rest():
     run("""
     from stagec.runtime import contexts, device
