@@ -21,6 +21,7 @@ from passes.operations import CONDITIONALS
 from passes.patterns import pattern
 from passes.simplify.regions import Congruence, has_effects, hoisted, inlined_region, is_function, without_state
 
+_BARRIER = "stablehlo.optimization_barrier"
 # As many elements are worth memory of their own while a loop runs; fewer are computed in its kernel.
 _HOISTED_ELEMENTS = 1024
 
@@ -71,13 +72,14 @@ def invariant_operations(op: Any) -> Any:
     """An op of a loop's body that depends on no state -> the op before the loop. Exact: it has no effects.
 
     Only where its result has many elements that take longer to compute than to read. What it is computed from moves,
-    too.
+    too. What is read through an optimization barrier stays.
     """
     body = op.operation.regions[1].blocks[0]
     ops = [o.operation for o in body.operations]
     inside, makers = set(body.arguments), dict[Any, int]()
     for i, inner in enumerate(ops):
-        if is_function(inner) and not _may_trap(inner) and not any(v in inside for v in inner.operands):
+        stays = inner.name == _BARRIER or not is_function(inner) or _may_trap(inner)
+        if not stays and not any(v in inside for v in inner.operands):
             makers.update(dict.fromkeys(inner.results, i))
         else:
             inside.update(inner.results)

@@ -343,3 +343,18 @@ func.func @invariant_operations_that_may_trap(%x: tensor<1024xi32>, %y: tensor<1
   stablehlo.return %j, %2 : tensor<i32>, tensor<1024xi32> }
   return %r#1 : tensor<1024xi32>
 }
+
+// keeps
+func.func @invariant_operations_behind_a_barrier(%x: tensor<1024xf32>, %y: tensor<1024xf32>) -> tensor<1024xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<1024xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.optimization_barrier %y : tensor<1024xf32>
+  %1 = stablehlo.sine %0 : tensor<1024xf32>
+  %2 = stablehlo.add %1, %s : tensor<1024xf32>
+  stablehlo.return %j, %2 : tensor<i32>, tensor<1024xf32> }
+  return %r#1 : tensor<1024xf32>
+}
