@@ -35,14 +35,17 @@ def pytest_configure_node(node):
 def pytest_collection_modifyitems(config, items):
     """Have tests that speak of Vulkan come last: beside a device of Mesa's, a core is always busy.
 
-    See `stagec.runtime.spinning`. A worker that steals takes what others have left, so each stretch of the list has
+    See `stagec.runtime.spinning`. One test that opened a device early made the others of its worker take twice as long,
+    and those of the other worker, too. A worker that steals takes what others have left, so each stretch of the list has
     about as many tests, and its own at the end.
     """
     files = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
+    known = {}
 
     def speaks(item):
-        function = getattr(item, "function", None)
-        return "vulkan" in f"{item.name} {item.fixturenames} {function and inspect.getsource(function)}"
+        fixtures = [definition.func for name in item.fixturenames for definition in _fixtures(item, name)]
+        functions = [getattr(item, "function", None), *fixtures]
+        return "vulkan" in f"{item.name} {item.fixturenames}" or any(_speaks_of_vulkan(f, known) for f in functions)
 
     stretches = getattr(config, "workerinput", {}).get("stretches", 1)
     early, late = ([[] for _ in range(stretches)] for _ in range(2))
@@ -53,6 +56,32 @@ def pytest_collection_modifyitems(config, items):
         for groups, some in zip((early, late), ours):
             min(groups, key=len).extend(some)
     items[:] = [item for pair in zip(early, late) for some in pair for item in some]
+
+
+def _fixtures(item, name):
+    definitions = item._fixtureinfo.name2fixturedefs.get(name, ()) if hasattr(item, "_fixtureinfo") else ()
+    return [definition for definition in definitions if definition.func.__module__ == item.module.__name__]
+
+
+def _speaks_of_vulkan(value, known):
+    """Whether a function has the word in its source, or in what it names of its own module; or a value, in its text."""
+    function = inspect.unwrap(value) if callable(value) else value
+    if not inspect.isfunction(function):
+        return isinstance(value, (str, list, tuple, dict)) and "vulkan" in str(value)
+    if function not in known:
+        known[function] = False  # for those that call each other
+        names = {name for code in _codes(function.__code__) for name in code.co_names}
+        ours = [v for name, v in function.__globals__.items() if name in names]
+        ours = [v for v in ours if not callable(v) or getattr(v, "__module__", "") == function.__module__]
+        known[function] = "vulkan" in inspect.getsource(function) or any(_speaks_of_vulkan(v, known) for v in ours)
+    return known[function]
+
+
+def _codes(code):
+    yield code
+    for constant in code.co_consts:
+        if inspect.iscode(constant):
+            yield from _codes(constant)
 
 
 def _shared():
