@@ -35,9 +35,9 @@ def pytest_configure_node(node):
 def pytest_collection_modifyitems(config, items):
     """Have tests that speak of Vulkan come last: beside a device of Mesa's, a core is always busy.
 
-    See `stagec.runtime.spinning`. One test that opened a device early made the others of its worker take twice as long,
-    and those of the other worker, too. A worker that steals takes what others have left, so each stretch of the list has
-    about as many tests, and its own at the end.
+    See `stagec.runtime.spinning`: one test that opens a device early makes all that follow take twice as long. A worker
+    that steals takes what others have left, so each stretch of the list has about as many tests, and its own at the
+    end.
     """
     files = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
     known = {}
