@@ -149,25 +149,25 @@ def reduce_window(
     dimensions = sizes(window_dimensions, rank, name, "window_dimensions")
     strides = sizes(window_strides, rank, name, "window_strides")
     base = sizes(base_dilation, rank, name, "base_dilation")
-    holes = sizes(window_dilation, rank, name, "window_dilation")
+    dilation = sizes(window_dilation, rank, name, "window_dilation")
     window = {
         "window_dimensions": dimensions,
         "window_strides": strides,
         "padding": explicit_padding(
             [dilated(n, b) for n, b in zip(aval.shape, base)],
-            [dilated(n, h) for n, h in zip(dimensions, holes)],
+            [dilated(n, h) for n, h in zip(dimensions, dilation)],
             strides,
             padding,
             name,
         ),
         "base_dilation": base,
-        "window_dilation": holes,
+        "window_dilation": dilation,
     }
     init = convert_element_type(as_operand(init_value), aval.dtype)
     if aval.small:
         # `computation` combines wider numbers, and their last one is rounded.
         wide, start = (convert_element_type(v, dtypes.COMPUTED_IN[aval.dtype]) for v in (x, init))
-        found = reduce_window(wide, start, computation, dimensions, strides, padding, base, holes)
+        found = reduce_window(wide, start, computation, dimensions, strides, padding, base, dilation)
         return convert_element_type(found, aval.dtype)
     graph = traced_computation(name, computation, [aval.dtype], single=True)
     operation = single_operation(graph)

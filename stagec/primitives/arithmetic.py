@@ -19,7 +19,7 @@ from stagec.primitives.broadcast import spread_to, zeros
 from stagec.primitives.checks import HALF, check_dtype
 from stagec.primitives.complex import complex_p, conj_p, real_p
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.logic import eq_p, lt_p, select_n_p
+from stagec.primitives.logic import ORDERED, eq_p, lt_p, select_n_p
 from stagec.primitives.operand import as_operand, aval_of, literal, promote_weak_scalars
 from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import add_p, cotangents, each, neg_p
@@ -27,7 +27,6 @@ from stagec.primitives.table import batch_elementwise, computed_in_float32, elem
 from stagec.typing import ArrayLike, DTypeLike
 
 REAL = NUMERIC - dtypes.COMPLEX
-ORDERED = dtypes.ALL - dtypes.COMPLEX
 
 
 sub_p = elementwise(
@@ -126,8 +125,8 @@ def _sign_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) ->
     if not dtypes.is_complex(aval_of(x).dtype):
         return out, zero_of(aval_of(out))
     # The part of t / |x| at a right angle to x.
-    size = complex_p(abs(x), mul(abs(x), 0.0))
-    turned = div(t, size)
+    magnitude = complex_p(abs(x), mul(abs(x), 0.0))
+    turned = div(t, magnitude)
     along = real_p(mul(turned, conj_p(out)))
     return out, sub(turned, mul(out, complex_p(along, mul(along, 0.0))))
 
@@ -243,8 +242,8 @@ def _integer_pow_shape(x: ShapedArray, *, y: int) -> ShapedArray:
     return x
 
 
-def _size(n: int) -> int:
-    return n if n >= 0 else -n
+def _magnitude(n: int) -> int:
+    return n if n >= 0 else -n  # this module's own `abs` is of arrays
 
 
 def _power_by_squaring(one: Any, x: Any, n: int, multiply: Any) -> Any:
@@ -259,7 +258,7 @@ def _power_by_squaring(one: Any, x: Any, n: int, multiply: Any) -> Any:
 
 
 def _integer_pow_eval(x: Any, *, y: int) -> Any:
-    out = _power_by_squaring(np.ones_like(x), x, _size(y), np.multiply)
+    out = _power_by_squaring(np.ones_like(x), x, _magnitude(y), np.multiply)
     return np.divide(x.dtype.type(1), out) if y < 0 else out
 
 
@@ -271,7 +270,7 @@ def _integer_pow_lower(cx: Any, x: Any, *, y: int) -> Any:
     if wide:
         x = cx.emit("stablehlo.convert", [x], avals=[work])
     one = cx.constant(1, work) if y <= 0 else None
-    out = _power_by_squaring(one, x, _size(y), lambda a, b: cx.emit("stablehlo.multiply", [a, b], avals=[work]))
+    out = _power_by_squaring(one, x, _magnitude(y), lambda a, b: cx.emit("stablehlo.multiply", [a, b], avals=[work]))
     if y < 0:
         out = cx.emit("stablehlo.divide", [one, out], avals=[work])
     return cx.emit("stablehlo.convert", [out]) if wide else out

@@ -32,11 +32,11 @@ def linear(*positions: int) -> Callable[..., Any]:
 
     def rule(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
         out = primitive(*primals, **params)
-        places = positions or range(len(primals))
-        if all(is_zero(tangents[i]) for i in places):
+        indices = positions or range(len(primals))
+        if all(is_zero(tangents[i]) for i in indices):
             return out, zero_of(aval_of(out))
         operands = list(primals)
-        for i in places:
+        for i in indices:
             operands[i] = instantiate(tangents[i])
         return out, primitive(*operands, **params)
 
@@ -173,6 +173,8 @@ reduce_sum_p = reduction(
     jvp=linear(),
     transpose=lambda ct, x, *, axes: [repeat_along(ct, x.aval.shape, axes)],
 )
+
+
 # reshape and transpose
 
 

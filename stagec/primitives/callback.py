@@ -44,20 +44,22 @@ def _lower(cx: Any, *values: Any, callback: HostCallback, **params: Any) -> Any:
     return cx.call_host(callback, values)
 
 
-def _larger(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
+def _batched_avals(avals: Sequence[ShapedArray], size: int) -> tuple[ShapedArray, ...]:
     return tuple([a.update(shape=(size, *a.shape)) for a in avals])
 
 
-def _call(row: Primitive, callback: HostCallback, args: Sequence[Any], size: int, params: dict[str, Any]) -> Any:
+def _call_batched(
+    row: Primitive, callback: HostCallback, args: Sequence[Any], size: int, params: dict[str, Any]
+) -> Any:
     """A call on a whole batch."""
-    results = _larger(params["result_avals"], size)
+    results = _batched_avals(params["result_avals"], size)
     return row(*args, **{**params, "callback": callback, "result_avals": results}), [0] * len(results)
 
 
-def _derived(
+def _of_batch(
     callback: HostCallback, function: Callable[..., Any], args: Sequence[Any], tree: pytree.PyTreeDef, size: int
 ) -> HostCallback:
-    results = None if callback.out_avals is None else _larger(callback.out_avals, size)
+    results = None if callback.out_avals is None else _batched_avals(callback.out_avals, size)
     made = HostCallback(callback.name, function, [aval_of(a) for a in args], tree, results)
     made.location = callback.location
     return made
@@ -82,7 +84,7 @@ def _sequential(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
 
     calls.__name__ = repr(callback)
     tree = pytree.structure((tuple(range(len(args))), {}))
-    return _call(row, _derived(callback, calls, moved, tree, size), moved, size, params)
+    return _call_batched(row, _of_batch(callback, calls, moved, tree, size), moved, size, params)
 
 
 def _pure_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -101,7 +103,9 @@ def _pure_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
             fix="say how to call the function, with vmap_method='sequential', or 'expand_dims' or 'broadcast_all' "
             "if it takes arrays with more leading axes",
         )
-    return _call(row, _derived(callback, callback.function, moved, callback.in_tree, size), moved, size, params)
+    return _call_batched(
+        row, _of_batch(callback, callback.function, moved, callback.in_tree, size), moved, size, params
+    )
 
 
 def _io_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -119,7 +123,7 @@ def _debug_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[s
     return primitive(*primals, **params), []
 
 
-_OF_PYTHON = MissingRule(
+_NO_DERIVATIVE = MissingRule(
     "what a Python function computes is not known",
     "decorate the function around the call with stagec.custom_jvp and give it a derivative with defjvp, or with "
     "stagec.custom_vjp and defvjp; with stagec.lax.stop_gradient around the arguments the derivative is zero",
@@ -140,6 +144,6 @@ def _row(name: str, effects: bool, jvp: Any, batch: Any) -> MultiplePrimitive:
 
 
 # Parameters: `callback`, `result_avals`; `vmap_method` of the first, `ordered` of the others.
-pure_callback_p = _row("pure_callback", False, _OF_PYTHON, _pure_batch)
-io_callback_p = _row("io_callback", True, _OF_PYTHON, _io_batch)
+pure_callback_p = _row("pure_callback", False, _NO_DERIVATIVE, _pure_batch)
+io_callback_p = _row("io_callback", True, _NO_DERIVATIVE, _io_batch)
 debug_callback_p = _row("debug_callback", True, _debug_jvp, _sequential)

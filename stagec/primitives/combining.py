@@ -1,7 +1,7 @@
 """Reductions written out in elementwise rows, for operations that have derivatives: by halves, windows and shifts.
 
 Arrays that are combined together are a list, such as values and their tangents; `combine` takes two
-such lists, of neighbours in order, and gives one.
+such lists, of neighbours in order, and returns one.
 """
 
 from __future__ import annotations
@@ -85,32 +85,32 @@ def padded_arrays(arrays: Arrays, fills: Sequence[Any], window: dict[str, Any]) 
 def slid(combine: Combine, arrays: Arrays, window: dict[str, Any]) -> Arrays:
     """Combine the elements of each position of a window, without edges: in row-major order, axis by axis."""
     for axis in range(aval_of(arrays[0]).ndim - 1, -1, -1):
-        size, stride, hole = [window[k][axis] for k in ("window_dimensions", "window_strides", "window_dilation")]
+        size, stride, dilation = [window[k][axis] for k in ("window_dimensions", "window_strides", "window_dilation")]
         n = aval_of(arrays[0]).shape[axis]
-        span = (size - 1) * hole + 1
+        span = (size - 1) * dilation + 1
         if span > n:
             arrays = [slice_in_dim(x, 0, 0, axis=axis) for x in arrays]
         elif size > 1 or stride > 1:
-            arrays = _along(combine, arrays, axis, size, stride, hole, (n - span) // stride + 1)
+            arrays = _along(combine, arrays, axis, size, stride, dilation, (n - span) // stride + 1)
     return arrays
 
 
-def _along(combine: Combine, arrays: Arrays, axis: int, size: int, stride: int, hole: int, count: int) -> Arrays:
+def _along(combine: Combine, arrays: Arrays, axis: int, size: int, stride: int, dilation: int, count: int) -> Arrays:
     """Combine blocks of 1, 2, 4, ... elements, and then the blocks that a window consists of."""
     parts: list[Arrays] = []
     block, blocks, done = 1, size, 0
     while blocks:
         if blocks % 2 or blocks == 2:
             for _ in range(blocks if blocks <= 3 else 1):
-                start = done * hole
+                start = done * dilation
                 stop = start + (count - 1) * stride + 1
                 parts.append([slice_in_dim(x, start, stop, stride, axis) for x in arrays])
                 done += block
         if blocks <= 3:
             break
         n = aval_of(arrays[0]).shape[axis]
-        left = [slice_in_dim(x, 0, n - block * hole, axis=axis) for x in arrays]
-        right = [slice_in_dim(x, block * hole, n, axis=axis) for x in arrays]
+        left = [slice_in_dim(x, 0, n - block * dilation, axis=axis) for x in arrays]
+        right = [slice_in_dim(x, block * dilation, n, axis=axis) for x in arrays]
         arrays, block, blocks = combine(left, right), 2 * block, blocks // 2
     total = parts[0]
     for part in parts[1:]:

@@ -16,6 +16,7 @@ from stagec.primitives.axes import dilated, shape_error
 from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
 from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike
+from stagec.primitives.rules import bilinear
 from stagec.primitives.shape import rev
 from stagec.primitives.window import Pairs, explicit_padding, padded, sizes, strided, windows
 from stagec.typing import ArrayLike, DTypeLike
@@ -136,7 +137,7 @@ def _shape(
         )
     shape = [0] * lhs.ndim
     result = [batch // batch_group_count, out_features]
-    for n, k, stride, (low, high), base, hole in zip(
+    for n, k, stride, (low, high), base, dilation in zip(
         space, kernel, window_strides, padding, lhs_dilation, rhs_dilation
     ):
         total = dilated(n, base) + low + high
@@ -146,7 +147,7 @@ def _shape(
                 f"padding {padding} cuts more than {lhs.long()} has",
                 "cut no more than the axis has: a pad is -size or more",
             )
-        result.append(strided(total, dilated(k, hole), stride))
+        result.append(strided(total, dilated(k, dilation), stride))
     for axis, n in zip(out_spec, result):
         shape[axis] = n
     return ShapedArray.of(tuple(shape), dtype if preferred_element_type is None else preferred_element_type)
@@ -192,8 +193,8 @@ def _eval(
     # (groups, batch and output positions, features and kernel positions)
     order = (1, 0, *range(3, 3 + rank), 2, *range(3 + rank, 3 + 2 * rank))
     depth = features // groups * int(np.prod(spatial, dtype=np.int64))
-    places = batch * int(np.prod(space, dtype=np.int64))
-    patches = view.transpose(order).reshape(groups, places, depth)
+    positions = batch * int(np.prod(space, dtype=np.int64))
+    patches = view.transpose(order).reshape(groups, positions, depth)
     weights = kernel.reshape(groups, kernel.shape[0] // groups, depth).swapaxes(1, 2)
     out = np.matmul(patches, weights).reshape(groups, batch, *space, kernel.shape[0] // groups)
     out = np.moveaxis(out, (1, 0, -1), (0, 1, 2)).reshape(batch, kernel.shape[0], *space)
@@ -225,8 +226,8 @@ def _lower(
     if left.size == 0 or right.size == 0 or out.size == 0:
         return cx.constant(0, out)
     work = _working_dtype(left.dtype, out.dtype)
-    narrow = left.dtype in HALF and work == np.float32
-    if left.dtype != work and not narrow:
+    half = left.dtype in HALF and work == np.float32
+    if left.dtype != work and not half:
         lhs = cx.emit("stablehlo.convert", [lhs], avals=[left.update(dtype=work)])
         rhs = cx.emit("stablehlo.convert", [rhs], avals=[right.update(dtype=work)])
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -252,7 +253,7 @@ conv_general_dilated_p: SinglePrimitive = SinglePrimitive(
     shape=_shape,
     eval=_eval,
     lower=_lower,
-    jvp=rules.conv_jvp,
+    jvp=bilinear,
     transpose=lambda ct, *operands, **params: rules.conv_transpose(conv_general_dilated_p, ct, *operands, **params),
     batch=rules.conv_batch,
 )
@@ -431,8 +432,8 @@ def conv_transpose(
         padding = [(k - 1 - low, k - 1 - high) for k, (low, high) in zip(extents, padding)]
     if transpose_kernel:
         kernel = rev(kernel, numbers.rhs_spec[2:])
-        out, into, *space_axes = numbers.rhs_spec
-        numbers = numbers._replace(rhs_spec=(into, out, *space_axes))
+        out_axis, in_axis, *space_axes = numbers.rhs_spec
+        numbers = numbers._replace(rhs_spec=(in_axis, out_axis, *space_axes))
     return conv_general_dilated(
         x,
         kernel,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from stagec.core.primitive import Primitive
-from stagec.core.zero import is_linear, is_zero, zero_of
-from stagec.primitives.arithmetic import add
+from stagec.core.zero import is_linear
 from stagec.primitives.axes import dilated
 from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.convert import convert_element_type
@@ -15,18 +14,6 @@ from stagec.primitives.shape import reshape, rev, transpose
 from stagec.primitives.window import Pairs
 
 Ints = tuple[int, ...]
-
-
-def conv_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    """Linear in each operand alone."""
-    (x, kernel), (x_dot, kernel_dot) = primals, tangents
-    out = primitive(x, kernel, **params)
-    terms = []
-    if not is_zero(x_dot):
-        terms.append(primitive(x_dot, kernel, **params))
-    if not is_zero(kernel_dot):
-        terms.append(primitive(x, kernel_dot, **params))
-    return out, zero_of(aval_of(out)) if not terms else terms[0] if len(terms) == 1 else add(*terms)
 
 
 def conv_transpose(row: Primitive, ct: Any, x: Any, kernel: Any, **params: Any) -> list[Any]:
@@ -57,18 +44,18 @@ def _pull_operand(row: Primitive, ct: Any, shape: Ints, kernel: Any, params: dic
         kernel = transpose(kernel, (0, 2, 1, *range(3, 3 + len(space))))
         kernel = reshape(kernel, (groups * inputs, outputs // groups, *space))
         spec = tuple(range(2 + len(space)))
-    places = aval_of(ct).shape, aval_of(kernel).shape
+    ct_shape, kernel_shape = aval_of(ct).shape, aval_of(kernel).shape
     padding: list[tuple[int, int]] = []
-    for n, m, k, stride, (low, _), base, hole in zip(
+    for n, m, k, stride, (low, _), base, dilation in zip(
         _spatial(shape, lhs_spec),
-        _spatial(places[0], out_spec),
-        _spatial(places[1], spec),
+        _spatial(ct_shape, out_spec),
+        _spatial(kernel_shape, spec),
         params["window_strides"],
         params["padding"],
         params["lhs_dilation"],
         params["rhs_dilation"],
     ):
-        span = dilated(k, hole)
+        span = dilated(k, dilation)
         before = span - 1 - low
         padding.append((before, dilated(n, base) + span - 1 - dilated(m, stride) - before))
     out = row(
@@ -92,18 +79,18 @@ def _pull_operand(row: Primitive, ct: Any, shape: Ints, kernel: Any, params: dic
 def _pull_kernel(row: Primitive, ct: Any, shape: Ints, x: Any, params: dict[str, Any]) -> Any:
     """Slide the spread cotangents over the operand: batch and features swap parts, and so do their groups."""
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
-    got, have = aval_of(ct).shape, aval_of(x).shape
+    ct_shape, x_shape = aval_of(ct).shape, aval_of(x).shape
     padding: Pairs = ()
-    for n, m, k, stride, (low, _), base, hole in zip(
-        _spatial(have, lhs_spec),
-        _spatial(got, out_spec),
+    for n, m, k, stride, (low, _), base, dilation in zip(
+        _spatial(x_shape, lhs_spec),
+        _spatial(ct_shape, out_spec),
         _spatial(shape, rhs_spec),
         params["window_strides"],
         params["padding"],
         params["lhs_dilation"],
         params["rhs_dilation"],
     ):
-        padding = (*padding, (low, dilated(k, hole) - 1 + dilated(m, stride) - dilated(n, base) - low))
+        padding = (*padding, (low, dilated(k, dilation) - 1 + dilated(m, stride) - dilated(n, base) - low))
     return row(
         x,
         ct,

@@ -229,11 +229,11 @@ def _reduce_precision_eval(x: Any, *, exponent_bits: int, mantissa_bits: int) ->
         size = size + ((one << kind.type(drop - 1)) - one + last)
         size = size & ~((one << kind.type(drop)) - one)
     if exponent_bits < width:
-        bias, narrow = (1 << (width - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        bias, new_bias = (1 << (width - 1)) - 1, (1 << (exponent_bits - 1)) - 1
         exponent = size >> kind.type(mantissa)
         infinity = kind.type(((1 << width) - 1) << mantissa)
-        size = np.where(exponent > bias + narrow, infinity, size)
-        size = np.where(exponent <= bias - narrow, kind.type(0), size)
+        size = np.where(exponent > bias + new_bias, infinity, size)
+        size = np.where(exponent <= bias - new_bias, kind.type(0), size)
     out = (sign | size).astype(kind).view(x.dtype)
     return np.where(np.isnan(x), x, np.where(np.isinf(x), x, out))
 

@@ -16,9 +16,9 @@ from stagec.primitives.axes import canonical_axis
 from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
 from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import Combine, pair_of, running
-from stagec.primitives.logic import eq, gt, is_finite, select
+from stagec.primitives.logic import ORDERED, eq, gt, is_finite, select
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.reduce import ORDERED, highest, lowest
+from stagec.primitives.reduce import highest, lowest
 from stagec.primitives.rules import add_p
 from stagec.primitives.transcendental import exp, log
 from stagec.typing import ArrayLike
@@ -52,15 +52,13 @@ def cumulative(
     eval: np.ufunc,
     combine: Primitive,
     identity: Identity,
-    rounds: bool = False,
     jvp: Any = None,
     transpose: Any = NOT_LINEAR,
 ) -> SinglePrimitive:
     """A row whose result at each position combines the elements up to it, or from it on with `reverse`.
 
-    With `rounds`, half-precision floats are combined in float32 and rounded once.
+    Half-precision floats are combined in float32 and rounded once.
     """
-    ordered = not rounds
 
     def evaluate(x: Any, *, axis: int, reverse: bool) -> Any:
         dtype = x.dtype
@@ -68,7 +66,7 @@ def cumulative(
             x = x.astype(np.float32)
         if reverse:
             x = np.flip(x, axis)
-        out = eval.accumulate(x, axis, dtype=None if ordered else x.dtype).astype(dtype)
+        out = eval.accumulate(x, axis, dtype=x.dtype).astype(dtype)  # NumPy adds small integers in a wider dtype
         return np.flip(out, axis) if reverse else out
 
     def lower(cx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
@@ -121,13 +119,10 @@ cumsum_p: SinglePrimitive = cumulative(
     eval=np.add,
     combine=add_p,
     identity=lambda d: 0,
-    rounds=True,
     jvp=linear(),
     transpose=lambda ct, x, *, axis, reverse: [cumsum_p(ct, axis=axis, reverse=not reverse)],
 )
-cumprod_p = cumulative(
-    "cumprod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1, rounds=True
-)
+cumprod_p = cumulative("cumprod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1)
 cummax_p = cumulative("cummax", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest)
 cummin_p = cumulative("cummin", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest)
 
@@ -150,7 +145,7 @@ def _cumlogsumexp_lower(cx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
     if aval.dtype in HALF:
         aval = aval.update(dtype=np.float32)
         x = cx.emit("stablehlo.convert", [x], avals=[aval])
-    nothing = cx.constant(-np.inf, ShapedArray.of((), aval.dtype))
+    fill = cx.constant(-np.inf, ShapedArray.of((), aval.dtype))
     step = 1
     while step < n:
         move = [step if i == axis else 0 for i in range(aval.ndim)]
@@ -159,7 +154,7 @@ def _cumlogsumexp_lower(cx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
             low, high = high, low
         shifted = cx.emit(
             "stablehlo.pad",
-            [x, nothing],
+            [x, fill],
             {
                 "edge_padding_low": i64_array(low),
                 "edge_padding_high": i64_array(high),

@@ -18,7 +18,7 @@ from stagec.primitives.checks import HALF, check_dtype, same_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.operand import as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike, canonical_precision
-from stagec.primitives.rules import each
+from stagec.primitives.rules import bilinear
 from stagec.primitives.shape import transpose
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -71,13 +71,13 @@ def _dot_eval(
 ) -> Any:
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     out_dtype = x.dtype if preferred_element_type is None else preferred_element_type
-    plain = x.dtype == out_dtype == _computed_dtype(x.dtype, out_dtype) == y.dtype
+    computed = _computed_dtype(x.dtype, out_dtype)
+    plain = x.dtype == out_dtype == computed == y.dtype
     if plain and not x_batch and y.ndim <= 2 and x_contract == (x.ndim - 1,) and y_contract == (0,):
         return np.matmul(x, y)
     x_free = [i for i in range(x.ndim) if i not in x_contract and i not in x_batch]
     y_free = [i for i in range(y.ndim) if i not in y_contract and i not in y_batch]
     batch = [x.shape[i] for i in x_batch]
-    computed = _computed_dtype(x.dtype, out_dtype)
     x, y = x.astype(computed, copy=False), y.astype(computed, copy=False)
     depth = math.prod([x.shape[i] for i in x_contract])
     rows, columns = [x.shape[i] for i in x_free], [y.shape[i] for i in y_free]
@@ -134,12 +134,6 @@ def _dot_lower(
     return cx.emit("stablehlo.convert", [result])
 
 
-def _dot_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    return each(
-        lambda x, y, t, **params: primitive(t, y, **params), lambda x, y, t, **params: primitive(x, t, **params)
-    )(primitive, primals, tangents, params)
-
-
 def _dot_transpose(ct: Any, x: Any, y: Any, *, dimension_numbers: DotDimensionNumbers, **params: Any) -> list[Any]:
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     if is_linear(x):
@@ -172,8 +166,8 @@ def _pull(
     out = dot_general_p(ct, y, dimension_numbers=numbers, precision=params["precision"], preferred_element_type=None)
     # Its axes: batch, x's free ones, and y's contracted ones in increasing order.
     order = sorted(range(len(y_contract)), key=y_contract.__getitem__)
-    have = [*x_batch, *x_free, *[x_contract[i] for i in order]]
-    out = transpose(out, [have.index(i) for i in range(x.ndim)])
+    x_axes = [*x_batch, *x_free, *[x_contract[i] for i in order]]
+    out = transpose(out, [x_axes.index(i) for i in range(x.ndim)])
     return convert_element_type(out, x.dtype) if dtype is not None and x.dtype != aval_of(out).dtype else out
 
 
@@ -204,7 +198,7 @@ dot_general_p = SinglePrimitive(
     shape=_dot_shape,
     eval=_dot_eval,
     lower=_dot_lower,
-    jvp=_dot_jvp,
+    jvp=bilinear,
     transpose=_dot_transpose,
     batch=_dot_batch,
 )
@@ -270,7 +264,7 @@ def dot_general(
             f"dot_general: preferred_element_type {preferred.name} is narrower than {own.name}, and would lose digits",
             fix="leave preferred_element_type out, and convert the result with astype",
         )
-    if preferred == aval_of(x).dtype:
+    if preferred == own:
         preferred = None
     return dot_general_p(
         x,

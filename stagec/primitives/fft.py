@@ -44,9 +44,9 @@ def _fft_lower(cx: Any, x: Any, *, inverse: bool) -> Any:
         if not inverse:
             return complex(*transform(parts, n))
         # The inverse is the transform with real and imaginary parts swapped.
-        turned = transform(Parts(parts.imag, parts.real), n)
+        swapped = transform(Parts(parts.imag, parts.real), n)
         scale = literal(1 / n, aval_of(parts.real).dtype)
-        return complex(ar.mul(turned.imag, scale), ar.mul(turned.real, scale))
+        return complex(ar.mul(swapped.imag, scale), ar.mul(swapped.real, scale))
 
     return cx.apply(compute, x)
 

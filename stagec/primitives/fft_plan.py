@@ -38,13 +38,13 @@ def transform(x: Parts, n: int) -> Parts:
         return _product(x, n)
     if factor == 1:
         return _convolution(x, n)
-    rest = n // factor
+    cofactor = n // factor
     lead = aval_of(x.real).shape[:-1]
-    columns = Parts(*(reshape(p, (*lead, factor, rest)) for p in x))
+    columns = Parts(*(reshape(p, (*lead, factor, cofactor)) for p in x))
     # Along the slow axis, which ends up last; then the roots; then along the fast one, which is turned to be last.
     slow = _product(_last_two_swapped(columns), factor)
-    turned = _times_roots(_last_two_swapped(slow), factor, rest)
-    fast = transform(turned, rest)
+    turned = _times_roots(_last_two_swapped(slow), factor, cofactor)
+    fast = transform(turned, cofactor)
     return Parts(*(reshape(p, (*lead, n)) for p in _last_two_swapped(fast)))
 
 

@@ -249,7 +249,7 @@ def gather_lower(
         "slice_sizes": i64_array(slice_sizes),
         "indices_are_sorted": "true" if indices_are_sorted else "false",
     }
-    # Which moves windows into the operand.
+    # StableHLO clamps starts, so that windows lie within the operand.
     result = cx.emit("stablehlo.gather", [x, indices], attributes)
     if mode != GatherScatterMode.FILL_OR_DROP or not limits:
         return result
@@ -277,16 +277,17 @@ def clamp_indices(cx: Any, indices: Any, aval: ShapedArray, limits: Sequence[int
     if not limits:
         return indices
     low = cx.constant(0, aval)
-    high = cx.constant(np.broadcast_to(np.asarray(limits, aval.dtype), aval.shape))
     if len(set(limits)) == 1:
         high = cx.constant(limits[0], aval)
+    else:
+        high = cx.constant(np.broadcast_to(np.asarray(limits, aval.dtype), aval.shape))
     return cx.emit("stablehlo.clamp", [low, indices, high], avals=[aval])
 
 
 def in_range(cx: Any, indices: Any, aval: ShapedArray, limits: Sequence[int]) -> Any:
     """Whether all components of an index are within 0..limit: a mask over the batch axes."""
     flat = ShapedArray.of(aval.shape[:-1], aval.dtype)
-    bits = flat.update(dtype=dtypes.bool_)
+    truth = flat.update(dtype=dtypes.bool_)
     mask = None
     for k, limit in enumerate(limits):
         starts, ends = [0] * aval.ndim, list(aval.shape)
@@ -304,6 +305,6 @@ def in_range(cx: Any, indices: Any, aval: ShapedArray, limits: Sequence[int]) ->
         column = cx.emit("stablehlo.reshape", [column], avals=[flat])
         for bound, direction in ((0, "GE"), (limit, "LE")):
             attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>"}
-            ok = cx.emit("stablehlo.compare", [column, cx.constant(bound, flat)], attributes, [bits])
-            mask = ok if mask is None else cx.emit("stablehlo.and", [mask, ok], avals=[bits])
+            ok = cx.emit("stablehlo.compare", [column, cx.constant(bound, flat)], attributes, [truth])
+            mask = ok if mask is None else cx.emit("stablehlo.and", [mask, ok], avals=[truth])
     return mask

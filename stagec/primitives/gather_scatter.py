@@ -36,7 +36,7 @@ from stagec.primitives.scatter_parts import (
 )
 
 
-def _like(x: Any) -> Any:
+def _zeros_like(x: Any) -> Any:
     """Zeros of an operand's shape and dtype."""
     aval = x.aval if is_linear(x) else aval_of(x)
     return zeros(aval.strip_weak_type())
@@ -93,19 +93,19 @@ def _scatter_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     stays = eq(_read(written, indices, aval, params), numbers)
     kept_dot = instantiate(x_dot)
     if not is_zero(x_dot):
-        kept_dot = select(eq(written, 0), kept_dot, _like(kept_dot))
-    return out, _add_at(kept_dot, indices, select(stays, updates_dot, _like(updates_dot)), params)
+        kept_dot = select(eq(written, 0), kept_dot, _zeros_like(kept_dot))
+    return out, _add_at(kept_dot, indices, select(stays, updates_dot, _zeros_like(updates_dot)), params)
 
 
 def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
-    of_x = of_updates = None
+    x_ct = updates_ct = None
     if is_linear(x):
-        of_x = scatter_p(ct, indices, _like(updates), **params)
+        x_ct = scatter_p(ct, indices, _zeros_like(updates), **params)
     if is_linear(updates):
         if not _distinct(indices, params):
             raise _repeated("scatter", "it has no transpose")
-        of_updates = _read(ct, indices, updates.aval, params)
-    return [of_x, None, of_updates]
+        updates_ct = _read(ct, indices, updates.aval, params)
+    return [x_ct, None, updates_ct]
 
 
 # scatter_add and scatter_sub
@@ -113,8 +113,8 @@ def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: An
 
 def _sum_transpose(pull: Callable[[Any], Any]) -> Callable[..., list[Any]]:
     def transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
-        of_updates = pull(_read(ct, indices, updates.aval, params)) if is_linear(updates) else None
-        return [ct if is_linear(x) else None, None, of_updates]
+        updates_ct = pull(_read(ct, indices, updates.aval, params)) if is_linear(updates) else None
+        return [ct if is_linear(x) else None, None, updates_ct]
 
     return transpose
 
@@ -131,7 +131,7 @@ def _mul_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str
     if not is_zero(tangents[2]):
         if not _distinct(indices, params):
             raise _repeated("scatter_mul", "it has no derivative by its updates")
-        terms.append(ar.mul(x, _add_at(_like(x), indices, tangents[2], params)))
+        terms.append(ar.mul(x, _add_at(_zeros_like(x), indices, tangents[2], params)))
     if not terms:
         return out, zero_of(aval_of(out))
     return out, terms[0] if len(terms) == 1 else ar.add(*terms)
@@ -154,9 +154,9 @@ def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     out = primitive(*primals, **params)
     if is_zero(tangents[0]) and is_zero(tangents[2]):
         return out, zero_of(aval_of(out))
-    dtype, shape = aval_of(x).dtype, aval_of(updates)
+    dtype, update_aval = aval_of(x).dtype, aval_of(updates)
     old = convert_element_type(eq(x, out), dtype)
-    new = convert_element_type(eq(updates, _read(out, indices, shape, params)), dtype)
+    new = convert_element_type(eq(updates, _read(out, indices, update_aval, params)), dtype)
     total = _add_at(ar.mul(instantiate(tangents[0]), old), indices, ar.mul(instantiate(tangents[2]), new), params)
     return out, ar.div(total, _add_at(old, indices, new, params))
 
@@ -167,14 +167,11 @@ def _scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params
     x, updates = moveaxis_to_front(args[0], dims[0], size), moveaxis_to_front(args[2], dims[2], size)
     indices = moveaxis_to_front(args[1], dims[1])
 
-    def after(axes: Ints) -> Ints:
-        return tuple([a + 1 for a in axes])
-
     moved = ScatterDimensionNumbers(
-        after(d.update_window_dims),
-        after(d.inserted_window_dims),
-        after(d.scatter_dims_to_operand_dims),
-        after(d.operand_batching_dims),
+        _after(d.update_window_dims),
+        _after(d.inserted_window_dims),
+        _after(d.scatter_dims_to_operand_dims),
+        _after(d.operand_batching_dims),
         d.scatter_indices_batching_dims,
     )
     if dims[1] is None:
@@ -182,7 +179,7 @@ def _scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params
     else:
         moved = moved._replace(
             operand_batching_dims=(0, *moved.operand_batching_dims),
-            scatter_indices_batching_dims=(0, *after(d.scatter_indices_batching_dims)),
+            scatter_indices_batching_dims=(0, *_after(d.scatter_indices_batching_dims)),
         )
     return primitive(x, indices, updates, **{**params, "dimension_numbers": moved}), 0
 
@@ -289,7 +286,6 @@ def _row(
     )
 
 
-ORDERED = dtypes.NUMERIC - dtypes.COMPLEX
 scatter_p = _row("scatter", dtypes.ALL, write_at, lambda old, new: new, _scatter_jvp, _scatter_transpose)
 scatter_add_p = _row(
     "scatter_add", dtypes.NUMERIC, written_by(np.add), ar.add, linear(0, 2), _sum_transpose(lambda ct: ct)
@@ -298,5 +294,5 @@ scatter_sub_p = _row(
     "scatter_sub", dtypes.NUMERIC, written_by(np.subtract), ar.sub, linear(0, 2), _sum_transpose(ar.neg)
 )
 scatter_mul_p = _row("scatter_mul", dtypes.NUMERIC, written_by(np.multiply), ar.mul, _mul_jvp, _mul_transpose)
-scatter_min_p = _row("scatter_min", ORDERED, written_by(np.minimum), ar.min, _extreme_jvp, NOT_LINEAR)
-scatter_max_p = _row("scatter_max", ORDERED, written_by(np.maximum), ar.max, _extreme_jvp, NOT_LINEAR)
+scatter_min_p = _row("scatter_min", ar.REAL, written_by(np.minimum), ar.min, _extreme_jvp, NOT_LINEAR)
+scatter_max_p = _row("scatter_max", ar.REAL, written_by(np.maximum), ar.max, _extreme_jvp, NOT_LINEAR)

@@ -33,8 +33,8 @@ def _gcd_lower(cx: Any, x: Any, y: Any) -> Any:
 
     def step(i: Any, a: Any, b: Any) -> list[Any]:
         done = logic.eq(b, 0)
-        left = arithmetic.rem(a, logic.select(done, a, b))
-        return [arithmetic.add(i, 1), logic.select(done, a, b), logic.select(done, b, left)]
+        remainder = arithmetic.rem(a, logic.select(done, a, b))
+        return [arithmetic.add(i, 1), logic.select(done, a, b), logic.select(done, b, remainder)]
 
     start = cx.constant(np.zeros((), np.int32))
     results = cx.emit(

@@ -82,9 +82,6 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     return values[0] if len(values) == 1 and is_own_array(values[0]) else concatenate_p(*values, dimension=axis)
 
 
-PaddingConfig = tuple[tuple[int, int, int], ...]
-
-
 def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """Surround and interleave with a value; negative edges cut off.
 

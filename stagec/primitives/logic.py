@@ -102,15 +102,10 @@ population_count_p = _bits("population_count", meaning.popcnt, "stablehlo.popcnt
 clz_p = _bits("clz", meaning.count_leading_zeros, "stablehlo.count_leading_zeros", INTEGER - SMALL)
 
 
-def _is_finite_eval(x: Any) -> Any:
-    return np.isfinite(x)
-
-
 is_finite_p = elementwise(
     "is_finite",
     accepts=FLOATING,
-    eval=_is_finite_eval,
-    ufunc=lambda dtype: np.isfinite,
+    eval=np.isfinite,
     lower="stablehlo.is_finite",
     result=dtypes.bool_,
     jvp=NOT_DIFFERENTIABLE,
@@ -135,7 +130,7 @@ def _select_n_shape(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
 # From this many elements on, bits are combined block by block.
 _MANY = 4096
 _BLOCK = 1 << 14
-_BITS = {n: np.dtype(f"int{8 * n}") for n in (1, 2, 4, 8)}
+_INTEGERS = {n: np.dtype(f"int{8 * n}") for n in (1, 2, 4, 8)}
 
 
 def _where(which: Any, yes: Any, no: Any) -> Any:
@@ -143,7 +138,7 @@ def _where(which: Any, yes: Any, no: Any) -> Any:
 
     NumPy branches for each element, which costs ten times as much where the processor cannot predict `which`.
     """
-    kind = _BITS.get(yes.dtype.itemsize)
+    kind = _INTEGERS.get(yes.dtype.itemsize)
     if which.size < _MANY or kind is None or not all(v.flags.c_contiguous for v in (which, yes, no) if v.ndim):
         return np.where(which, yes, no)
     out = np.empty(which.shape, yes.dtype)

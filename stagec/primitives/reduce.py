@@ -16,10 +16,10 @@ from stagec.core.zero import zero_of
 from stagec.primitives.arithmetic import add, div, mul
 from stagec.primitives.axes import canonical_axes, shape_error
 from stagec.primitives.broadcast import reduce_sum_p, repeat_along
-from stagec.primitives.checks import HALF as HALF, check_dtype
+from stagec.primitives.checks import HALF, check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import eq
+from stagec.primitives.logic import BITS, ORDERED, eq
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduction import emit_reduce, reduction, reduction_batch, remaining
 from stagec.primitives.shape import reshape, transpose
@@ -78,9 +78,6 @@ def _product_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
         n = half + odd
     return out, reshape(t, flat[:-1]) if n else zero_of(aval_of(out))
 
-
-BITS = dtypes.INTEGER | dtypes.BOOL
-ORDERED = dtypes.ALL - dtypes.COMPLEX
 
 reduce_prod_p = reduction(
     "reduce_prod",
@@ -213,16 +210,16 @@ def _extreme(name: str, find: Callable[..., Any], combine: str, start: Callable[
             aval = aval.update(dtype=np.int8)
             x = cx.emit("stablehlo.convert", [x], avals=[aval])
         best, _ = emit_reduce(cx, x, aval, axes, combine, start(aval.dtype))
-        truth, count = aval.update(dtype=np.bool_), aval.update(dtype=index_dtype, weak_type=False)
+        truth, index_aval = aval.update(dtype=np.bool_), aval.update(dtype=index_dtype, weak_type=False)
         best = cx.broadcast(best, aval, kept)
-        hit = cx.emit("stablehlo.compare", [x, best], {"comparison_direction": _EQ}, [truth])
+        matches = cx.emit("stablehlo.compare", [x, best], {"comparison_direction": _EQ}, [truth])
         if dtypes.is_float(aval.dtype):
             nan = cx.emit("stablehlo.compare", [x, x], {"comparison_direction": _NE}, [truth])
-            hit = cx.emit("stablehlo.or", [hit, nan], avals=[truth])
+            matches = cx.emit("stablehlo.or", [matches, nan], avals=[truth])
         last = aval.shape[axes[0]] - 1
-        index = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{axes[0]} : i64"}, [count])
-        index = cx.emit("stablehlo.select", [hit, index, cx.constant(last, count)], avals=[count])
-        return emit_reduce(cx, index, count, axes, "stablehlo.minimum", last)[0]
+        index = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{axes[0]} : i64"}, [index_aval])
+        index = cx.emit("stablehlo.select", [matches, index, cx.constant(last, index_aval)], avals=[index_aval])
+        return emit_reduce(cx, index, index_aval, axes, "stablehlo.minimum", last)[0]
 
     return SinglePrimitive(
         name,

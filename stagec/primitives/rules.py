@@ -62,6 +62,14 @@ def each(*contributions: Contribution | None, result: bool = False) -> Callable[
     return rule
 
 
+def bilinear(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The jvp rule of a row of two operands that is linear in each of them."""
+    rule = each(
+        lambda x, y, t, **params: primitive(t, y, **params), lambda x, y, t, **params: primitive(x, t, **params)
+    )
+    return rule(primitive, primals, tangents, params)
+
+
 def unbroadcast(ct: Any, operand: Linear) -> Any:
     """A cotangent summed to the shape of an operand, which may have been a scalar that was broadcast."""
     if operand.aval.shape == aval_of(ct).shape:

@@ -208,6 +208,3 @@ def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
     operand = as_operand(operand)
     axes = canonical_axes(tuple(dimensions), aval_of(operand).ndim, "rev")
     return rev_p(operand, dimensions=axes) if axes or not is_own_array(operand) else operand
-
-
-# concatenate and pad

@@ -81,8 +81,8 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     """
     operand = as_operand(operand)
     axis = canonical_axis(axis, aval_of(operand).ndim, "index_in_dim")
-    place = canonical_axis(index, aval_of(operand).shape[axis], "index_in_dim")
-    out = slice_in_dim(operand, place, place + 1, 1, axis)
+    position = canonical_axis(index, aval_of(operand).shape[axis], "index_in_dim")
+    out = slice_in_dim(operand, position, position + 1, 1, axis)
     return out if keepdims else squeeze(out, (axis,))
 
 
@@ -215,13 +215,13 @@ def _dynamic_update_jvp(primitive: Primitive, primals: Any, tangents: Any, param
 
 
 def _dynamic_update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:
-    of_x = of_update = None
+    x_ct = update_ct = None
     if is_linear(x):
         written = (update.aval if is_linear(update) else aval_of(update)).update(dtype=aval_of(ct).dtype)
-        of_x = dynamic_update_slice_p(ct, zeros(written), *indices)
+        x_ct = dynamic_update_slice_p(ct, zeros(written), *indices)
     if is_linear(update):
-        of_update = dynamic_slice_p(ct, *indices, slice_sizes=update.aval.shape)
-    return [of_x, of_update, *[None] * len(indices)]
+        update_ct = dynamic_slice_p(ct, *indices, slice_sizes=update.aval.shape)
+    return [x_ct, update_ct, *[None] * len(indices)]
 
 
 dynamic_update_slice_p: SinglePrimitive = SinglePrimitive(

@@ -37,7 +37,7 @@ def dynamic_slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, p
     if all(d is None for d in dims[1:]):
         return primitive(moveaxis_to_front(x, dims[0]), _first(indices), *indices, slice_sizes=(size, *sizes)), 0
     axes = tuple(range(len(sizes)))
-    rest = {
+    gathered = {
         "dimension_numbers": GatherDimensionNumbers(axes, (), axes),
         "slice_sizes": sizes,
         "mode": GatherScatterMode.CLIP.value,
@@ -45,7 +45,7 @@ def dynamic_slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, p
         "indices_are_sorted": True,
         "unique_indices": True,
     }
-    return gather_p.batch(gather_p, [x, _stacked(indices, dims[1:], size)], [dims[0], 0], size, rest)
+    return gather_p.batch(gather_p, [x, _stacked(indices, dims[1:], size)], [dims[0], 0], size, gathered)
 
 
 def dynamic_update_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -56,11 +56,11 @@ def dynamic_update_batch(primitive: Primitive, args: Any, dims: Any, size: int, 
             moveaxis_to_front(x, dims[0], size), moveaxis_to_front(update, dims[1], size), _first(indices), *indices
         ), 0
     axes = tuple(range(len(indices)))
-    rest = {
+    scattered = {
         "dimension_numbers": ScatterDimensionNumbers(axes, (), axes),
         "mode": GatherScatterMode.CLIP.value,
         "indices_are_sorted": True,
         "unique_indices": True,
     }
-    places = _stacked(indices, dims[2:], size)
-    return scatter_p.batch(scatter_p, [x, places, update], [dims[0], 0, dims[1]], size, rest)
+    starts = _stacked(indices, dims[2:], size)
+    return scatter_p.batch(scatter_p, [x, starts, update], [dims[0], 0, dims[1]], size, scattered)

@@ -83,7 +83,7 @@ def _read_float(byte: Operand, dtype: np.dtype[Any]) -> Operand:
 
 
 def _layout(dtype: np.dtype[Any]) -> tuple[int, int, int]:
-    """The bits of an element and of its mantissa, and the exponent of the smallest normal number"""
+    """The bits of an element and of its mantissa, and the exponent of the smallest normal number."""
     limits: Any = ml_dtypes.finfo
     info = limits(dtype)
     return dtypes.itemsize_bits(dtype), int(info.nmant), int(info.minexp)

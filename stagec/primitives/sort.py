@@ -18,8 +18,8 @@ from stagec.primitives.checks import HALF, check_dtype
 from stagec.primitives.emitter import Emitter
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
+from stagec.primitives.logic import ORDERED
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.reduce import ORDERED
 from stagec.primitives.shape import transpose
 from stagec.typing import ArrayLike
 
@@ -55,14 +55,14 @@ def _sort_eval(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> 
         zeros = values == 0 if dtypes.is_float(values.dtype) else np.zeros(0, bool)
         if not np.count_nonzero(zeros) or not np.signbit(values[zeros]).any():
             return [values]
-    counts = num_keys == 2 and _counts_along(arrays[1], dimension)
-    keys = [k for x in arrays[: 1 if counts else num_keys] for k in _eval_keys(x)]
+    second_is_index = num_keys == 2 and _is_index_along(arrays[1], dimension)
+    keys = [k for x in arrays[: 1 if second_is_index else num_keys] for k in _eval_keys(x)]
     if len(keys) == 1:
         order = np.argsort(keys[0], dimension, kind="stable")
     else:
         order = np.lexsort(keys[::-1], dimension)
     take = _take_vector if order.ndim == 1 else np.take_along_axis
-    moved = [None if counts and i == 1 else take(x, order, dimension) for i, x in enumerate(arrays)]
+    moved = [None if second_is_index and i == 1 else take(x, order, dimension) for i, x in enumerate(arrays)]
     return [order.astype(x.dtype) if m is None else m for x, m in zip(arrays, moved)]
 
 
@@ -70,7 +70,7 @@ def _take_vector(x: Any, order: Any, dimension: int) -> Any:
     return x[order]  # in a fifth of the time that `take_along_axis` takes for few elements
 
 
-def _counts_along(x: Any, dimension: int) -> bool:
+def _is_index_along(x: Any, dimension: int) -> bool:
     """Whether each element is its own index along a dimension: as a second key, it only keeps a sort stable."""
     if not dtypes.is_integer(x.dtype):
         return False
@@ -133,8 +133,8 @@ def _sort_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[st
     """Tangents are permuted as their elements are: a counter is sorted along with them."""
     aval, axis = aval_of(primals[0]), params["dimension"]
     counter = iota_p(dtype=dtypes.int32, shape=aval.shape, dimension=axis)
-    *outs, places = primitive(*primals, counter, **params)
-    return outs, [zero_of(aval_of(o)) if is_zero(t) else along_axis(t, places, axis) for o, t in zip(outs, tangents)]
+    *outs, positions = primitive(*primals, counter, **params)
+    return outs, [zero_of(aval_of(o)) if is_zero(t) else along_axis(t, positions, axis) for o, t in zip(outs, tangents)]
 
 
 def _sort_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -210,7 +210,7 @@ def _top_k_shape(x: ShapedArray, *, k: int) -> list[ShapedArray]:
 
 def _top_k_eval(x: Any, *, k: int) -> list[Any]:
     key = x.astype(np.float32) if x.dtype in HALF else x
-    # A stable descending order: reversed twice, so that equal elements keep theirs.
+    # A stable descending order: reversed twice, so that equal elements keep their order.
     order = np.argsort(key[..., ::-1], -1, kind="stable")[..., ::-1]
     order = (x.shape[-1] - 1 - order)[..., :k]
     return [np.take_along_axis(x, order, -1), order.astype(np.int32)]
@@ -222,9 +222,9 @@ def _top_k_lower(cx: Any, x: Any, *, k: int) -> list[Any]:
 
 
 def _top_k_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    values, places = primitive(*primals, **params)
-    tangent = along_axis(tangents[0], places, aval_of(values).ndim - 1)
-    return [values, places], [tangent, zero_of(aval_of(places))]
+    values, positions = primitive(*primals, **params)
+    tangent = along_axis(tangents[0], positions, aval_of(values).ndim - 1)
+    return [values, positions], [tangent, zero_of(aval_of(positions))]
 
 
 top_k_p = MultiplePrimitive(
@@ -260,8 +260,8 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
     rank = aval_of(x).ndim
     if not rank:
         return top_k_p(x, k=count)
-    at = canonical_axis(axis, rank, "top_k")
+    axis = canonical_axis(axis, rank, "top_k")
     # The axis is swapped with the last one, before and after.
     order = list(range(rank))
-    order[at], order[-1] = order[-1], order[at]
+    order[axis], order[-1] = order[-1], order[axis]
     return [transpose(part, order) for part in top_k_p(transpose(x, order), k=count)]

@@ -42,7 +42,7 @@ def no_derivative(name: str, what: str) -> Callable[..., Any]:
     return contribution
 
 
-def _two(op: str) -> Callable[..., Any]:
+def _binary(op: str) -> Callable[..., Any]:
     return lambda cx, x, y: cx.emit(op, spread(cx, [x, y]))
 
 
@@ -69,13 +69,13 @@ digamma_p = _special("digamma", values.digamma, "chlo.digamma", each(lambda x, t
 polygamma_p = _special(
     "polygamma",
     values.polygamma,
-    _two("chlo.polygamma"),
+    _binary("chlo.polygamma"),
     each(no_derivative("polygamma", "its order"), lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
 )
 zeta_p = _special(
     "zeta",
     values.zeta,
-    _two("chlo.zeta"),
+    _binary("chlo.zeta"),
     each(no_derivative("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
 )
 
@@ -113,19 +113,19 @@ def _chebyshev(order: int, far: bool, terms: int) -> tuple[float, ...]:
 def _bessel_lower(order: int) -> Callable[..., Any]:
     def lower(cx: Any, x: Any) -> Any:
         (aval,) = cx.in_avals
-        narrow = aval.dtype != dtypes.float64
-        work = aval.update(dtype=dtypes.float32) if narrow else aval
+        single = aval.dtype != dtypes.float64
+        work = aval.update(dtype=dtypes.float32) if single else aval
         if work.dtype != aval.dtype:
             x = cx.emit("stablehlo.convert", [x], avals=[work])
 
         def function(x: Operand) -> Operand:
             size = ar.abs(x)
             near_size, far_size = ar.min(size, 8.0), ar.max(size, 8.0)
-            near = _clenshaw(ar.sub(ar.mul(near_size, 0.25), 1.0), _chebyshev(order, False, 18 if narrow else 32))
+            near = _clenshaw(ar.sub(ar.mul(near_size, 0.25), 1.0), _chebyshev(order, False, 18 if single else 32))
             if order:
                 near = ar.mul(near, near_size)
             inverse = ar.div(16.0, far_size)
-            far = _clenshaw(ar.sub(inverse, 1.0), _chebyshev(order, True, 8 if narrow else 26))
+            far = _clenshaw(ar.sub(inverse, 1.0), _chebyshev(order, True, 8 if single else 26))
             out = logic.select(logic.le(size, 8.0), near, ar.mul(far, ar.rsqrt(far_size)))
             out = logic.select(logic.ne(x, x), x, out)
             return ar.mul(out, ar.sign(x)) if order else out

@@ -31,16 +31,16 @@ def batch_elementwise(
             full = aval_of(a).shape
             shape = full if d is None else tuple(n for i, n in enumerate(full) if i != d)
             break
-    ready = []
+    moved = []
     for a, d, r in zip(args, dims, ranks):
         if r == rank:
-            ready.append(moveaxis_to_front(a, d, size))
+            moved.append(moveaxis_to_front(a, d, size))
         elif d is None:
-            ready.append(a)
+            moved.append(a)
         else:
             whole = (size, *shape)
-            ready.append(broadcast_in_dim_p(a, shape=whole, broadcast_dimensions=(0,)))
-    return primitive(*ready, **params), 0
+            moved.append(broadcast_in_dim_p(a, shape=whole, broadcast_dimensions=(0,)))
+    return primitive(*moved, **params), 0
 
 
 def elementwise(
@@ -58,8 +58,8 @@ def elementwise(
 
     Operands have one dtype among `accepts`, and one shape or rank 0. `result`
     is the dtype of the result (a dtype, or a function of the operands' dtype);
-    without it, the operands' dtype. `jvp` and `transpose` are rules, or say for
-    one operand after the other what it adds or gets (`each` and `cotangents` of `rules`).
+    without it, the operands' dtype. `jvp` and `transpose` are rules, such
+    as `each` and `cotangents` of `rules` make of a function for each operand.
     `ufunc` is a function of the dtype and the parameters: what computes it, where `eval` is not a ufunc.
     """
 

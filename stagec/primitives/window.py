@@ -16,7 +16,9 @@ from stagec.primitives.axes import as_int, dilated, shape_error
 from stagec.primitives.broadcast import linear
 from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import pair_of
-from stagec.primitives.reduce import ORDERED, highest, lowest
+from stagec.primitives.logic import ORDERED
+from stagec.primitives.padding import pad_p
+from stagec.primitives.reduce import highest, lowest
 from stagec.primitives.rules import add_p
 
 Pairs = tuple[tuple[int, int], ...]
@@ -63,10 +65,10 @@ def padtype_to_pads(
     return out
 
 
-def sizes(values: Any, rank: int, name: str, what: str, default: int = 1) -> tuple[int, ...]:
-    """`rank` positive integers; `None` is `default` for each."""
+def sizes(values: Any, rank: int, name: str, what: str) -> tuple[int, ...]:
+    """`rank` positive integers; `None` is 1 for each."""
     if values is None:
-        return (default,) * rank
+        return (1,) * rank
     values = values if isinstance(values, (Sequence, np.ndarray)) else (values,)
     found = tuple([as_int(v, name, what) for v in values])
     if len(found) != rank or any(v < 1 for v in found):
@@ -86,7 +88,7 @@ def window_shape(
     window_dilation: tuple[int, ...],
 ) -> tuple[int, ...]:
     out = []
-    for size, window, stride, (low, high), base, hole in zip(
+    for size, window, stride, (low, high), base, dilation in zip(
         x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     ):
         total = dilated(size, base) + low + high
@@ -96,19 +98,14 @@ def window_shape(
                 f"padding {padding} cuts more than {x.long()} has",
                 "cut no more than the axis has: a pad is -size or more",
             )
-        out.append(strided(total, dilated(window, hole), stride))
+        out.append(strided(total, dilated(window, dilation), stride))
     return tuple(out)
 
 
 def padded(x: Any, value: Any, padding: Pairs, base_dilation: tuple[int, ...]) -> Any:
     """`x` with holes and edges of `value`; negative edges cut off."""
-    spread = [dilated(n, b) for n, b in zip(x.shape, base_dilation)]
-    full = [n + max(lo, 0) + max(hi, 0) for n, (lo, hi) in zip(spread, padding)]
-    out = np.full(full, value, x.dtype)
-    inside = [slice(max(lo, 0), max(lo, 0) + n, b) for n, (lo, _), b in zip(spread, padding, base_dilation)]
-    out[tuple(inside)] = x
-    cut = [slice(max(-lo, 0), n - max(-hi, 0)) for n, (lo, hi) in zip(full, padding)]
-    return out[tuple(cut)]
+    config = tuple([(low, high, b - 1) for (low, high), b in zip(padding, base_dilation)])
+    return pad_p.eval(x, value, padding_config=config)
 
 
 def windows(
@@ -150,13 +147,12 @@ def window_reduction(
     eval: np.ufunc,
     combine: Primitive,
     identity: Callable[[Any], Any],
-    rounds: bool = False,
     jvp: Any,
     transpose: Any = NOT_LINEAR,
 ) -> SinglePrimitive:
     """A row that combines the elements of each window, starting from `identity(dtype)`.
 
-    With `rounds`, half-precision floats are combined in float32 and rounded once.
+    Half-precision floats are combined in float32 and rounded once.
     """
 
     def shape(x: ShapedArray, **window: Any) -> ShapedArray:
@@ -170,7 +166,8 @@ def window_reduction(
             x = x.astype(np.float32)
         view = windows(padded(x, start, padding, base_dilation), **window)
         axes = tuple(range(x.ndim, 2 * x.ndim))
-        return eval.reduce(view, axis=axes, dtype=x.dtype if rounds else None).astype(dtype)
+        # NumPy adds and multiplies small integers in a wider dtype by default.
+        return eval.reduce(view, axis=axes, dtype=x.dtype).astype(dtype)
 
     def lower(cx: Any, x: Any, **window: Any) -> Any:
         (aval,), (out,) = cx.in_avals, cx.out_avals
@@ -197,7 +194,6 @@ reduce_window_sum_p: SinglePrimitive = window_reduction(
     eval=np.add,
     combine=add_p,
     identity=lambda d: 0,
-    rounds=True,
     jvp=linear(),
     transpose=lambda ct, x, **window: rules.sum_transpose(reduce_window_sum_p, ct, x, **window),
 )
@@ -207,7 +203,6 @@ reduce_window_prod_p = window_reduction(
     eval=np.multiply,
     combine=mul_p,
     identity=lambda d: 1,
-    rounds=True,
     jvp=rules.window_jvp(pair_of(mul_p), lambda d: 1),
 )
 reduce_window_max_p = window_reduction(

@@ -14,7 +14,7 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.padding import pad_p
 
 # The window along an axis that it does not extend over.
-_NOTHING: dict[str, Any] = {
+_UNIT_WINDOW: dict[str, Any] = {
     "window_dimensions": 1,
     "window_strides": 1,
     "padding": (0, 0),
@@ -49,25 +49,25 @@ def first_smaller(a: list[Any], b: list[Any]) -> list[Any]:
 
 def sum_transpose(row: Primitive, ct: Any, x: Any, **window: Any) -> list[Any]:
     """The sum of the cotangents of all windows that an element is in: a window over dilated cotangents."""
-    shape, got = x.aval.shape, aval_of(ct).shape
+    shape, ct_shape = x.aval.shape, aval_of(ct).shape
     config, axes = [], []
-    for n, m, size, stride, (low, _), base, hole in zip(shape, got, *[window[k] for k in _NOTHING]):
-        span, spread, whole = dilated(size, hole), dilated(m, stride), dilated(n, base)
+    for n, m, size, stride, (low, _), base, dilation in zip(shape, ct_shape, *[window[k] for k in _UNIT_WINDOW]):
+        span, spread, whole = dilated(size, dilation), dilated(m, stride), dilated(n, base)
         before = span - 1 - low
         config.append((before, whole + span - 1 - spread - before, stride - 1))
-        axes.append((size, base, (0, 0), 1, hole))
-    if 0 in shape or 0 in got:
+        axes.append((size, base, (0, 0), 1, dilation))
+    if 0 in shape or 0 in ct_shape:
         return [zeros(x.aval.strip_weak_type())]
     if not shape:
         return [ct]
     wide = pad_p(ct, literal(0, aval_of(ct).dtype), padding_config=tuple(config))
-    over = dict(zip(_NOTHING, zip(*axes)))
+    over = dict(zip(_UNIT_WINDOW, zip(*axes)))
     return [row(wide, **over)]
 
 
 def with_batch(window: dict[str, Any]) -> dict[str, Any]:
     """The window that does not reach over a new leading axis."""
-    return {k: (v, *window[k]) for k, v in _NOTHING.items()}
+    return {k: (v, *window[k]) for k, v in _UNIT_WINDOW.items()}
 
 
 def window_batch(primitive: Primitive, args: Any, dims: Any, size: int, window: dict[str, Any]) -> Any:
