@@ -2,7 +2,6 @@
 
 import contextlib
 import inspect
-import itertools
 import os
 import pathlib
 import signal
@@ -48,14 +47,18 @@ def pytest_collection_modifyitems(config, items):
         return "vulkan" in f"{item.name} {item.fixturenames}" or any(_speaks_of_vulkan(f, known) for f in functions)
 
     stretches = getattr(config, "workerinput", {}).get("stretches", 1)
-    early, late = ([[] for _ in range(stretches)] for _ in range(2))
-    for path, found in itertools.groupby(items, key=lambda item: item.path):
-        ours = [], []
-        for item in found:
-            ours[files[path] and speaks(item)].append(item)
-        for groups, some in zip((early, late), ours):
-            min(groups, key=len).extend(some)
-    items[:] = [item for pair in zip(early, late) for some in pair for item in some]
+    early, late = [], []
+    for item in items:
+        (late if files[item.path] and speaks(item) else early).append(item)
+    # pytest-xdist cuts the list into stretches of one length.
+    starts = [len(items) * k // stretches for k in range(stretches + 1)]
+    cuts = [len(early) * k // stretches for k in range(stretches + 1)]
+    items[:] = [
+        item
+        for k in range(stretches)
+        for some in (early[cuts[k] : cuts[k + 1]], late[starts[k] - cuts[k] : starts[k + 1] - cuts[k + 1]])
+        for item in some
+    ]
 
 
 def _fixtures(item, name):
