@@ -8,7 +8,15 @@ from passes import attributes as attrs, bindings, build, operations
 from passes.match import SPLAT, is_static, operations_in, size_of, splat_of, uses, yielded
 from passes.operations import Cost
 from passes.patterns import pattern
-from passes.simplify.regions import has_effects, hoisted, inlined_region, is_function, with_results, with_zeros
+from passes.simplify.regions import (
+    has_effects,
+    hoisted,
+    inlined_region,
+    is_function,
+    with_results,
+    with_sources,
+    with_zeros,
+)
 
 # A select reads both of its operands, a conditional only runs one branch.
 _SELECTED_ELEMENTS = 1 << 16
@@ -123,17 +131,10 @@ def op_of_all_branches(op: Any) -> Any:
     numbers: dict[Any, int] = {}
     found = [_numbered(ops, shared, numbers) for ops in blocks]
     common = set.intersection(*(set(each) for each in found))
-    keys = {result: number for number, at in found[0].items() for result in blocks[0][at].results}
-    wanted: set[int] = set()
     # An op of no cost is hoisted only if a hoisted op reads it.
-    for number in sorted(common, reverse=True):
-        made = blocks[0][found[0][number]]
-        if operations.of(made.name).cost is not Cost.FREE or number in wanted:
-            wanted.add(number)
-            wanted.update(keys[value] for value in made.operands if value in keys)
-    if not wanted:
-        return None
-    return hoisted(op, [[each[number] for number in sorted(wanted)] for each in found])
+    hoistable = {number: blocks[0][found[0][number]] for number in common}
+    wanted = with_sources(hoistable, lambda o: operations.of(o.name).cost is not Cost.FREE)
+    return hoisted(op, [[each[number] for number in wanted] for each in found]) if wanted else None
 
 
 def _numbered(ops: list[Any], names: set[str], numbers: dict[Any, int]) -> dict[int, int]:

@@ -19,7 +19,15 @@ from passes.match import (
 )
 from passes.operations import CONDITIONALS
 from passes.patterns import pattern
-from passes.simplify.regions import Congruence, has_effects, hoisted, inlined_region, is_function, without_state
+from passes.simplify.regions import (
+    Congruence,
+    has_effects,
+    hoisted,
+    inlined_region,
+    is_function,
+    with_sources,
+    without_state,
+)
 
 _BARRIER = "stablehlo.optimization_barrier"
 # As many elements are worth memory of their own while a loop runs; fewer are computed in its kernel.
@@ -75,20 +83,15 @@ def invariant_operations(op: Any) -> Any:
     too. What is read through an optimization barrier stays.
     """
     body = op.operation.regions[1].blocks[0]
-    ops = [o.operation for o in body.operations]
-    inside, makers = set(body.arguments), dict[Any, int]()
-    for i, inner in enumerate(ops):
+    inside, invariant = set(body.arguments), dict[int, Any]()
+    for i, inner in enumerate(o.operation for o in body.operations):
         stays = inner.name == _BARRIER or not is_function(inner) or _may_trap(inner)
         if not stays and not any(v in inside for v in inner.operands):
-            makers.update(dict.fromkeys(inner.results, i))
+            invariant[i] = inner
         else:
             inside.update(inner.results)
-    wanted: set[int] = set()
-    for i in sorted(set(makers.values()), reverse=True):
-        if i in wanted or _is_costly(ops[i]):
-            wanted.add(i)
-            wanted.update(makers[v] for v in ops[i].operands if v in makers)
-    return hoisted(op, [[], sorted(wanted)]) if wanted else None
+    wanted = with_sources(invariant, _is_costly)
+    return hoisted(op, [[], wanted]) if wanted else None
 
 
 def _may_trap(operation: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
@@ -100,6 +100,21 @@ def cloned(operation: Any, values: Mapping[Any, Any]) -> Any:
         if value in values:
             copy.operands[i] = values[value]
     return copy
+
+
+def with_sources(ops: Mapping[int, Any], is_wanted: Callable[[Any], bool]) -> list[int]:
+    """Return the numbers of the ops that are wanted, and of those among `ops` that they are computed from, in order.
+
+    Args:
+      ops: by number, which is greater than those of the ops whose results an op reads.
+    """
+    makers = {result: number for number, op in ops.items() for result in op.results}
+    found: set[int] = set()
+    for number in sorted(ops, reverse=True):
+        if number in found or is_wanted(ops[number]):
+            found.add(number)
+            found.update(makers[value] for value in ops[number].operands if value in makers)
+    return sorted(found)
 
 
 def hoisted(op: Any, blocks: Sequence[Sequence[Any]]) -> Any:
