@@ -210,14 +210,17 @@ def apply_own(module: Any, laws: Sequence[Pattern]) -> dict[str, int]:
         return apply(module, laws)
     except EndlessError as error:
         text = "passes that would rewrite a program forever were stopped; its results are correct, but it may be slow: "
-        warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=2)
+        _warn(text, error)
         return error.hits
     except PatternError as error:
         if not error.pattern:
             raise
-        text = "a law of the passes failed and was left out; results are correct, but the program may be slow: "
-        warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=2)
+        _warn("a law of the passes failed and was left out; results are correct, but the program may be slow: ", error)
         return apply_own(module, [law for law in laws if law.name != error.pattern])
+
+
+def _warn(text: str, error: PatternError) -> None:
+    warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=3)
 
 
 def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
