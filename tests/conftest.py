@@ -39,12 +39,10 @@ def pytest_collection_modifyitems(config, items):
     end.
     """
     files = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
-    known = {}
 
     def speaks(item):
-        fixtures = [definition.func for name in item.fixturenames for definition in _fixtures(item, name)]
-        functions = [getattr(item, "function", None), *fixtures]
-        return "vulkan" in f"{item.name} {item.fixturenames}" or any(_speaks_of_vulkan(f, known) for f in functions)
+        function = getattr(item, "function", None)
+        return "vulkan" in f"{item.name} {item.fixturenames} {function and inspect.getsource(function)}"
 
     stretches = getattr(config, "workerinput", {}).get("stretches", 1)
     early, late = [], []
@@ -59,32 +57,6 @@ def pytest_collection_modifyitems(config, items):
         for some in (early[cuts[k] : cuts[k + 1]], late[starts[k] - cuts[k] : starts[k + 1] - cuts[k + 1]])
         for item in some
     ]
-
-
-def _fixtures(item, name):
-    definitions = item._fixtureinfo.name2fixturedefs.get(name, ()) if hasattr(item, "_fixtureinfo") else ()
-    return [definition for definition in definitions if definition.func.__module__ == item.module.__name__]
-
-
-def _speaks_of_vulkan(value, known):
-    """Whether a function has the word in its source, or in what it names of its own module; or a value, in its text."""
-    function = inspect.unwrap(value) if callable(value) else value
-    if not inspect.isfunction(function):
-        return isinstance(value, (str, list, tuple, dict)) and "vulkan" in str(value)
-    if function not in known:
-        known[function] = False  # for those that call each other
-        names = {name for code in _codes(function.__code__) for name in code.co_names}
-        ours = [v for name, v in function.__globals__.items() if name in names]
-        ours = [v for v in ours if not callable(v) or getattr(v, "__module__", "") == function.__module__]
-        known[function] = "vulkan" in inspect.getsource(function) or any(_speaks_of_vulkan(v, known) for v in ours)
-    return known[function]
-
-
-def _codes(code):
-    yield code
-    for constant in code.co_consts:
-        if inspect.iscode(constant):
-            yield from _codes(constant)
 
 
 def _shared():

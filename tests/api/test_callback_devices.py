@@ -4,7 +4,6 @@ import threading
 
 import numpy as np
 import pytest
-from platforms import first_device
 
 import stagec
 import stagec.numpy as snp
@@ -15,8 +14,8 @@ DTYPES = "bool int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 com
 
 
 @pytest.fixture(scope="module")
-def device():
-    return first_device("vulkan")
+def device(vulkan):
+    return vulkan
 
 
 def test_callbacks_get_cpu_arrays_and_results_go_back_to_the_device(device):
