@@ -38,7 +38,7 @@ OF_NUMBERS = frozenset(
 
 
 def of_arrays(namespace: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Return the functions behind the operators and methods of arrays, by their names in `stagec.core.operators`.
+    """Return the functions that implement the operators and methods of arrays, by name in `stagec.core.operators`.
 
     Args:
       namespace: the functions of `stagec.numpy`.

@@ -178,7 +178,7 @@ def _aligned(size: int) -> int:
 
 
 def _offsets(calls: Sequence[Step], assigned: set[int], groups: Groups, sizes: dict[int, int]) -> dict[int, int]:
-    """Offsets in the arena of the groups without memory: first fit beside the groups that they conflict with."""
+    """Assign arena offsets to the groups without memory: the first fit among the groups that each conflicts with."""
     offsets: dict[int, int] = {}
     for step in every(calls):
         for n in written(step):
