@@ -38,11 +38,14 @@ def pytest_collection_modifyitems(config, items):
     that steals takes what others have left, so each stretch of the list has about as many tests, and its own at the
     end.
     """
-    files = {path: "vulkan" in path.read_text("utf-8") for path in {item.path for item in items}}
+    files = {path: "vulkan" in path.read_text("utf-8").lower() for path in {item.path for item in items}}
 
     def speaks(item):
-        function = getattr(item, "function", None)
-        return "vulkan" in f"{item.name} {item.fixturenames} {function and inspect.getsource(function)}"
+        function, call = getattr(item, "function", None), getattr(item, "callspec", None)
+        if "vulkan" in f"{item.name} {item.fixturenames} {function and inspect.getsource(function)}":
+            return True
+        given = call.params.values() if call is not None else ()  # pages of the documentation, whose examples run
+        return any("vulkan" in path.read_text("utf-8").lower() for path in given if isinstance(path, pathlib.Path))
 
     stretches = getattr(config, "workerinput", {}).get("stretches", 1)
     early, late = [], []
