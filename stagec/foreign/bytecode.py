@@ -102,7 +102,7 @@ def _sections(read: _Bytes) -> Iterator[tuple[int, int, bytes]]:
         if first & 0x80:
             alignment = read.number()
             if not 0 < alignment <= 1 << 16:
-                raise Damaged("a section has no alignment")
+                raise Damaged("a section has an invalid alignment")
             read.take(-read.at % alignment)
         yield first & 0x7F, alignment, read.take(length)
 
@@ -138,7 +138,7 @@ def _replaced(attributes: bytes, offsets: bytes, known: list[bool]) -> tuple[byt
         while count > 0:
             dialect, length = table.number(), table.number()
             if dialect >= len(known) or not 0 < length <= count:
-                raise Damaged("an attribute belongs to no dialect")
+                raise Damaged("an attribute belongs to an unknown dialect")
             count -= length
             new_table += _number(dialect) + _number(length)
             for _ in range(length):

@@ -32,7 +32,7 @@ def _option(site: Site, name: str) -> int:
     return int(config[name].value)
 
 
-def _done(site: Site, index: int) -> Value:
+def _success(site: Site, index: int) -> Value:
     """The `info` of a routine that succeeded."""
     return lax.full(site.shape(index), 0, site.dtype(index))
 
@@ -60,14 +60,14 @@ def _potrf(site: Site, a: Value) -> list[Value]:
     factor = linalg.cholesky(hermitian(a, lower=lower), symmetrize_input=False)
     info = _failed(site, 1, factor)
     # LAPACK leaves the other triangle as it is.
-    factor, rest = (factor, snp.triu(a, 1)) if lower else (adjoint(factor), snp.tril(a, -1))
-    return [lax.add(factor, rest), info]
+    factor, other = (factor, snp.triu(a, 1)) if lower else (adjoint(factor), snp.tril(a, -1))
+    return [lax.add(factor, other), info]
 
 
 @routine("getrf")
 def _getrf(site: Site, a: Value) -> list[Value]:
     packed, pivots, _ = linalg.lu(a)
-    return [packed, _from_one(site, pivots), _done(site, 2)]
+    return [packed, _from_one(site, pivots), _success(site, 2)]
 
 
 def _from_one(site: Site, positions: Value) -> Value:
@@ -82,9 +82,9 @@ def _geqrf(site: Site, a: Value) -> list[Value]:
 
 @routine("geqp3")
 def _geqp3(site: Site, a: Value, order: Value) -> list[Value]:
-    moved, taken = permuted("geqp3", a)
-    packed, scales = packed_qr_p(moved)
-    return [packed, _from_one(site, taken), scales]
+    reordered, columns = permuted("geqp3", a)
+    packed, scales = packed_qr_p(reordered)
+    return [packed, _from_one(site, columns), scales]
 
 
 @target(*(f"lapack_{name}_ffi" for name in ("sorgqr", "dorgqr", "cungqr", "zungqr")))
@@ -118,9 +118,9 @@ def _geev(site: Site, a: Value) -> list[Value]:
     left, right = (_letter(site, name) == "V" for name in ("compute_left", "compute_right"))
     values, *found = linalg.eig(a, compute_left_eigenvectors=left, compute_right_eigenvectors=right)
     parts = [values] if a.dtype.kind == "c" else [lax.real(values), lax.imag(values)]
-    rest = iter(found)
+    remaining = iter(found)
     first = len(parts)
-    vectors = [next(rest) if wanted else _unused(site, first + i) for i, wanted in enumerate((left, right))]
+    vectors = [next(remaining) if wanted else _unused(site, first + i) for i, wanted in enumerate((left, right))]
     return [*parts, *vectors, _failed(site, first + 2, values)]
 
 
@@ -137,7 +137,7 @@ def _gees(site: Site, a: Value) -> list[Value]:
         found[0] if vectors else _unused(site, 1),
         *eigenvalues,
         _unused(site, count - 2),
-        _done(site, count - 1),
+        _success(site, count - 1),
     ]
 
 
@@ -145,13 +145,13 @@ def _gees(site: Site, a: Value) -> list[Value]:
 def _gehrd(site: Site, a: Value) -> list[Value]:
     if _option(site, "low") != 1 or _option(site, "high") != a.shape[-1]:
         raise site.refusal("reduces a part of the matrix")
-    return [*linalg.hessenberg(a), _done(site, 2)]
+    return [*linalg.hessenberg(a), _success(site, 2)]
 
 
 @target(*(f"lapack_{name}_ffi" for name in ("ssytrd", "dsytrd", "chetrd", "zhetrd")))
 def _sytrd(site: Site, a: Value) -> list[Value]:
-    packed, diagonal, beside, scales = linalg.tridiagonal(a, lower=_letter(site, "uplo") == "L")
-    return [packed, diagonal, beside, scales, _done(site, 4)]
+    packed, diagonal, off_diagonal, scales = linalg.tridiagonal(a, lower=_letter(site, "uplo") == "L")
+    return [packed, diagonal, off_diagonal, scales, _success(site, 4)]
 
 
 @routine("gtsv")

@@ -64,10 +64,10 @@ def _convolved(site: Site, x: Value, kernel: Value, padding: list[tuple[int, int
     spatial = len(x.shape) - 2
     ones = (1,) * spatial
     reversal = site.op.attributes["window_reversal"] if site.has("window_reversal") else ()
-    turned = [axis for axis, flag in zip(specs.rhs_spec[2:], reversal) if flag]
+    reversed_axes = [axis for axis, flag in zip(specs.rhs_spec[2:], reversal) if flag]
     return lax.conv_general_dilated(
         x,
-        lax.rev(kernel, turned) if turned else kernel,
+        lax.rev(kernel, reversed_axes) if reversed_axes else kernel,
         site.ints("window_strides", ones),
         padding,
         site.ints("lhs_dilation", ones),
@@ -103,7 +103,7 @@ def _cholesky(site: Site, x: Value) -> Value:
 
 
 def hermitian(x: Value, *, lower: bool) -> Value:
-    """The Hermitian matrix of which one triangle is given."""
+    """Hermitian matrices from one of their triangles."""
     kept, strict = (snp.tril(x), snp.tril(x, -1)) if lower else (snp.triu(x), snp.triu(x, 1))
     return lax.add(kept, adjoint(strict))
 
@@ -111,8 +111,8 @@ def hermitian(x: Value, *, lower: bool) -> Value:
 def adjoint(x: Value) -> Value:
     """Matrices transposed and conjugated."""
     rank = len(x.shape)
-    turned = lax.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
-    return lax.conj(turned) if np.issubdtype(x.dtype, np.complexfloating) else turned
+    transposed = lax.transpose(x, (*range(rank - 2), rank - 1, rank - 2))
+    return lax.conj(transposed) if np.issubdtype(x.dtype, np.complexfloating) else transposed
 
 
 @rule("triangular_solve")

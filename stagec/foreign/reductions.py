@@ -40,7 +40,7 @@ def reduce_axes(
 
 
 class _Window:
-    """The windows of `reduce_window` and its kind."""
+    """The windows of `reduce_window` and `select_and_scatter`."""
 
     def __init__(self, site: Site, rank: int) -> None:
         ones = (1,) * rank
@@ -75,8 +75,8 @@ class _Window:
 
 def taken(x: Value, positions: np.ndarray[Any, Any], axis: int) -> Value:
     """The elements at known positions along an axis."""
-    rest = [i for i in range(len(x.shape)) if i != axis]
-    numbers = lax.GatherDimensionNumbers(offset_dims=tuple(rest), collapsed_slice_dims=(axis,), start_index_map=(axis,))
+    kept = [i for i in range(len(x.shape)) if i != axis]
+    numbers = lax.GatherDimensionNumbers(offset_dims=tuple(kept), collapsed_slice_dims=(axis,), start_index_map=(axis,))
     sizes = [1 if i == axis else n for i, n in enumerate(x.shape)]
     return lax.gather(x, positions[:, None].astype(np.int32), numbers, sizes, mode="clip")
 
@@ -118,14 +118,14 @@ def _select_and_scatter(site: Site, x: Value, source: Value, initial: Value) -> 
     values = window.gathered(window.padded(x, np.zeros((), x.dtype)))
     where = window.gathered(window.padded(positions, nowhere))
 
-    def better(left: Any, right: Any) -> Any:
+    def selected(left: Any, right: Any) -> Any:
         (a, i), (b, j) = left, right
         first = lax.bitwise_or(lax.eq(j, nowhere), lax.bitwise_and(lax.ne(i, nowhere), select(a, b)[0]))
         return lax.select(first, a, b), lax.select(first, i, j)
 
     rank = len(x.shape)
     axes = range(rank, 2 * rank)
-    _, chosen = lax.reduce((values, where), (np.zeros((), x.dtype), nowhere), better, tuple(axes))
+    _, chosen = lax.reduce((values, where), (np.zeros((), x.dtype), nowhere), selected, tuple(axes))
     base = lax.full((count,), initial, x.dtype) if isinstance(initial, np.ndarray) else lax.broadcast(initial, (count,))
     numbers = lax.ScatterDimensionNumbers(
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)

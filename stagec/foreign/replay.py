@@ -17,7 +17,7 @@ from stagec.foreign.site import RULES, Site, Value, refuse
 
 # The largest arrays that are computed while tracing, such as shapes; larger ones are left to the program.
 _SMALL = 64
-# Operations that are folded: without regions and results of dynamic shape.
+# Operations that are folded; they have no regions, and results of static shape.
 _FOLDED = frozenset(
     f"stablehlo.{name}"
     for name in "add subtract multiply divide remainder maximum minimum convert reshape concatenate slice compare "
@@ -36,7 +36,7 @@ class Replay:
     def __init__(self, module: Any, name: str = "the module") -> None:
         self.functions: dict[str, Any] = dict(match.functions(module))
         self._name = name
-        self._places: dict[str, Location] = {}
+        self._locations: dict[str, Location] = {}
 
     def call(self, name: str, values: Sequence[Value]) -> list[Value]:
         """Run a function of the module.
@@ -59,7 +59,7 @@ class Replay:
         return [env[v] for v in operations[-1].operation.operands]
 
     def value(self, value: Any, env: dict[Any, Value]) -> Value:
-        """A value of a block, computed from what it needs; `env` is added to."""
+        """A value of a block, computed with the operations that it depends on; their results are added to `env`."""
         if value not in env:
             op = value.owner
             results = self._results(op, [self.value(v, env) for v in op.operands], env)
@@ -77,10 +77,10 @@ class Replay:
     def _line(self, op: Any) -> Location | None:
         """The line of an operation, in the module's text or in what it was made from; None if it is not known."""
         text = location_text(op)
-        if text and text not in self._places:
+        if text and text not in self._locations:
             file, line, _ = text.rsplit(":", 2)
-            self._places[text] = Location(self._name if file == "-" else file, int(line), "StableHLO")
-        return self._places.get(text)
+            self._locations[text] = Location(self._name if file == "-" else file, int(line), "StableHLO")
+        return self._locations.get(text)
 
     def _recorded(self, op: Any, operands: list[Value], env: dict[Any, Value]) -> list[Value]:
         known = _folded(op, operands)

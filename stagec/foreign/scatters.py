@@ -11,14 +11,14 @@ from stagec import lax, numpy as snp
 from stagec.api.batching import vmap
 from stagec.foreign.site import Site, Value, rule
 
-# Operations that as the only one of a region make a scatter of `stagec.lax`.
+# The scatter of `stagec.lax` for a region that consists of this operation alone.
 _KINDS = {
     "stablehlo.add": lax.scatter_add,
     "stablehlo.multiply": lax.scatter_mul,
     "stablehlo.minimum": lax.scatter_min,
     "stablehlo.maximum": lax.scatter_max,
 }
-_OF_BOOLEANS = {
+_BOOLEAN_KINDS = {
     "stablehlo.or": lax.scatter_max,
     "stablehlo.and": lax.scatter_min,
     "stablehlo.add": lax.scatter_max,
@@ -121,7 +121,7 @@ def _kinds(block: Any, boolean: Sequence[bool]) -> list[Callable[..., Any]] | No
             return None
         if {*owner.operands} != {arguments[i], arguments[count + i]}:
             return None
-        kind = (_OF_BOOLEANS if boolean[i] else _KINDS).get(owner.name)
+        kind = (_BOOLEAN_KINDS if boolean[i] else _KINDS).get(owner.name)
         if kind is None:
             return None
         found.append(kind)
@@ -131,17 +131,17 @@ def _kinds(block: Any, boolean: Sequence[bool]) -> list[Callable[..., Any]] | No
 def _one_by_one(
     region: Callable[..., list[Value]], operands: list[Value], indices: Value, updates: list[Value], numbers: Any
 ) -> list[Value]:
-    """One update after the other, in the order of the indices, for regions that no scatter of `stagec.lax` has."""
+    """Apply one update after the other, in the order of the indices: no scatter of `stagec.lax` has this region."""
     windows = set(numbers.update_window_dims)
     rank = len(updates[0].shape)
     scattered = [i for i in range(rank) if i not in windows]
     order = [*scattered, *[i for i in range(rank) if i in windows]]
     count = int(np.prod(indices.shape[:-1], dtype=np.int64))
     batch = [indices.shape[i] for i in range(len(indices.shape) - 1)]
-    # Batching axes become numbers of an index.
+    # The position along a batching axis becomes one more component of each index.
     vectors = lax.reshape(indices, (count, indices.shape[-1]))
-    places = np.indices(batch).reshape(len(batch), count).T if batch else np.zeros((1, 0), np.int64)
-    extra = [places[:, d] for d in numbers.scatter_indices_batching_dims]
+    positions = np.indices(batch).reshape(len(batch), count).T if batch else np.zeros((1, 0), np.int64)
+    extra = [positions[:, d] for d in numbers.scatter_indices_batching_dims]
     if extra:
         columns = np.stack(extra, -1).astype(indices.dtype)
         vectors = lax.concatenate([vectors, columns], 1)

@@ -13,8 +13,7 @@ from stagec.foreign.site import Site, Value, rule
 
 @rule("constant", "chlo.constant")
 def _constant(site: Site) -> Value:
-
-    site.dtype()
+    site.dtype()  # refuses types that stagec does not have
     return evaluate(site.op, [])[0]
 
 
@@ -78,7 +77,7 @@ def _real_dynamic_slice(site: Site, x: Value, starts: Value, limits: Value, stri
     strides = _numbers(site, strides, "strides")
     if all(isinstance(v, np.ndarray) for v in (starts, limits)):
         return lax.slice(x, _numbers(site, starts, "starts"), _numbers(site, limits, "limits"), strides)
-    # Only the length has to be known: that of the result's type.
+    # Only the lengths have to be known, and the result's type has them.
     sizes = [(length - 1) * step + 1 if length else 0 for length, step in zip(site.shape(), strides)]
     parts = [lax.index_in_dim(starts, i, keepdims=False) for i in range(len(sizes))]
     part = lax.dynamic_slice(x, [_not_negative(s) for s in parts], sizes, allow_negative_indices=False)
@@ -110,7 +109,7 @@ def _dynamic_update_slice(site: Site, x: Value, update: Value, *starts: Value) -
 
 
 def _not_negative(start: Value) -> Value:
-    """The start of a slice, which StableHLO moves into the array."""
+    """The start of a slice, clamped to 0 as StableHLO does; negative indices would count from the end."""
     return start if start.dtype.kind == "u" else lax.max(start, np.zeros((), start.dtype))
 
 

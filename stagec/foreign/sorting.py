@@ -65,7 +65,7 @@ def _computed(site: Site, block: Any, value: Any, argument: int, operands: tuple
 
 
 def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...], axis: int) -> list[Value]:
-    """A network that merges sorted runs of doubled length; positions decide between equal elements."""
+    """A bitonic sorting network; the original positions decide between equal elements."""
     rank = len(operands[0].shape)
     order = [*[i for i in range(rank) if i != axis], axis]
     values = [lax.transpose(x, order) for x in operands]
@@ -73,7 +73,7 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
     size = 1 << (length - 1).bit_length()
     shape = (*values[0].shape[:-1], size)
     values = [lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0)] * (rank - 1) + [(0, size - length, 0)]) for x in values]
-    place = lax.broadcasted_iota(np.int32, shape, rank - 1)
+    original = lax.broadcasted_iota(np.int32, shape, rank - 1)
     positions = np.arange(size, dtype=np.int32)
 
     def precedes(left: list[Value], right: list[Value]) -> Value:
@@ -82,13 +82,13 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
         first, second = elementwise(lambda *v: less(*v), *pairs)[0], elementwise(lambda *v: less(*v), *swapped)[0]
         tie = lax.bitwise_and(lax.bitwise_not(second), lax.lt(left[-1], right[-1]))
         before = lax.bitwise_or(first, tie)
-        # What was padded is last.
+        # Padding sorts to the end.
         bound = lax.full(shape, length, np.int32)
         real, other = lax.lt(left[-1], bound), lax.lt(right[-1], bound)
         both = lax.bitwise_and(real, other)
         return lax.select(both, before, lax.bitwise_and(real, lax.bitwise_not(other)))
 
-    state = [*values, place]
+    state = [*values, original]
     run = 2
     while run <= size:
         step = run // 2

@@ -2,7 +2,7 @@
 
 VHLO has each operation of StableHLO with a version after its name, and its types and attributes under names of its own.
 Operations whose attributes StableHLO groups (`#stablehlo.gather<...>`) have these one by one. A newer version of an
-operation adds attributes, or renames none of those read here, so all versions are read alike.
+operation may add attributes, and renames none of those read here, so all versions are read alike.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 from passes import bindings, printed
 from stagec.foreign.site import refuse
 
-# Declarations of devices, and values as they lie on them, for attributes that are left out.
-_OF_DEVICES = ("sdy.mesh", "sdy.sharding_constraint", "builtin.unrealized_conversion_cast")
+# Operations that declare devices or place values on them; the placement is left out.
+_SHARDING = ("sdy.mesh", "sdy.sharding_constraint", "builtin.unrealized_conversion_cast")
 _VERSION = re.compile(r"_v\d+$")
 
 
@@ -50,8 +50,8 @@ class _Writer:
     def operations(self, block: Any, parent: str) -> None:
         for op in block.operations:
             op = op.operation
-            if op.name in _OF_DEVICES:
-                # What leads to it and from it keeps its value.
+            if op.name in _SHARDING:
+                # Its result is its operand.
                 self._names.update((result, self._name(op.operands[0])) for result in op.results)
             else:
                 self._operation(op, parent)
@@ -193,7 +193,7 @@ def _elements(text: str) -> np.ndarray[Any, Any]:
 
 
 def _plain(text: str) -> str:
-    """A number or a list of numbers as it stands in a group of attributes."""
+    """A number or a list of numbers as a group of attributes prints it."""
     read = str(_Reader(text).attribute())
     if read.startswith("dense"):
         return "[" + ", ".join(str(int(v)) for v in _elements(read)) + "]"
@@ -309,9 +309,6 @@ def _items(text: str) -> list[str]:
     return [*parts, last] if last else parts
 
 
-_NUMBER_TYPE = re.compile(r"!vhlo\.(i|ui|f|bf|tf)(\w+?)_v\d+$")
-
-
 def type_text(text: str) -> str:
     """A type of VHLO as StableHLO writes it.
 
@@ -344,8 +341,8 @@ def _function(text: str) -> tuple[list[str], ...]:
     for i, c in enumerate(text):
         depth += {"(": 1, ")": -1}.get(c, 0)
         if depth == 0 and c == ")":
-            rest = text[i + 1 :].strip().removeprefix("->").strip()
-            parts = _items(text[1:i]), _items(rest[1:-1] if rest.startswith("(") else rest)
+            results = text[i + 1 :].strip().removeprefix("->").strip()
+            parts = _items(text[1:i]), _items(results[1:-1] if results.startswith("(") else results)
             # No parameters are printed as `(())`.
             return tuple([item for item in part if item != "()"] for part in parts)
     raise _Unknown(f"the type {text}")

@@ -165,8 +165,8 @@ def approx_max_k(
         )
     x = array_argument(operand, "approx_max_k")
     axis = canonical_axis(reduction_dimension, x.ndim, "approx_max_k")
-    values, places = top_k(snp.moveaxis(x, axis, -1), k)
-    return snp.moveaxis(values, -1, axis), snp.moveaxis(places, -1, axis)
+    values, indices = top_k(snp.moveaxis(x, axis, -1), k)
+    return snp.moveaxis(values, -1, axis), snp.moveaxis(indices, -1, axis)
 
 
 def approx_min_k(
@@ -186,8 +186,8 @@ def approx_min_k(
     x = array_argument(operand, "approx_min_k")
     # What reverses the order of all values: -x of the smallest integer is itself.
     reverse = logic.bitwise_not if dtypes.is_integer(x.dtype) else ar.neg
-    values, places = approx_max_k(reverse(x), k, reduction_dimension)
-    return reverse(values), places
+    values, indices = approx_max_k(reverse(x), k, reduction_dimension)
+    return reverse(values), indices
 
 
 def shape_as_value(shape: Sequence[int]) -> Array:
@@ -200,7 +200,7 @@ def shape_as_value(shape: Sequence[int]) -> Array:
 
 
 def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -> Array:
-    """Parts of an array: for each place of the index arrays, the element of `axes` there.
+    """The parts of an array at the positions that index arrays give along `axes`.
 
     Args:
       idxs: arrays of integers of one shape, one for each of `axes`.
@@ -213,11 +213,11 @@ def index_take(src: ArrayLike, idxs: Sequence[ArrayLike], axes: Sequence[int]) -
     Array([2, 3, 4], dtype=int32)
     """
     x = array_argument(src, "index_take")
-    places = [canonical_axis(axis, x.ndim, "index_take") for axis in axes]
-    if len(idxs) != len(places):
+    positive = [canonical_axis(axis, x.ndim, "index_take") for axis in axes]
+    if len(idxs) != len(positive):
         raise location.error(
             errors.ShapeError,
-            f"index_take: {len(idxs)} index arrays for {len(places)} axes",
+            f"index_take: {len(idxs)} index arrays for {len(positive)} axes",
             fix="give an array of integers for each axis",
         )
-    return snp.moveaxis(x, places, range(len(places)))[tuple([array_argument(i, "index_take") for i in idxs])]
+    return snp.moveaxis(x, positive, range(len(positive)))[tuple([array_argument(i, "index_take") for i in idxs])]

@@ -96,7 +96,7 @@ def conv_general_dilated_local(
     dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
     precision: PrecisionLike = None,
 ) -> Array:
-    """A convolution with a kernel of its own at each place of the result.
+    """A convolution with a kernel of its own at each position of the result.
 
     Args:
       rhs: kernels, laid out as `dimension_numbers` says: output features, `features * elements of the window`, and

@@ -120,8 +120,8 @@ def ragged_dot_general(
         return dot_general(x, y, numbers, precision, preferred_element_type)
     # One more axis of lhs: the group, with zeros for what belongs to others.
     ends = snp.cumsum(counts)
-    place = snp.arange(x.shape[ragged[0]])
-    inside = (place >= (ends - counts)[:, None]) & (place < ends[:, None])
+    position = snp.arange(x.shape[ragged[0]])
+    inside = (position >= (ends - counts)[:, None]) & (position < ends[:, None])
     shape = [counts.shape[0]] + [n if i == ragged[0] else 1 for i, n in enumerate(x.shape)]
     masked = snp.where(inside.reshape(shape), x[None], snp.zeros((), dtype=x.dtype))
     moved = tuple(i + 1 for i in x_contract), tuple(i + 1 for i in x_batch)

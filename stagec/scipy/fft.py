@@ -140,9 +140,9 @@ def _second(x: Array, ortho: bool) -> Operand:
     """
     last, n = x.ndim - 1, x.shape[-1]
     folded = concatenate([x[..., ::2], rev(x[..., 1::2], (last,))], last)
-    turned = fft_last(complex(folded, zeros(aval_of(folded))))
+    spectrum = fft_last(complex(folded, zeros(aval_of(folded))))
     cosines, sines = _quarter_roots(n, x.dtype)
-    found = 2 * (turned.real * cosines - turned.imag * sines)
+    found = 2 * (spectrum.real * cosines - spectrum.imag * sines)
     return found * _weights(n, x.dtype) if ortho else found
 
 
@@ -153,8 +153,8 @@ def _third(x: Array, ortho: bool) -> Array:
         x = x / (2 * n * _weights(n, x.dtype))
     cosines, sines = _quarter_roots(n, x.dtype)
     mirrored = concatenate([zeros(aval_of(x[..., :1])), rev(x[..., 1:], (last,))], last)
-    turned = complex(x, -mirrored) * complex(cosines + zeros(aval_of(x)), -sines + zeros(aval_of(x)))
-    folded = real(fft_last(turned, True)) * n
+    rotated = complex(x, -mirrored) * complex(cosines + zeros(aval_of(x)), -sines + zeros(aval_of(x)))
+    folded = real(fft_last(rotated, True)) * n
     order = np.empty(n, np.int32)
     order[::2], order[1::2] = np.arange((n + 1) // 2), n - 1 - np.arange(n // 2)
     return folded[..., order]

@@ -31,10 +31,10 @@ def _digamma(z: Array) -> Any:
         total = total - 1 / (right + k)
     w = right + 8
     inverse = 1 / (w * w)
-    rest: Any = 0.0
+    asymptotic: Any = 0.0
     for c in (1 / 12, -691 / 32760, 1 / 132, -1 / 240, 1 / 252, -1 / 120, 1 / 12):
-        rest = rest * inverse + c
-    value = total + snp.log(w) - 0.5 / w - rest * inverse
+        asymptotic = asymptotic * inverse + c
+    value = total + snp.log(w) - 0.5 / w - asymptotic * inverse
     return snp.where(left, value - math.pi / snp.tan(math.pi * snp.where(left, z, 0.5)), value)
 
 
@@ -44,8 +44,8 @@ def _log_sine(z: Array) -> Array:
     angle = 2 * math.pi * (x - snp.round(x))
     shrink = snp.exp(-2 * math.pi * y)
     real = -snp.expm1(-2 * math.pi * y) + 2 * shrink * snp.sin(angle / 2) ** 2
-    rest = snp.log(real - 1j * shrink * snp.sin(angle))
-    return rest + math.pi * y - math.log(2) + 1j * math.pi * (0.5 - x)
+    logarithm = snp.log(real - 1j * shrink * snp.sin(angle))
+    return logarithm + math.pi * y - math.log(2) + 1j * math.pi * (0.5 - x)
 
 
 @derived(lambda value, z: _digamma(z), name="loggamma")

@@ -54,15 +54,15 @@ def _hyp1f1_parts(a: Array, b: Array, x: Array) -> tuple[Any, Any, Any]:
     pole = (b <= 0) & (b == snp.floor(b))
     a, b, x = (snp.where(pole | ~snp.isfinite(a + b + x), v, w) for v, w in ((1, a), (1, b), (0, x)))
     finite = (a <= 0) & (a == snp.floor(a))
-    turned = (x < 0) & ~finite
-    value, by_a, by_b = _kummer(snp.where(turned, b - a, a), b, snp.where(turned, -x, x))
-    scale = snp.exp(snp.where(turned, x, 0))
+    transformed = (x < 0) & ~finite
+    value, by_a, by_b = _kummer(snp.where(transformed, b - a, a), b, snp.where(transformed, -x, x))
+    scale = snp.exp(snp.where(transformed, x, 0))
     value, by_first, by_b = value * scale, by_a * scale, by_b * scale
     nothing = snp.where(pole, math.nan, 0)
     return (
         value + nothing,
-        snp.where(turned, -by_first, by_first) + nothing,
-        snp.where(turned, by_first + by_b, by_b) + nothing,
+        snp.where(transformed, -by_first, by_first) + nothing,
+        snp.where(transformed, by_first + by_b, by_b) + nothing,
     )
 
 
@@ -147,10 +147,10 @@ def _hyp2f1(a: Array, b: Array, c: Array, x: Array) -> Array:
     one = x * 0 + 1
     a, b, c, x = (snp.where(usable, v, w) for v, w in ((a, one), (b, one), (c, one), (x, one * 0)))
     # Pfaff's transformation takes negative numbers to (0, 1), DLMF 15.8.1.
-    turned = (x < 0) & ~ends
-    factor = snp.where(turned, (1 - snp.where(turned, x, 0)) ** -a, 1)
-    b = snp.where(turned, c - b, b)
-    y = snp.where(turned, x / (x - 1), x)
+    transformed = (x < 0) & ~ends
+    factor = snp.where(transformed, (1 - snp.where(transformed, x, 0)) ** -a, 1)
+    b = snp.where(transformed, c - b, b)
+    y = snp.where(transformed, x / (x - 1), x)
     d = c - a - b
     near = (y > 0.85) & (y < 1) & (abs(d - snp.round(d)) > 1e-3) & ~ends
     z = snp.where(near, y, 0.9)

@@ -67,9 +67,9 @@ def _uniform(a: Array, x: Array, upper: bool) -> Any:
         for c in reversed(row):
             value = value * eta + c
         total = total / a + value
-    rest = snp.exp(-a * half_square) / snp.sqrt(2 * math.pi * a) * total
+    correction = snp.exp(-a * half_square) / snp.sqrt(2 * math.pi * a) * total
     side = 0.5 * erfc((1 if upper else -1) * eta * snp.sqrt(a / 2))
-    return side + rest if upper else side - rest
+    return side + correction if upper else side - correction
 
 
 def _prefix(a: Array, x: Array) -> Array:

@@ -77,19 +77,19 @@ class RegularGridInterpolator:
         """The values at points, along the last axis of an array, or coordinates as a tuple of arrays."""
         method = self.method if method is None else method
         _check_method(method)
-        places = snp.stack(snp.broadcast_arrays(*xi), -1) if isinstance(xi, tuple) else snp.asarray(xi)
-        if len(self.grid) == 1 and places.ndim < 2:
-            places = places.reshape(-1, 1)
-        if places.shape[-1] != len(self.grid):
+        coordinates = snp.stack(snp.broadcast_arrays(*xi), -1) if isinstance(xi, tuple) else snp.asarray(xi)
+        if len(self.grid) == 1 and coordinates.ndim < 2:
+            coordinates = coordinates.reshape(-1, 1)
+        if coordinates.shape[-1] != len(self.grid):
             raise location.error(
                 errors.ShapeError,
-                f"RegularGridInterpolator: points {aval_of(places).long()} on a grid of {len(self.grid)} axes",
+                f"RegularGridInterpolator: points {aval_of(coordinates).long()} on a grid of {len(self.grid)} axes",
                 fix="give a coordinate for each axis of the grid, along the last axis",
             )
         nodes = []
         outside: Any = False
         for axis, grid in enumerate(self.grid):
-            x = places[..., axis]
+            x = coordinates[..., axis]
             outside = outside | (x < grid[0]) | (x > grid[-1])
             nodes.append(_nodes(grid, x, method))
         spread = (Ellipsis, *(None,) * (self.values.ndim - len(self.grid)))
@@ -101,8 +101,8 @@ class RegularGridInterpolator:
             total = total + self.values[tuple(i for i, _ in corner)] * weight[spread]
         if self.fill_value is not None:
             total = snp.where(outside[spread], self.fill_value, total)
-        # NaN compare false, and belong nowhere.
-        missing = snp.isnan(places).any(-1)
+        # NaN compares false, so it is in no cell of the grid.
+        missing = snp.isnan(coordinates).any(-1)
         return snp.where(missing[spread], math.nan, total)
 
 

@@ -87,8 +87,7 @@ def fiedler_companion(a: ArrayLike) -> Array:
         if i % 2:
             unit[i, max(i - 2, 0)] = 1
             continue
-        places = {max(i - 1, 0): i + 1, i + 1: i + 2}
-        for j, k in places.items():
+        for j, k in ((max(i - 1, 0), i + 1), (i + 1, i + 2)):
             if j < n:
                 which[i, j] = k
         if i + 2 < n:
@@ -126,7 +125,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     """
     count = as_int(n, "invpascal", "n")
     signs = (-1.0) ** np.arange(count)
-    pascal(1, kind)  # refuses what is no kind
+    pascal(1, kind)  # refuses an unknown kind
     low = np.array([[float(math.comb(i, j)) for j in range(count)] for i in range(count)]).reshape(count, count)
     low = signs[:, None] * low * signs + 0.0
     found = {"lower": low, "upper": low.T}.get(kind or "", low.T @ low)

@@ -72,11 +72,11 @@ def map_coordinates(
     Array([0.5 , 2.25], dtype=float32)
     """
     values = array_argument(input, "map_coordinates")
-    places = [array_argument(c, "map_coordinates") for c in coordinates]
-    if len(places) != values.ndim:
+    positions = [array_argument(c, "map_coordinates") for c in coordinates]
+    if len(positions) != values.ndim:
         raise location.error(
             errors.ShapeError,
-            f"map_coordinates: {len(places)} coordinates for {aval_of(values).long()}",
+            f"map_coordinates: {len(positions)} coordinates for {aval_of(values).long()}",
             fix="give coordinates for each axis of the array",
         )
     if order not in (0, 1):
@@ -89,11 +89,11 @@ def map_coordinates(
             f"map_coordinates: unknown mode {mode!r}",
             fix="use 'constant', 'nearest', 'wrap', 'mirror' or 'reflect'",
         )
-    places = [p if dtypes.is_inexact(p.dtype) else p.astype(dtypes.default_float()) for p in places]
+    positions = [p if dtypes.is_inexact(p.dtype) else p.astype(dtypes.default_float()) for p in positions]
     nodes = []
-    for place, size in zip(places, values.shape):
+    for position, size in zip(positions, values.shape):
         found = []
-        for index, weight in _nodes(place, order):
+        for index, weight in _nodes(position, order):
             inside = (index >= 0) & (index < size) if mode == "constant" else snp.asarray(True)
             found.append((_MODES[mode](index, size), inside, weight))
         nodes.append(found)

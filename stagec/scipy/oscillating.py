@@ -65,12 +65,12 @@ def sici(x: ArrayLike) -> tuple[Array, Array]:
     return _sine_integral(value), _cosine_integral(value)
 
 
-def _turns(x: Array) -> tuple[Any, Any]:
+def _sine_and_cosine(x: Array) -> tuple[Any, Any]:
     """Sine and cosine of pi x^2 / 2, from x^2 modulo 4 without large squares."""
     whole = snp.round(x)
-    rest = x - whole
-    # whole^2 modulo 4 is 0 or 1; 2 whole rest is exact enough modulo 4, as rest is at most 1/2.
-    angle = whole % 2 + (2 * whole * rest) % 4 + rest * rest
+    fraction = x - whole
+    # whole^2 modulo 4 is 0 or 1; 2 whole fraction is exact enough modulo 4, as fraction is at most 1/2.
+    angle = whole % 2 + (2 * whole * fraction) % 4 + fraction * fraction
     return snp.sin(math.pi / 2 * angle), snp.cos(math.pi / 2 * angle)
 
 
@@ -80,10 +80,10 @@ def _fresnel_parts(x: Array) -> tuple[Any, Any, Any, Any, Any]:
     u = (1.6 / y) ** 4
     f = series("FRESNEL_F", u) / (math.pi * y)
     g = series("FRESNEL_G", u) / (math.pi**2 * y * y * y)
-    return (size, f, g, *_turns(y))
+    return (size, f, g, *_sine_and_cosine(y))
 
 
-@derived(lambda value, x: _turns(x)[0], name="fresnel_sine")
+@derived(lambda value, x: _sine_and_cosine(x)[0], name="fresnel_sine")
 def _fresnel_sine(x: Array) -> Array:
     size, f, g, sine, cosine = _fresnel_parts(x)
     far = snp.where(size == math.inf, 0.5, 0.5 - f * cosine - g * sine)
@@ -91,7 +91,7 @@ def _fresnel_sine(x: Array) -> Array:
     return snp.where(size <= 1.6, near, snp.where(snp.isnan(x), x, snp.copysign(far, x)))
 
 
-@derived(lambda value, x: _turns(x)[1], name="fresnel_cosine")
+@derived(lambda value, x: _sine_and_cosine(x)[1], name="fresnel_cosine")
 def _fresnel_cosine(x: Array) -> Array:
     size, f, g, sine, cosine = _fresnel_parts(x)
     far = snp.where(size == math.inf, 0.5, 0.5 + f * sine - g * cosine)

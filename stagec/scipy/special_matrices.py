@@ -132,8 +132,8 @@ def hilbert(n: int) -> Array:
            [0.5  , 0.333]], dtype=float32)
     """
     (size,) = as_shape((n,), "hilbert")
-    places = arange(1, size + 1)
-    return 1 / (places[:, None] + places[None, :] - 1)
+    index = arange(1, size + 1)
+    return 1 / (index[:, None] + index[None, :] - 1)
 
 
 def dft(n: int, scale: str | None = None, *, dtype: DTypeLike = None) -> Array:
@@ -150,9 +150,9 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike = None) -> Array:
     count = as_int(n, "dft", "n")
     if scale not in (None, "sqrtn", "n"):
         raise location.error(ValueError, f"dft: scale is {scale!r}", fix="pass None, 'sqrtn' or 'n'")
-    places = np.arange(count)
+    index = np.arange(count)
     divisor = {None: 1.0, "sqrtn": math.sqrt(count or 1), "n": count or 1}[scale]
-    found = np.exp(-2j * np.pi * (places[:, None] * places % (count or 1)) / (count or 1)) / divisor
+    found = np.exp(-2j * np.pi * (index[:, None] * index % (count or 1)) / (count or 1)) / divisor
     return from_numpy(found, requested_dtype(complex if dtype is None else dtype, "dft"))
 
 
@@ -204,8 +204,8 @@ def helmert(n: int, full: bool = False) -> Array:
     count = as_int(n, "helmert", "n")
     found = np.tril(np.ones((count, count)), -1) - np.diag(np.arange(count))
     found[:1] = 1
-    places = np.arange(count)
-    norms = np.sqrt(places * (places + 1.0))
+    index = np.arange(count)
+    norms = np.sqrt(index * (index + 1.0))
     norms[:1] = math.sqrt(count)
     found = found / norms[:, None]
     return from_numpy(found if full else found[1:], requested_dtype(float, "helmert"))

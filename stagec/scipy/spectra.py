@@ -71,8 +71,8 @@ def detrend(
     x = to_array(operand)
     if type == "constant":
         return x - x.mean(axis, keepdims=True)
-    place = canonical_axis(axis, x.ndim, "detrend")
-    lines = snp.moveaxis(x, place, -1)
+    axis = canonical_axis(axis, x.ndim, "detrend")
+    lines = snp.moveaxis(x, axis, -1)
     size = lines.shape[-1]
     ends = sorted({0, size, *np.atleast_1d(np.asarray(bp)).tolist()})
     if ends[0] < 0 or ends[-1] > size:
@@ -80,7 +80,7 @@ def detrend(
             errors.ShapeError, f"detrend: bp={bp} on an axis of size {size}", fix="give positions along the axis"
         )
     parts = [_without_line(lines[..., low:high]) for low, high in itertools.pairwise(ends)]
-    return snp.moveaxis(snp.concatenate(parts, -1) if parts else lines, -1, place)
+    return snp.moveaxis(snp.concatenate(parts, -1) if parts else lines, -1, axis)
 
 
 def _without_line(x: Array) -> Array:
@@ -161,8 +161,8 @@ def stft(
     """
     (operand,) = promote_inexact(x)
     signal = to_array(operand)
-    place = canonical_axis(axis, signal.ndim, "stft")
-    signal = snp.moveaxis(signal, place, -1)
+    axis = canonical_axis(axis, signal.ndim, "stft")
+    signal = snp.moveaxis(signal, axis, -1)
     segment, overlap, points = _lengths("stft", nperseg, noverlap, nfft, signal.shape[-1])
     step, half = segment - overlap, segment // 2
     if boundary is not None:
@@ -184,7 +184,7 @@ def stft(
     onesided = return_onesided and not dtypes.is_complex(signal.dtype)
     found = _transforms(signal, weights, points, step, detrend, onesided) / weights.sum()
     times = np.arange(found.shape[-2]) * step + (0 if boundary is not None else segment / 2)
-    spectra = snp.moveaxis(snp.swapaxes(found, -1, -2), -2, place)
+    spectra = snp.moveaxis(snp.swapaxes(found, -1, -2), -2, axis)
     return _frequencies(points, fs, onesided, signal), snp.asarray(times, signal.real.dtype) / fs, spectra
 
 
@@ -221,9 +221,9 @@ def istft(
     weights = _window(window, segment, parts)
     parts = parts[..., :segment] * weights * weights.sum()
     length = (count - 1) * step + segment
-    place = np.arange(count)[:, None] * step + np.arange(segment)
-    total = snp.zeros((*parts.shape[:-2], length), parts.dtype).at[..., place].add(parts)
-    cover = snp.zeros(length, parts.real.dtype).at[place].add(snp.broadcast_to(weights**2, place.shape))
+    positions = np.arange(count)[:, None] * step + np.arange(segment)
+    total = snp.zeros((*parts.shape[:-2], length), parts.dtype).at[..., positions].add(parts)
+    cover = snp.zeros(length, parts.real.dtype).at[positions].add(snp.broadcast_to(weights**2, positions.shape))
     if boundary:
         total, cover = total[..., segment // 2 : length - segment // 2], cover[segment // 2 : length - segment // 2]
     result = total / snp.where(cover > 1e-10, cover, 1)

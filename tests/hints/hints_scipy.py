@@ -132,7 +132,7 @@ CASES = [
         lambda: stats.dirichlet.pdf(V / 3, V + 1),
     ),
     (
-        "leave NaN out of the array before",
+        "remove NaN from the array first",
         lambda: stats.mode(V, nan_policy="omit"),
         lambda: stats.mode(snp.asarray(V)[~snp.isnan(V)]),
     ),

@@ -36,8 +36,8 @@ def vq(obs: ArrayLike, code_book: ArrayLike, check_finite: bool = True) -> tuple
         )
     if points.ndim == 1:
         points, centers = points[:, None], centers[:, None]
-    rest = points[:, None, :] - centers[None, :, :]
-    square = (rest * rest).sum(-1)
+    difference = points[:, None, :] - centers[None, :, :]
+    square = (difference * difference).sum(-1)
     nearest = square.min(-1)
     return snp.argmin(square, axis=-1), snp.sqrt(nearest)
 

@@ -91,8 +91,8 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(ppf(0.3)), 4)
     -0.7265
     """
-    chance, place, size = st.scaled("cauchy.ppf", q, loc, scale)
-    return _quantile(chance) * size + place
+    chance, location, size = st.scaled("cauchy.ppf", q, loc, scale)
+    return _quantile(chance) * size + location
 
 
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -101,8 +101,8 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(isf(0.3)), 4)
     0.7265
     """
-    chance, place, size = st.scaled("cauchy.isf", q, loc, scale)
-    return place - _quantile(chance) * size
+    chance, location, size = st.scaled("cauchy.isf", q, loc, scale)
+    return location - _quantile(chance) * size
 
 
 def __dir__() -> list[str]:

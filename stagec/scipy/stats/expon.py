@@ -80,8 +80,8 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(ppf(0.3)), 4)
     0.3567
     """
-    chance, place, size = st.scaled("expon.ppf", q, loc, scale)
-    return st.quantile(chance, 0.0, math.inf, -snp.log1p(-st.within_unit(chance))) * size + place
+    chance, location, size = st.scaled("expon.ppf", q, loc, scale)
+    return st.quantile(chance, 0.0, math.inf, -snp.log1p(-st.within_unit(chance))) * size + location
 
 
 def __dir__() -> list[str]:

@@ -79,9 +79,9 @@ def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(ppf(0.3)), 4)
     -0.1856
     """
-    chance, place, size = st.scaled("gumbel_r.ppf", p, loc, scale)
+    chance, location, size = st.scaled("gumbel_r.ppf", p, loc, scale)
     value = -snp.log(-snp.log(st.within_unit(chance)))
-    return st.quantile(chance, -math.inf, math.inf, value) * size + place
+    return st.quantile(chance, -math.inf, math.inf, value) * size + location
 
 
 def __dir__() -> list[str]:

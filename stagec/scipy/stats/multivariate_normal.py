@@ -43,10 +43,10 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
             fix="add a small multiple of the identity to a singular covariance",
         )
     point, middle, covariance = (to_array(o) for o in promote_inexact(x, mean, cov))
-    rest = point - middle
+    deviation = point - middle
     size = middle.shape[-1] if middle.ndim else 1
     if not middle.ndim or not covariance.ndim:
-        square = rest * rest if not middle.ndim else (rest * rest).sum(-1)
+        square = deviation * deviation if not middle.ndim else (deviation * deviation).sum(-1)
         return -0.5 * square / covariance - 0.5 * size * snp.log(2 * math.pi * covariance)
     if covariance.shape[-2:] != (size, size):
         raise location.error(
@@ -55,9 +55,9 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
             fix="give a covariance as many rows and columns as the mean has components",
         )
     factor = cholesky(covariance)
-    lead = snp.broadcast_shapes(rest.shape[:-1], factor.shape[:-2])
+    lead = snp.broadcast_shapes(deviation.shape[:-1], factor.shape[:-2])
     matrices: Any = snp.broadcast_to(factor, (*lead, size, size))
-    vectors = snp.broadcast_to(rest, (*lead, size))[..., None]
+    vectors = snp.broadcast_to(deviation, (*lead, size))[..., None]
     solved = triangular_solve(matrices, vectors, left_side=True, lower=True)[..., 0]
     half = snp.log(snp.diagonal(factor, axis1=-2, axis2=-1)).sum(-1)
     return -0.5 * (solved * solved).sum(-1) - 0.5 * size * math.log(2 * math.pi) - half

@@ -85,8 +85,8 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(ppf(0.3)), 4)
     -0.5244
     """
-    chance, place, size = st.scaled("norm.ppf", q, loc, scale)
-    return ndtri(chance) * size + place
+    chance, location, size = st.scaled("norm.ppf", q, loc, scale)
+    return ndtri(chance) * size + location
 
 
 def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -95,8 +95,8 @@ def isf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(isf(0.3)), 4)
     0.5244
     """
-    chance, place, size = st.scaled("norm.isf", q, loc, scale)
-    return place - ndtri(chance) * size
+    chance, location, size = st.scaled("norm.isf", q, loc, scale)
+    return location - ndtri(chance) * size
 
 
 def __dir__() -> list[str]:

@@ -80,9 +80,9 @@ def ppf(q: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     >>> round(float(ppf(0.3, 2.5)), 4)
     1.1533
     """
-    chance, place, size, second = st.scaled("pareto.ppf", q, loc, scale, b)
+    chance, location, size, second = st.scaled("pareto.ppf", q, loc, scale, b)
     value = st.quantile(chance, 1.0, math.inf, snp.exp(-snp.log1p(-st.within_unit(chance)) / second))
-    return st.valid(second > 0, value * size + place)
+    return st.valid(second > 0, value * size + location)
 
 
 def __dir__() -> list[str]:

@@ -67,8 +67,8 @@ def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     many = snp.where(mean < _FEW, _FEW, mean)
     inverse = 1 / many
     # Knessl, "Integral representations and asymptotic expansions for Shannon and Renyi entropies" (1998).
-    rest = ((19 / 360 * inverse + 1 / 24) * inverse + 1 / 12) * inverse
-    far = 0.5 * snp.log(2 * math.pi * math.e * many) - rest
+    correction = ((19 / 360 * inverse + 1 / 24) * inverse + 1 / 12) * inverse
+    far = 0.5 * snp.log(2 * math.pi * math.e * many) - correction
     value = snp.where(mean < _FEW, near, far)
     # A distribution at one point; the terms of the sum are not numbers there.
     value = snp.where(mean == 0, 0.0, value)

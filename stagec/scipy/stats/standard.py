@@ -12,20 +12,20 @@ from stagec.typing import ArrayLike
 
 
 def standardized(name: str, x: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Array, ...]:
-    """`(x - loc) / scale`, the scale, and the shape parameters, of one floating dtype; NaN for scales that are none."""
-    value, place, size, *rest = real_arrays(name, x, loc, scale, *shapes)
+    """`(x - loc) / scale`, the scale, and the shape parameters, of one floating dtype; scales not above 0 are NaN."""
+    value, location, size, *parameters = real_arrays(name, x, loc, scale, *shapes)
     size = snp.where(size > 0, size, math.nan)
-    return (value - place) / size, size, *rest
+    return (value - location) / size, size, *parameters
 
 
 def counts(name: str, k: Any, loc: Any, *shapes: Any) -> tuple[Array, ...]:
     """`k - loc` and the shape parameters, of one floating dtype."""
-    value, place, *rest = real_arrays(name, k, loc, *shapes)
-    return value - place, *rest
+    value, location, *parameters = real_arrays(name, k, loc, *shapes)
+    return value - location, *parameters
 
 
 def inside_of(inside: Array, z: Array, otherwise: ArrayLike) -> Array:
-    """`z` where it is inside of the support, and elsewhere a number that is: functions and derivatives are finite."""
+    """`z` inside of the support, and elsewhere `otherwise`, a number in it: functions and derivatives are finite."""
     return snp.where(inside, z, otherwise)
 
 
@@ -35,7 +35,7 @@ def supported(inside: Any, z: Any, value: Any, outside: Any) -> Array:
 
 
 def valid(condition: Any, value: Any) -> Array:
-    """A function's value, or NaN where the parameters are none of the distribution's."""
+    """A function's value, or NaN where the parameters are invalid."""
     return snp.where(condition, value, math.nan)
 
 
@@ -68,6 +68,6 @@ def within_unit(q: Any) -> Array:
 
 
 def scaled(name: str, q: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Array, ...]:
-    """A probability, a place, a scale, and the shape parameters, of one floating dtype."""
-    chance, place, size, *rest = real_arrays(name, q, loc, scale, *shapes)
-    return chance, place, snp.where(size > 0, size, math.nan), *rest
+    """A probability, a location, a scale, and the shape parameters, of one floating dtype."""
+    chance, location, size, *parameters = real_arrays(name, q, loc, scale, *shapes)
+    return chance, location, snp.where(size > 0, size, math.nan), *parameters

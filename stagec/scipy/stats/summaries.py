@@ -27,7 +27,7 @@ def _policy(name: str, nan_policy: str, known: tuple[str, ...] = ("propagate",))
         raise location.error(
             errors.UnsupportedError,
             f"{name}: nan_policy={nan_policy!r} is not supported",
-            fix="leave NaN out of the array before",
+            fix="remove NaN from the array first",
         )
 
 
@@ -53,23 +53,23 @@ def mode(a: ArrayLike, axis: int | None = 0, nan_policy: str = "propagate", keep
     """
     _policy("mode", nan_policy)
     given = array_argument(a, "mode")
-    x, place = _lines("mode", a, axis)
-    if not x.shape[place]:
-        rest = x.sum(place)
-        value, count = snp.full(rest.shape, math.nan), snp.zeros(rest.shape)
+    x, dimension = _lines("mode", a, axis)
+    if not x.shape[dimension]:
+        reduced = x.sum(dimension)
+        value, count = snp.full(reduced.shape, math.nan), snp.zeros(reduced.shape)
     else:
-        ordered = snp.sort(x, axis=place)
+        ordered = snp.sort(x, axis=dimension)
         # NaN sort to the end and differ from themselves; they count as one value.
-        before = snp.roll(ordered, 1, place)
+        before = snp.roll(ordered, 1, dimension)
         changed = (ordered != before) & ~(snp.isnan(ordered) & snp.isnan(before))
-        position = snp.arange(x.shape[place]).reshape([-1 if i == place else 1 for i in range(x.ndim)])
-        begin = cummax(snp.where(changed | (position == 0), position, 0), place)
+        position = snp.arange(x.shape[dimension]).reshape([-1 if i == dimension else 1 for i in range(x.ndim)])
+        begin = cummax(snp.where(changed | (position == 0), position, 0), dimension)
         run = position - begin + 1
-        best = snp.argmax(run, axis=place, keepdims=True)
-        value = snp.take_along_axis(ordered, best, place).squeeze(place)
-        count = run.max(place)
+        best = snp.argmax(run, axis=dimension, keepdims=True)
+        value = snp.take_along_axis(ordered, best, dimension).squeeze(dimension)
+        count = run.max(dimension)
     if keepdims:
-        shape = (1,) * given.ndim if axis is None else tuple(1 if i == place else n for i, n in enumerate(x.shape))
+        shape = (1,) * given.ndim if axis is None else tuple(1 if i == dimension else n for i, n in enumerate(x.shape))
         return ModeResult(value.reshape(shape), count.reshape(shape))
     return ModeResult(value, count)
 
@@ -94,8 +94,8 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, 
             f"rankdata: unknown method {method!r}",
             fix="use 'average', 'min', 'max', 'dense' or 'ordinal'",
         )
-    x, place = _lines("rankdata", a, axis)
-    lines = snp.moveaxis(x, place, -1)
+    x, dimension = _lines("rankdata", a, axis)
+    lines = snp.moveaxis(x, dimension, -1)
     size = lines.shape[-1]
     order = snp.argsort(lines, axis=-1, stable=True)
     back = snp.argsort(order, axis=-1, stable=True)
@@ -118,7 +118,7 @@ def rankdata(a: ArrayLike, method: str = "average", *, axis: int | None = None, 
     ranks = ranks.astype(dtypes.default_float())
     if dtypes.is_inexact(lines.dtype):
         ranks = snp.where(snp.isnan(lines).any(-1, keepdims=True), math.nan, ranks)
-    return snp.moveaxis(ranks, -1, place)
+    return snp.moveaxis(ranks, -1, dimension)
 
 
 def sem(

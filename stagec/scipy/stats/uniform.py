@@ -52,8 +52,8 @@ def ppf(q: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     >>> round(float(ppf(0.3)), 4)
     0.3
     """
-    chance, place, size = st.scaled("uniform.ppf", q, loc, scale)
-    return snp.where((chance >= 0) & (chance <= 1), chance * size + place, math.nan)
+    chance, location, size = st.scaled("uniform.ppf", q, loc, scale)
+    return snp.where((chance >= 0) & (chance <= 1), chance * size + location, math.nan)
 
 
 def __dir__() -> list[str]:
