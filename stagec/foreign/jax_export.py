@@ -17,9 +17,10 @@ _NAME, _IN_TREE, _OUT_TREE, _DEVICES_SHORT, _PLATFORMS, _ORDERED_EFFECTS = 1, 2,
 _MODULE, _KEPT, _DEVICES = 13, 15, 18
 _KIND, _CHILDREN, _NAMES, _CLASS = 0, 1, 2, 3
 _LEAF, _NONE, _TUPLE, _LIST, _DICT = range(5)
-# A limit on the parts of a structure: damaged ones may contain cycles.
+# Limits on the parts and the depth of a structure: damaged ones may contain cycles.
 _PARTS = 100_000
 _DEEP = 100
+_AGAIN = "export it again, or copy the file again, in binary mode"
 
 
 class Exported(NamedTuple):
@@ -49,6 +50,7 @@ class Exported(NamedTuple):
                 errors.ArgumentTypeError,
                 f"{self.name} was exported for arguments of another structure",
                 [("given", str(tree), ""), ("exported", str(self.in_tree), "")],
+                "pass the containers that it was exported with",
             )
         values = [leaves[i] for i in self.kept]
         if len(self.platforms) > 1:
@@ -60,8 +62,8 @@ class Exported(NamedTuple):
         return self.out_tree.unflatten(results)
 
     def arguments(self, parameters: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The function's arguments from descriptions of the module's; zeros stand for those that the module does
-        not take.
+        """The function's arguments from descriptions of the module's; zeros stand for arguments that the
+        module does not take.
         """
         leaves: list[Any] = [0.0] * self.in_tree.num_leaves
         for i, parameter in zip(self.kept, parameters[len(self.platforms) > 1 :]):
@@ -98,7 +100,7 @@ def _read(root: Table, module: bytes, name: str) -> Exported:
     if devices > 1:
         raise _refuse(name, f"was exported for {devices} devices", "export it for one")
     if list(root.tables(_ORDERED_EFFECTS)):
-        raise _refuse(name, "has ordered effects, such as prints of JAX")
+        raise _refuse(name, "has ordered effects, such as prints of JAX", "export the function without them")
     function = root.bytes(_NAME).decode()
     kept = tuple(root.numbers(_KEPT, "H"))
     if any(i >= in_tree.num_leaves for i in kept):
@@ -117,7 +119,9 @@ class _Structure:
         """An object with a structure, with zeros for leaves; raises if it is nested deeper than `room`."""
         self._parts += 1
         if not room or self._parts > _PARTS:
-            raise _refuse(self._name, "holds a structure of too many parts")
+            raise _refuse(
+                self._name, "holds a structure of too many parts", "flatten what the function takes and returns"
+            )
         kind = tree.number(_KIND, "b")
         if kind == _LEAF:
             return 0
@@ -141,5 +145,5 @@ class _Structure:
         )
 
 
-def _refuse(name: str, what: str, fix: str = "") -> errors.ArtifactError:
+def _refuse(name: str, what: str, fix: str = _AGAIN) -> errors.ArtifactError:
     return location.error(errors.ArtifactError, f"{name} {what}", fix=fix)

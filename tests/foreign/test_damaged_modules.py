@@ -46,8 +46,9 @@ def test_containers_with_flipped_bits_are_read_or_refused() -> None:
         damaged[numbers.randrange(len(data))] ^= 1 << numbers.randrange(8)
         try:
             outcomes.add(type(jax_export.read(bytes(damaged), "file")))
-        except stagec.errors.ArtifactError:
-            outcomes.add(stagec.errors.ArtifactError)
+        except stagec.errors.ArtifactError as error:
+            outcomes.add(type(error))
+            assert "\n  Fix: " in str(error), error
     assert outcomes >= {jax_export.Exported, stagec.errors.ArtifactError}
 
 
@@ -57,6 +58,23 @@ def test_containers_with_flipped_bits_are_read_or_refused() -> None:
 def test_what_cannot_be_had_is_named(name: str, what: str) -> None:
     with pytest.raises(stagec.errors.ArtifactError, match=what):
         stagec.from_stablehlo(program(name))
+
+
+def test_ordered_effects_are_refused() -> None:
+    data = bytearray(program("loss"))
+    root = int.from_bytes(data[:4], "little")
+    fields = root - int.from_bytes(data[root : root + 4], "little", signed=True)
+    types, effects = (fields + 4 + 2 * field for field in (3, jax_export._ORDERED_EFFECTS))
+    # The types of the arguments in place of the effects: both are vectors of tables.
+    data[effects : effects + 2] = data[types : types + 2]
+    with pytest.raises(stagec.errors.ArtifactError, match=r"ordered effects[\s\S]*Fix: export the function without"):
+        stagec.from_stablehlo(bytes(data))
+
+
+def test_structures_of_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax_export, "_DEEP", 2)
+    with pytest.raises(stagec.errors.ArtifactError, match=r"too many parts[\s\S]*Fix: flatten what the function"):
+        stagec.from_stablehlo(program("loss"))
 
 
 def test_sections_with_flipped_bits_are_copied_or_refused() -> None:
