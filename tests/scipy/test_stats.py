@@ -321,6 +321,7 @@ def test_standard_errors_are_those_of_scipy() -> None:
     expected = stats.sem(with_nan, 1, nan_policy="omit")
     np.testing.assert_allclose(np.asarray(ours.sem(with_nan, 1, nan_policy="omit")), expected, 1e-5)
     assert ours.sem(SAMPLES, 1, keepdims=True).shape == (4, 1, 3)
+    assert ours.sem(np.zeros((0, 3), np.float32), keepdims=True).shape == (1, 3)
 
 
 def test_a_distribution_is_imported_when_it_is_used() -> None:

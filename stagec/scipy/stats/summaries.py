@@ -143,4 +143,6 @@ def sem(
         present = snp.sum(~snp.isnan(x), axis=axis, keepdims=keepdims)
         return snp.nanstd(x, axis, ddof=ddof, keepdims=keepdims) / snp.sqrt(present.astype(x.real.dtype))
     count = x.size if axis is None else x.shape[canonical_axis(axis, x.ndim, "sem")]
-    return snp.std(x, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count) if count else snp.mean(x, axis)
+    if not count:
+        return snp.mean(x, axis, keepdims=keepdims)
+    return snp.std(x, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
