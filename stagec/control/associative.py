@@ -25,7 +25,7 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
         it is called on parts of several sizes.
       elems: pytree whose leaves have the same size along `axis`.
       reverse: accumulate from the end.
-      axis: which axis.
+      axis: which axis; a negative one is counted from the end of the first leaf, as in JAX.
 
     Raises:
       ShapeError: the sizes along the axis differ.
@@ -39,8 +39,9 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
     leaves, tree = bodies.flatten(elems, "associative_scan: elems")
     if not leaves:
         return elems
-    axes = [canonical_axis(axis, aval_of(leaf).ndim, "associative_scan") for leaf in leaves]
-    sizes = [aval_of(leaf).shape[a] for leaf, a in zip(leaves, axes)]
+    # As in JAX, an axis counted from the end is counted in the first leaf, and is the same axis of every leaf.
+    axis = canonical_axis(axis, aval_of(leaves[0]).ndim, "associative_scan")
+    sizes = [aval_of(leaf).shape[canonical_axis(axis, aval_of(leaf).ndim, "associative_scan")] for leaf in leaves]
     if len(set(sizes)) > 1:
         raise location.error(
             errors.ShapeError,
@@ -51,7 +52,6 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
             ],
             "slice the leaves to one size",
         )
-    at = axes[0]
 
     def combine(a: list[Any], b: list[Any]) -> list[Any]:
         pair = [tree.unflatten(a), tree.unflatten(b)]
@@ -67,7 +67,7 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
         return out
 
     def part(values: list[Any], start: int, stop: int | None, stride: int = 1) -> list[Any]:
-        return [slice_in_dim(v, start, stop, stride, at) for v in values]
+        return [slice_in_dim(v, start, stop, stride, axis) for v in values]
 
     def partial(values: list[Any], size: int) -> list[Any]:
         if size < 2:
@@ -79,14 +79,14 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
         first = part(values, 0, 1)
         if size > 2:
             even = combine(before, part(values, 2, None, 2))
-            first = [concatenate([a, b], at) for a, b in zip(first, even)]
-        return [_interleave(a, b, at) for a, b in zip(first, odd)]
+            first = [concatenate([a, b], axis) for a, b in zip(first, even)]
+        return [_interleave(a, b, axis) for a, b in zip(first, odd)]
 
     arrays = [as_array(leaf) for leaf in leaves]
     if reverse:
-        arrays = [rev(a, (at,)) for a in arrays]
+        arrays = [rev(a, (axis,)) for a in arrays]
     results = partial(arrays, sizes[0])
-    return tree.unflatten([rev(r, (at,)) for r in results] if reverse else results)
+    return tree.unflatten([rev(r, (axis,)) for r in results] if reverse else results)
 
 
 def _interleave(a: Any, b: Any, axis: int) -> Any:

@@ -12,7 +12,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.axis import axis_length
 from stagec.core.callables import X
 from stagec.primitives import logic, shape, slicing
-from stagec.primitives.axes import canonical_axis
+from stagec.primitives.axes import canonical_axis, canonical_index
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import as_operand, aval_of
 
@@ -99,7 +99,7 @@ def pbroadcast(x: X, axis_name: AxisName, source: int) -> X:
     Array([6, 6, 6], dtype=int32)
     """
     _refused("pbroadcast", axis_name, None)
-    number = canonical_axis(source, axis_length(axis_name), "pbroadcast")
+    number = canonical_index(source, axis_length(axis_name), "pbroadcast", f"the batch {axis_name!r}")
     return _each(x, lambda value: slicing.index_in_dim(all_gather(value, axis_name), number, 0, False))
 
 

@@ -69,6 +69,21 @@ def canonical_axis(axis: Axis, ndim: int, name: str) -> int:
     return number + ndim if number < 0 else number
 
 
+def canonical_index(index: Any, size: int, name: str, what: str) -> int:
+    """A position in 0..size-1, known while tracing; negative ones count from the end.
+
+    Args:
+      what: what is indexed, for the error: `"axis 1 of float32[2,3]"`.
+    """
+    number = as_int(index, name, "an index")
+    if not -size <= number < size:
+        allowed = f"give an index from {-size} to {size - 1}" if size else "give a size of one or more"
+        raise location.error(
+            errors.IndexingError, f"{name}: index {number} is out of bounds for {what}, of size {size}", fix=allowed
+        )
+    return number + size if number < 0 else number
+
+
 def canonical_axes(axes: Any, ndim: int, name: str) -> tuple[int, ...]:
     """Distinct axes in 0..ndim-1, from one axis or several; `None` is all of them."""
     if axes is None:

@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import conv_rules as rules
-from stagec.primitives.axes import dilated, shape_error
+from stagec.primitives.axes import as_int, dilated, shape_error
 from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
 from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike
@@ -53,7 +53,7 @@ def conv_dimension_numbers(
       dimension_numbers: three strings, `None` for `NCHW, OIHW, NCHW`, or a `ConvDimensionNumbers`.
 
     Raises:
-      ShapeError: ranks differ, or a string does not name each axis once.
+      ShapeError: ranks differ, or a string or the numbers do not name each axis once.
 
     >>> conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC")).lhs_spec
     (0, 3, 1, 2)
@@ -65,17 +65,15 @@ def conv_dimension_numbers(
             f"operand of shape {tuple(lhs_shape)} and kernel of shape {tuple(rhs_shape)}",
             "give both the same number of axes: two, and one for each spatial axis",
         )
-    if isinstance(dimension_numbers, ConvDimensionNumbers):
-        return dimension_numbers
     if dimension_numbers is None:
         axes = tuple(range(rank))
         return ConvDimensionNumbers(axes, axes, axes)
     if not isinstance(dimension_numbers, (tuple, list)) or len(dimension_numbers) != 3:
         text = f"dimension_numbers is {dimension_numbers!r}"
         raise shape_error("convolution", text, "name the axes of operand, kernel and result: ('NCHW', 'OIHW', 'NCHW')")
-    lhs, rhs, out = dimension_numbers
-    if not all(isinstance(s, str) for s in (lhs, rhs, out)):
-        return ConvDimensionNumbers(*[tuple([int(i) for i in s]) for s in (lhs, rhs, out)])
+    if not all(isinstance(s, str) for s in dimension_numbers):
+        return _numbered_axes(dimension_numbers, rank)
+    lhs, rhs, out = map(str, dimension_numbers)
     for text, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC")):
         if len(text) != rank or len(set(text)) != rank or any(text.count(c) != 1 for c in letters):
             raise shape_error(
@@ -97,6 +95,22 @@ def conv_dimension_numbers(
             for text, letters in ((lhs, "NC"), (rhs, "OI"), (out, "NC"))
         ]
     )
+
+
+def _numbered_axes(specs: Sequence[Any], rank: int) -> ConvDimensionNumbers:
+    """Three specifications by numbers of axes, checked."""
+    found = []
+    for field, spec in zip(ConvDimensionNumbers._fields, specs):
+        is_sequence = isinstance(spec, Sequence) and not isinstance(spec, str)
+        axes = tuple([as_int(axis, "convolution", "an axis") for axis in spec]) if is_sequence else ()
+        if sorted(axes) != list(range(rank)):
+            raise shape_error(
+                "convolution",
+                f"dimension numbers {field}={spec!r} do not describe {rank} axes",
+                f"name each axis from 0 to {rank - 1} once, or give three strings: ('NCHW', 'OIHW', 'NCHW')",
+            )
+        found.append(axes)
+    return ConvDimensionNumbers(*found)
 
 
 def _shape(

@@ -200,7 +200,9 @@ def gather_eval(
     fills = mode == GatherScatterMode.FILL_OR_DROP
     axis = _taken_axis(x.shape, d, slice_sizes)
     if axis is not None and not fills:
-        return np.take(x, indices[..., 0], axis, mode="clip")
+        starts = indices[..., 0]
+        # np.take converts indices to int64, where large ones of uint64 are negative.
+        return np.take(x, np.minimum(starts, x.shape[axis]) if starts.dtype == np.uint64 else starts, axis, mode="clip")
     grid, valid = index_grid(x.shape, indices, rank, d, slice_sizes, clip=not fills)
     out = x[tuple(grid)] if grid else np.array(x)
     if valid is None:

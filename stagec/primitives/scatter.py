@@ -115,6 +115,7 @@ def scatter_apply(
     """
     check_callable("scatter_apply", "stagec.lax.scatter_apply(x, indices, f, numbers, update_shape=shape)", func)
     x = as_operand(operand)
+    dimension_numbers = as_dimensions("scatter_apply", ScatterDimensionNumbers, dimension_numbers)
     if len(update_shape) < len(dimension_numbers.update_window_dims):
         raise location.error(
             errors.ShapeError,

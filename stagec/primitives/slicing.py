@@ -14,7 +14,7 @@ from stagec.core.graph import Literal
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
-from stagec.primitives.axes import as_int, as_shape, canonical_axis, shape_error
+from stagec.primitives.axes import as_int, as_shape, canonical_axis, canonical_index, shape_error
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front, zeros
 from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.convert import convert_element_type
@@ -75,13 +75,17 @@ def slice_in_dim(
 def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool = True) -> Array:
     """One position of an axis, known while tracing.
 
+    Raises:
+      IndexingError: the index is out of bounds.
+
     >>> import stagec.numpy as snp
     >>> index_in_dim(snp.arange(6), -1, keepdims=False)
     Array(5, dtype=int32)
     """
     operand = as_operand(operand)
     axis = canonical_axis(axis, aval_of(operand).ndim, "index_in_dim")
-    position = canonical_axis(index, aval_of(operand).shape[axis], "index_in_dim")
+    aval = aval_of(operand)
+    position = canonical_index(index, aval.shape[axis], "index_in_dim", f"axis {axis} of {aval.long()}")
     out = slice_in_dim(operand, position, position + 1, 1, axis)
     return out if keepdims else squeeze(out, (axis,))
 

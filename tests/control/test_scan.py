@@ -166,6 +166,17 @@ def test_associative_scan_gives_all_partial_results(n):
     )
 
 
+def test_an_axis_of_associative_scan_is_counted_in_the_first_leaf():
+    def add(a, b):
+        return [x + y for x, y in zip(a, b)]
+
+    ones = [snp.ones((3, 2, 2)), snp.ones((3, 2))]
+    for found, x in zip(lax.associative_scan(add, ones, axis=-2), ones):
+        np.testing.assert_array_equal(found, np.cumsum(x, axis=1))
+    with pytest.raises(stagec.errors.AxisError, match="axis 2 is out of bounds for array of dimension 2"):
+        lax.associative_scan(add, ones, axis=-1)
+
+
 def test_associative_scan_of_trees_solves_a_linear_recurrence():
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=(2, 9)).astype(np.float32)

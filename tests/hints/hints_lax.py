@@ -265,6 +265,24 @@ CASES = [
         lambda: [V.at[P].get(mode=m) for m in ("clip", "fill", "drop", "promise_in_bounds")],
     ),
     (
+        "give an index from -3 to 2",
+        lambda: lax.index_in_dim(V, 9),
+        lambda: [lax.index_in_dim(V, i) for i in (-3, 2)],
+    ),
+    (
+        "give a size of one or more",
+        lambda: lax.index_in_dim(snp.ones(0), 0),
+        lambda: lax.index_in_dim(snp.ones(1), 0),
+    ),
+    (
+        "name each axis from 0 to 3 once, or give three strings: ('NCHW', 'OIHW', 'NCHW')",
+        lambda: conv("SAME", dimension_numbers=lax.ConvDimensionNumbers((0, 1, 2), (0, 1, 2, 3), (0, 1, 2, 3))),
+        lambda: [
+            conv("SAME", dimension_numbers=lax.ConvDimensionNumbers(*[(0, 1, 2, 3)] * 3)),
+            conv("SAME", dimension_numbers=("NCHW", "OIHW", "NCHW")),
+        ],
+    ),
+    (
         "append the sizes of the window's axes to it",
         lambda: lax.scatter_apply(X, snp.array([[0]]), abs, PUT_ROWS),
         lambda: lax.scatter_apply(X, snp.array([[0]]), abs, PUT_ROWS, update_shape=(1, 3)),

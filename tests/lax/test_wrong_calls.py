@@ -34,6 +34,28 @@ WRONG = {
     "bounds that have axes": (lambda: snp.arange(V), "arange: the bounds must be real numbers"),
     "products of vectors in a batch": (lambda: lax.batch_matmul(V, V), r"batch_matmul: float32\[3\] and float32\[3\]"),
     "matrices of other ranks": (lambda: lax.batch_matmul(F, F[None]), r"float32\[2,3\] and float32\[1,2,3\]"),
+    "a position that is not there": (
+        lambda: lax.index_in_dim(F, 3, 1),
+        r"index 3 is out of bounds for axis 1 of float32\[2,3\], of size 3",
+    ),
+    "an element of a batch that is not there": (
+        lambda: stagec.vmap(lambda x: lax.pbroadcast(x, "i", 7), axis_name="i")(V),
+        "pbroadcast: index 7 is out of bounds for the batch 'i', of size 3",
+    ),
+    "windows to change without numbers": (
+        lambda: lax.scatter_apply(V, PLACES, abs, None),
+        "dimension_numbers must be a ScatterDimensionNumbers, got None",
+    ),
+    "an axis of an image twice": (
+        lambda: lax.conv_general_dilated(
+            IMAGE,
+            KERNEL,
+            (1, 1),
+            "SAME",
+            dimension_numbers=lax.ConvDimensionNumbers((0, 1, 2, 2), (0, 1, 2, 3), (0, 1, 2, 3)),
+        ),
+        r"lhs_spec=\(0, 1, 2, 2\) do not describe 4 axes",
+    ),
     "an axis in two parts": (
         lambda: lax.dot_general(F, F, (((0,), (0,)), ((0,), (0,)))),
         "axis 0 is contracted and a batch axis",
