@@ -23,6 +23,7 @@ from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.copying import OwnCopy
+from stagec.core.duration import Duration
 from stagec.core.graph import has_callbacks
 
 
@@ -231,7 +232,7 @@ class _Writer:
                 len(source),
                 queue,
                 exported._programs[0][1].meta["branches"],
-                build.is_quick(runnable.code.graph, queue),
+                build.duration(runnable.code.graph, queue),
             )
         return manifest.Signature(
             trees.encode(trace.in_tree),
@@ -262,7 +263,7 @@ class _Writer:
             tuple(i for i in meta["mutated"] if i not in reused),
             meta["may_alias"],
             meta["branches"],
-            meta["quick"],
+            Duration(meta["duration"]),
             meta["flags"],
             self.sections.add(program.payload),
         )

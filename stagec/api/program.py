@@ -15,6 +15,7 @@ from stagec.control.expansion import expanded
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.config import config
+from stagec.core.duration import Duration
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
@@ -257,7 +258,7 @@ class GraphCode:
             packed=[Packing.parse(row) for row in program.meta["packed"]],
             may_alias=program.meta["may_alias"],
             branches=program.meta["branches"],
-            quick=program.meta["quick"],
+            duration=Duration(program.meta["duration"]),
             callbacks=callbacks,
             name=self.name,
         )

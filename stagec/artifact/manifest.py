@@ -22,6 +22,7 @@ from stagec.artifact.trees import Malformed
 from stagec.backends import BACKENDS, CPU
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
+from stagec.core.duration import Duration
 
 _NAME_LIMIT = 1000
 _BYTES_LIMIT = 1 << 60
@@ -38,7 +39,7 @@ _VARIANT = (
     "clobbered",
     "may_alias",
     "branches",
-    "quick",
+    "duration",
     "flags",
     "section",
 )
@@ -73,7 +74,7 @@ class Variant:
     mutated: tuple[int, ...]
     may_alias: bool
     branches: bool
-    quick: bool
+    duration: Duration
     flags: str
     section: int
 
@@ -86,14 +87,14 @@ class Text:
       length: bytes of the text itself.
       driver: the CPU queue for the program.
       branches: whether its control flow may differ from call to call.
-      quick: whether a call is known to return soon.
+      duration: how long a call may take.
     """
 
     section: int
     length: int
     driver: str
     branches: bool
-    quick: bool
+    duration: Duration
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,9 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
         "reuse": [list(pair) for pair in signature.reuse],
         "results": [encode_aval(a) for a in signature.results],
         "fast_math": signature.fast_math,
-        "stablehlo": None if text is None else [text.section, text.length, text.driver, text.branches, text.quick],
+        "stablehlo": None
+        if text is None
+        else [text.section, text.length, text.driver, text.branches, text.duration.value],
         "variants": [
             {
                 "target": v.target,
@@ -188,7 +191,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
                 "clobbered": list(v.mutated),
                 "may_alias": v.may_alias,
                 "branches": v.branches,
-                "quick": v.quick,
+                "duration": v.duration.value,
                 "flags": v.flags,
                 "section": v.section,
             }
@@ -321,7 +324,7 @@ class _Reader:
     def _text(self, value: Any) -> Text | None:
         if value is None:
             return None
-        section, length, driver, branches, quick = _list(value, "stablehlo", 5)
+        section, length, driver, branches, duration = _list(value, "stablehlo", 5)
         if driver not in CPU_DRIVERS:
             raise Malformed("stablehlo")
         return Text(
@@ -329,11 +332,11 @@ class _Reader:
             _index(length, _TEXT_LIMIT, "stablehlo"),
             driver,
             _boolean(branches, "stablehlo"),
-            _boolean(quick, "stablehlo"),
+            _duration(duration, "stablehlo"),
         )
 
     def _variant(self, value: Any, arguments: int) -> Variant:
-        target, machine, features, driver, mutated, may_alias, branches, quick, flags, section = _fields(
+        target, machine, features, driver, mutated, may_alias, branches, duration, flags, section = _fields(
             value, "variant", *_VARIANT
         )
         if (
@@ -350,7 +353,7 @@ class _Reader:
             _indices(mutated, arguments, "clobbered", increasing=True),
             _boolean(may_alias, "may_alias"),
             _boolean(branches, "branches"),
-            _boolean(quick, "quick"),
+            _duration(duration, "duration"),
             flags,
             self._section(section),
         )
@@ -447,6 +450,13 @@ def _boolean(value: Any, what: str) -> bool:
     if type(value) is not bool:
         raise Malformed(what)
     return value
+
+
+def _duration(value: Any, what: str) -> Duration:
+    try:
+        return Duration(value)
+    except ValueError:
+        raise Malformed(what) from None
 
 
 def _names(value: Any, what: str, length: int | None = None) -> tuple[str, ...]:

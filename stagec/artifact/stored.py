@@ -167,7 +167,7 @@ class StoredCode:
                 in_place=reused,
                 may_alias=variant.may_alias,
                 branches=variant.branches,
-                quick=variant.quick,
+                duration=variant.duration,
                 name=self.name,
             )
         except (RuntimeError, ValueError, KeyError) as error:
@@ -205,7 +205,7 @@ class StoredCode:
             self.name,
             driver=text.driver if device.is_cpu else device.driver,
             branches=text.branches,
-            quick=text.quick,
+            duration=text.duration,
         )
         meta = program.meta
         made = Variant(
@@ -216,7 +216,7 @@ class StoredCode:
             tuple(meta["mutated"]),
             meta["may_alias"],
             text.branches,
-            text.quick,
+            text.duration,
             meta["flags"],
             -1,
         )

@@ -19,6 +19,7 @@ from stagec.compiler.flags import CompileOptions
 from stagec.compiler.progress import Progress
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
+from stagec.core.duration import Duration
 from stagec.core.errors import brief
 from stagec.core.graph import (
     Equation,
@@ -202,17 +203,19 @@ def _fetched(
         return Program(digest, payload, meta, "compiled", contributors)
 
 
-def obtain_text(text: str, options: ProgramOptions, name: str, *, driver: str, branches: bool, quick: bool) -> Program:
+def obtain_text(
+    text: str, options: ProgramOptions, name: str, *, driver: str, branches: bool, duration: Duration
+) -> Program:
     """The compiled program of StableHLO text, as `Exported.mlir_module` gives it: from the disk, else compiled.
 
     Args:
-      driver, branches, quick: the metadata of the program that the exporting process compiled from the text.
+      driver, branches, duration: the metadata of the program that the exporting process compiled from the text.
     """
     contributors = {
         "program": "text " + hashlib.sha256(text.encode()).hexdigest(),
         "driver": driver,
         "branches": str(branches),
-        "quick": str(quick),
+        "duration": duration.value,
         **options.environment(),
     }
 
@@ -226,7 +229,7 @@ def obtain_text(text: str, options: ProgramOptions, name: str, *, driver: str, b
             optimize(module, options)
             payload, meta = _compile_optimized(module, options, name, driver)
         seconds = round(time.perf_counter() - started, 3)
-        return payload, {**meta, "branches": branches, "quick": quick, "seconds": seconds}
+        return payload, {**meta, "branches": branches, "duration": duration, "seconds": seconds}
 
     return fetch(contributors, name, compile)
 
@@ -322,7 +325,7 @@ def compile_graph(
         payload, meta = _compile_optimized(module, options, name, queue, callbacks)
     folder.finish(module, options.target, report, options.of_compiler())
     meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
-    meta["quick"] = is_quick(graph, queue)
+    meta["duration"] = duration(graph, queue)
     meta["seconds"] = round(time.perf_counter() - started, 3)
     return payload, meta
 
@@ -366,9 +369,9 @@ def choose_driver(graph: Graph, target: Target) -> str:
     return others[0] if work(graph) >= _PARALLEL_WORK else first
 
 
-def is_quick(graph: Graph, queue: str) -> bool:
-    """Whether a call on a queue of the runtime is known to return soon."""
-    return estimate.is_quick(graph, queue != "local-sync" and not has_callbacks(graph))
+def duration(graph: Graph, queue: str) -> Duration:
+    """How long a call on a queue of the runtime may take."""
+    return estimate.duration(graph, queue != "local-sync" and not has_callbacks(graph))
 
 
 def work(graph: Graph) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 
+from stagec.core.duration import Duration
 from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
 from stagec.core.host import LibraryCall
 
 # Element operations of a call that keeps its thread for some milliseconds, tenths of a second at worst.
 _QUICK = 1 << 22
+# Element operations of a call that returns within some seconds.
+_BOUNDED = 1 << 32
 # What the launch of a kernel costs, in element operations.
 _LAUNCH = 1 << 10
 # Operations that read only as much of an array as they return.
@@ -17,15 +20,17 @@ _PARTS = ("slice", "dynamic_slice", "gather")
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
 
 
-def is_quick(graph: Graph, queued: bool) -> bool:
-    """Whether a call is known to return soon to the thread that makes it.
+def duration(graph: Graph, queued: bool) -> Duration:
+    """How long a call may keep the thread that makes it.
 
     Args:
       queued: the program runs on a queue of its own, so that only the host's part counts.
     """
+    count = operations(graph)
+    is_quick = count <= _QUICK
     if queued:
-        return not any(e.primitive.name in _HOST for e in all_equations(graph))
-    return operations(graph) <= _QUICK
+        is_quick = not any(e.primitive.name in _HOST for e in all_equations(graph))
+    return Duration.QUICK if is_quick else Duration.BOUNDED if count <= _BOUNDED else Duration.OPEN
 
 
 def operations(graph: Graph) -> float:

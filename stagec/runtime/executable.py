@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
+from stagec.core.duration import SHORT_SECONDS, Duration
 from stagec.core.host import HostCallback
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible
@@ -20,6 +22,7 @@ from stagec.runtime.exhausted import check_memory
 from stagec.runtime.packing import Packing
 from stagec.runtime.timeline import TimelineSemaphore
 
+T = TypeVar("T")
 _new = object.__new__
 _all: WeakSet[Executable] = WeakSet()
 _starting = threading.Lock()
@@ -43,14 +46,14 @@ class Executable:
       packed: further arguments, copies of some of the others.
       may_alias: a result may be an argument's own memory; such results are copied.
       branches: the program has control flow, so which results are arguments' memory may vary from call to call.
-      quick: a call is known to return soon. Other calls run on helper threads, so that the main thread can be
-        interrupted.
+      duration: how long a call may take. Calls that are not known to be quick run on helper threads, so that the main
+        thread can be interrupted; the first ones of a bounded program do, until one of them was short.
       callbacks: the Python functions that the program calls.
     """
 
     __slots__ = (
-        "__weakref__", "_begin", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function", "_list",
-        "_out", "_started", "_timeline", "branches", "device", "driver", "in_avals", "in_place",
+        "__weakref__", "_begin", "_bounded", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function",
+        "_list", "_out", "_started", "_timeline", "branches", "device", "driver", "in_avals", "in_place",
         "may_alias", "mutated", "name", "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
     )  # fmt: skip
 
@@ -67,7 +70,7 @@ class Executable:
         packed: Sequence[Packing] = (),
         may_alias: bool = False,
         branches: bool = False,
-        quick: bool = False,
+        duration: Duration = Duration.OPEN,
         callbacks: Sequence[HostCallback] = (),
         name: str = "function",
     ) -> None:
@@ -81,7 +84,8 @@ class Executable:
         self.packed = tuple(packed)
         self.may_alias = may_alias
         self.branches = branches
-        self.quick = quick
+        self.quick = duration is Duration.QUICK
+        self._bounded = duration is Duration.BOUNDED
         self.name = name
         self._callbacks = callbacks
         self._count = len(self.out_avals)
@@ -186,6 +190,8 @@ class Executable:
 
     def _run_long(self, args: Sequence[Array]) -> list[Array]:
         """As `_run_quick`, on a helper thread, so that the main thread can be interrupted."""
+        if self.quick:  # as an earlier call has shown
+            return self._run_quick(args)
         inputs, kept = self._listed(args)
         outputs = self._list(self._count)
 
@@ -193,8 +199,15 @@ class Executable:
             self._call(inputs, outputs)
             kept.clear()  # the program's arguments had to stay alive until now
 
-        interruptible.call(work)
+        self._interruptible(work)
         return self._results(outputs)
+
+    def _interruptible(self, work: Callable[[], T]) -> T:
+        """The result of `work()` on a helper thread. Notes whether a bounded program is quick."""
+        started = time.perf_counter()
+        result = interruptible.call(work)
+        self.quick = self._bounded and time.perf_counter() - started <= SHORT_SECONDS
+        return result
 
     def _results(self, outputs: Any) -> list[Array]:
         get = outputs.get_as_ref
@@ -241,7 +254,7 @@ class Executable:
             pending = timeline.submit(start, by, kept)
         else:
             try:
-                pending = interruptible.call(lambda: timeline.submit(start, by, kept))
+                pending = self._interruptible(lambda: timeline.submit(start, by, kept))
             except BaseException:
                 timeline.leave()
                 raise

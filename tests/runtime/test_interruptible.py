@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pytest
 
 import stagec
@@ -219,6 +220,29 @@ def repeat(x, n):
 )
 def test_only_calls_known_to_be_quick_run_on_the_calling_thread(function, args, quick):
     assert executable(function, *args).quick is quick
+
+
+@pytest.mark.parametrize(("size", "count", "queue"), [(10, 10**4, "local-sync"), (600 * 600, 20, "local-task")])
+def test_a_short_call_shows_that_a_bounded_program_is_quick(monkeypatch, size, count, queue):
+    monkeypatch.setattr("stagec.runtime.executable.SHORT_SECONDS", 1e9)
+    x = snp.ones(size)
+
+    def rounds(x):
+        return lax.fori_loop(0, count, lambda i, y: snp.where(i < 2, y + 1, y), snp.sin(x))
+
+    bounded, endless = executable(rounds, x), executable(repeat, x, 3)
+    endless.run([x, snp.int32(3)])
+    assert bounded.driver == queue and not bounded.quick and not endless.quick
+    for _ in range(2):  # on a helper, then on this thread
+        np.testing.assert_allclose(bounded.run([x])[0], np.sin(np.float32(1)) + 2, rtol=1e-6)
+        assert bounded.quick
+
+
+def test_a_bounded_program_whose_call_was_long_stays_on_helpers(monkeypatch):
+    monkeypatch.setattr("stagec.runtime.executable.SHORT_SECONDS", -1.0)
+    bounded = executable(lambda x: lax.fori_loop(0, 10**6, lambda i, x: snp.sin(x), x), X)
+    bounded.run([X])
+    assert not bounded.quick
 
 
 @pytest.mark.parametrize(("function", "args", "quick"), [(lambda x: x + 1, (X,), True), (repeat, (X, 3), False)])
