@@ -352,8 +352,8 @@ def _compile_optimized(
 
 
 # Estimated element operations from which spreading over threads pays: about 0.1 ms of one core's time,
-# where the parallel queue's extra 10 to 40 us a call are won back by a second core.
-_PARALLEL_WORK = 1 << 19
+# where the parallel queue's extra 20 to 50 us a call are won back by a second core.
+_PARALLEL_WORK = 3 << 18
 # Smaller operations run as one workgroup, so they add no work that threads can share.
 _PIECE = 1 << 14
 
@@ -392,7 +392,9 @@ def _amount(equation: Equation) -> int:
     if name.startswith("reduce_"):
         # It takes as long as reading the array, and writes next to nothing.
         return size * equation.inputs[0].aval.dtype.itemsize // 8
-    if name in ("transpose", "argmax", "argmin"):
+    if name == "transpose":
+        return size
+    if name in ("argmax", "argmin"):
         return 2 * size
     if dtypes.is_inexact(equation.outputs[0].aval.dtype) and _is_costly(equation.primitive):
         return 2 * size

@@ -24,6 +24,10 @@ _lock = threading.RLock()
 # Threads of a parallel program need room for the large stack frames of fused kernels.
 _WORKER_STACK_BYTES = 4 << 20
 
+# Where there are at most so many cores, each worker thread is bound to one. Linux often runs two of two workers on one
+# core, which the caller has just left: a product of matrices of 512 then took as long as on one thread.
+_BOUND_CORES = 4
+
 # Seconds that a fork waits for the CPU's queues.
 _REST_SECONDS = 5.0
 
@@ -40,10 +44,18 @@ def binding() -> Any:
     with forking.importing():
         from iree._runtime.libs import _runtime as _binding
 
-    _binding.parse_flags(
-        f"--task_worker_stack_size={_WORKER_STACK_BYTES}", f"--task_topology_group_count={worker_count()}"
-    )
+    _binding.parse_flags(f"--task_worker_stack_size={_WORKER_STACK_BYTES}", _topology_flag())
     return _binding
+
+
+def _topology_flag() -> str:
+    """The runtime's flag for the number of its worker threads, and for their cores where there are few."""
+    cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    if 1 < len(cores) <= _BOUND_CORES:
+        # The first worker does most; those of several processes begin on different cores.
+        first = os.getpid() % len(cores)
+        return "--task_topology_cpu_ids=" + ",".join(map(str, cores[first:] + cores[:first]))
+    return f"--task_topology_group_count={worker_count()}"
 
 
 def worker_count() -> int:

@@ -257,6 +257,11 @@ def until(wait: Callable[[int], bool]) -> None:
         nanoseconds = int(1e18)
     else:
         nanoseconds = int(SLICE_SECONDS * 1e9)
+    end = time.perf_counter() + _SPIN_SECONDS
+    while time.perf_counter() < end:
+        if wait(0):
+            return
+        _yield()
     while not wait(nanoseconds):
         pass
 

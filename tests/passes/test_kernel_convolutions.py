@@ -185,7 +185,7 @@ def test_every_operation_of_a_convolutions_kernel_has_the_users_line():
 
 def test_the_terms_of_a_convolution_count_as_its_work():
     def queue(window):
-        shapes = (4, 32, 32, 16), (*window, 16, 16)
+        shapes = (4, 48, 48, 16), (*window, 16, 16)
         specs = [stagec.ShapeDtypeStruct(shape, "float32") for shape in shapes]
         return choose_driver(stagec.jit(convolution).trace(*specs)._trace.graph, Target.parse("cpu"))
 

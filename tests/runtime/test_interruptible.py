@@ -146,8 +146,8 @@ def test_a_wait_in_slices_ends_when_it_is_done_and_lets_signals_in(interrupt):
         return len(waits) == 3
 
     interruptible.until(wait)
-    assert len(waits) == 3
-    assert set(waits) == {int(1e9 * interruptible.SLICE_SECONDS)}
+    # It looks once without waiting, which took longer here than it goes on looking.
+    assert waits == [0, *[int(1e9 * interruptible.SLICE_SECONDS)] * 2]
     interrupt(0.05)
     with pytest.raises(Interrupt):
         interruptible.until(lambda _: time.sleep(0.01))
@@ -155,11 +155,11 @@ def test_a_wait_in_slices_ends_when_it_is_done_and_lets_signals_in(interrupt):
 
 def test_another_thread_waits_in_one_piece():
     waits = []
-    other = threading.Thread(target=lambda: interruptible.until(lambda n: not waits.append(n)))
+    other = threading.Thread(target=lambda: interruptible.until(lambda n: waits.append(n) or n > 0))
     other.start()
     other.join()
-    assert len(waits) == 1
-    assert waits[0] > 1e17
+    assert set(waits[:-1]) == {0}
+    assert waits[-1] > 1e17
 
 
 def test_a_forked_child_has_helpers_of_its_own():
