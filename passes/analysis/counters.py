@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, bindings
-from passes.match import before_barriers, dtype_of, is_static, producer, splat_of, yielded
+from passes.match import before_barriers, dtype_of, is_static, other_operand, producer, splat_of, yielded
 
 LOOP = "stablehlo.while"
 
@@ -31,15 +31,14 @@ def counter(loop: Any, number: int) -> Counter | None:
 def _step(body: Any, number: int) -> int:
     """The constant that the body adds to a part of the state; 0 if there is none."""
     argument = body.arguments[number]
-    made = producer(yielded(body)[number])
-    if made is None or made.operation.name not in ("stablehlo.add", "stablehlo.subtract"):
-        return 0
-    lhs, rhs = made.operation.operands
-    is_sum = made.operation.name == "stablehlo.add"
-    if is_sum and rhs == argument:
-        lhs, rhs = rhs, lhs
-    added = splat_of(rhs) if lhs == argument else None
-    return 0 if added is None else int(added) if is_sum else -int(added)
+    following = yielded(body)[number]
+    total, difference = producer(following, "stablehlo.add"), producer(following, "stablehlo.subtract")
+    if total is not None:
+        added = other_operand(total, argument)
+        step = splat_of(added) if added is not None else None
+        return 0 if step is None else int(step)
+    step = splat_of(difference.rhs) if difference is not None and difference.lhs == argument else None
+    return 0 if step is None else -int(step)
 
 
 def trip_count(loop: Any) -> int | None:

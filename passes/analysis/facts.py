@@ -206,10 +206,11 @@ def _moved(call: _Call) -> Facts | None:
     operands = list(call.operation.operands)
     if len(operands) > 8:
         return None
-    row = operations.of(call.operation.name)
-    if not row.joins:
-        return call.operand(0)
-    return functools.reduce(Facts.__or__, [call.operand(i) for i in range(len(operands))])
+    element = call.result.type.element_type
+    if not operations.of(call.operation.name).joins:
+        return call.operand(0) if operands[0].type.element_type == element else None
+    parts = [i for i, value in enumerate(operands) if value.type.element_type == element]
+    return functools.reduce(Facts.__or__, map(call.operand, parts))
 
 
 def _barrier(call: _Call) -> Facts | None:
@@ -439,11 +440,8 @@ def _bounded(low: float, needs_finite: bool = False) -> Callable[[_Call], Facts 
     return rule
 
 
-_MOVES = set(operations.where(moves=True)) - {
-    f"stablehlo.{name}" for name in ("bitcast_convert", "dynamic_pad", "get_tuple_element", "tuple")
-}
 _RULES: dict[str, Callable[[_Call], Facts | None]] = {
-    **dict.fromkeys(_MOVES, _moved),
+    **dict.fromkeys(operations.where(moves=True), _moved),
     **dict.fromkeys(operations.where(integral=True), _rounding),
     "stablehlo.constant": _constant,
     "stablehlo.iota": _iota,

@@ -18,44 +18,39 @@ from passes.kernels.elements import BOOLEAN, Element, RefusedError
 from passes.kernels.values import Item
 from passes.operations import Precision, of
 
-# name: (floats, signed integers, unsigned integers, booleans, complex numbers)
-_BINARY: dict[str, tuple[str | None, ...]] = {
-    "add": ("arith.addf", "arith.addi", "arith.addi", "arith.ori", "arith.addf"),
-    "subtract": ("arith.subf", "arith.subi", "arith.subi", None, "arith.subf"),
-    "multiply": ("arith.mulf", "arith.muli", "arith.muli", "arith.andi", None),
-    "divide": ("arith.divf", None, None, None, None),
-    "remainder": ("arith.remf", None, None, None, None),
-    "maximum": ("arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori", None),
-    "minimum": ("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi", None),
-    "and": (None, "arith.andi", "arith.andi", "arith.andi", None),
-    "or": (None, "arith.ori", "arith.ori", "arith.ori", None),
-    "xor": (None, "arith.xori", "arith.xori", "arith.xori", None),
-    "power": ("math.powf", None, None, None, None),
-    "atan2": ("math.atan2", None, None, None, None),
-}
-_UNARY_FLOAT = {
-    "abs": "math.absf",
-    "cbrt": "math.cbrt",
-    "ceil": "math.ceil",
-    "cosine": "math.cos",
-    "exponential": "math.exp",
-    "exponential_minus_one": "math.expm1",
-    "floor": "math.floor",
-    "log": "math.log",
-    "log_plus_one": "math.log1p",
-    "negate": "arith.negf",
-    "round_nearest_afz": "math.round",
-    "round_nearest_even": "math.roundeven",
-    "rsqrt": "math.rsqrt",
-    "sine": "math.sin",
-    "sqrt": "math.sqrt",
-    "tan": "math.tan",
-    "tanh": "math.tanh",
+# By kind of element: floats, signed and unsigned integers, booleans, complex numbers.
+_INSTRUCTIONS = {
+    "abs": {"f": "math.absf", "i": "math.absi", "u": "math.absi"},
+    "add": {"f": "arith.addf", "i": "arith.addi", "u": "arith.addi", "b": "arith.ori", "c": "arith.addf"},
+    "and": {"i": "arith.andi", "u": "arith.andi", "b": "arith.andi"},
+    "atan2": {"f": "math.atan2"},
+    "cbrt": {"f": "math.cbrt"},
+    "ceil": {"f": "math.ceil"},
+    "cosine": {"f": "math.cos"},
+    "count_leading_zeros": {"i": "math.ctlz", "u": "math.ctlz"},
+    "exponential": {"f": "math.exp"},
+    "exponential_minus_one": {"f": "math.expm1"},
+    "floor": {"f": "math.floor"},
+    "log": {"f": "math.log"},
+    "log_plus_one": {"f": "math.log1p"},
+    "maximum": {"f": "arith.maximumf", "i": "arith.maxsi", "u": "arith.maxui", "b": "arith.ori"},
+    "minimum": {"f": "arith.minimumf", "i": "arith.minsi", "u": "arith.minui", "b": "arith.andi"},
+    "multiply": {"f": "arith.mulf", "i": "arith.muli", "u": "arith.muli", "b": "arith.andi"},
+    "or": {"i": "arith.ori", "u": "arith.ori", "b": "arith.ori"},
+    "popcnt": {"i": "math.ctpop", "u": "math.ctpop"},
+    "power": {"f": "math.powf"},
+    "round_nearest_afz": {"f": "math.round"},
+    "round_nearest_even": {"f": "math.roundeven"},
+    "rsqrt": {"f": "math.rsqrt"},
+    "sine": {"f": "math.sin"},
+    "sqrt": {"f": "math.sqrt"},
+    "subtract": {"f": "arith.subf", "i": "arith.subi", "u": "arith.subi", "c": "arith.subf"},
+    "tan": {"f": "math.tan"},
+    "tanh": {"f": "math.tanh"},
+    "xor": {"i": "arith.xori", "u": "arith.xori", "b": "arith.xori"},
 }
 # Functions that the compiler has no code for in float64 in these kernels; the legalizing passes expand them.
-_SINGLE_ONLY = frozenset("math.cbrt math.cos math.sin math.tan math.tanh math.atan2 arith.remf".split())
-_UNARY_INTEGER = {"abs": "math.absi", "popcnt": "math.ctpop", "count_leading_zeros": "math.ctlz"}
-_COLUMN = {"f": 0, "i": 1, "u": 2, "b": 3, "c": 4}
+_SINGLE_ONLY = frozenset("math.cbrt math.cos math.sin math.tan math.tanh math.atan2".split())
 
 Rule = Callable[["Operation"], str]
 
@@ -125,13 +120,7 @@ def apply(
     if rule is not None:
         found = rule(operation)
     else:
-        text = None
-        if name in _BINARY:
-            text = _BINARY[name][_COLUMN[kind]]
-        elif kind == "f":
-            text = _UNARY_FLOAT.get(name)
-        elif kind in "iu":
-            text = _UNARY_INTEGER.get(name)
+        text = _INSTRUCTIONS.get(name, {}).get(kind)
         if text is None or (text in _SINGLE_ONLY and operation.element.bits == 64):
             raise RefusedError(f"{name} of {operation.element.name}")
         found = operation.op(text, *names)
@@ -157,7 +146,7 @@ def _is_power_of_two(number: Any) -> bool:
 
 def can(name: str) -> bool:
     """Whether an op is elementwise and has a form in kernels."""
-    return name in _RULES or name in _BINARY or name in _UNARY_FLOAT or name in _UNARY_INTEGER
+    return name in _RULES or name in _INSTRUCTIONS
 
 
 def _divide(o: Operation) -> str:
@@ -256,10 +245,8 @@ def _select(o: Operation) -> str:
 
 def _clamp(o: Operation) -> str:
     low, x, high = o.names
-    column = _COLUMN[o.element.kind]
-    largest, least = _BINARY["maximum"][column], _BINARY["minimum"][column]
-    assert largest is not None and least is not None, "every kind has a maximum and a minimum"
-    return o.op(least, o.op(largest, x, low), high)
+    kind = o.element.kind
+    return o.op(_INSTRUCTIONS["minimum"][kind], o.op(_INSTRUCTIONS["maximum"][kind], x, low), high)
 
 
 def _convert(o: Operation) -> str:

@@ -20,15 +20,10 @@ from passes.kernels.nests import Write
 from passes.kernels.scalars import limits
 from passes.kernels.values import Buffer, Value, View
 from passes.match import before_barriers, captured_values, producer, splat_of
+from passes.operations import Memory, Operation, of
 
 # Loop-invariant values that cost more are computed once, before the loop.
 _INVARIANT = 3
-
-
-# Operations whose result is their first operand with some elements replaced, added or dropped.
-_UPDATES = frozenset(
-    f"stablehlo.{name}" for name in "dynamic_update_slice scatter optimization_barrier reshape slice pad".split()
-)
 
 
 class _Counter(NamedTuple):
@@ -395,9 +390,14 @@ def _results(k: Lowering, op: Any, arrays: Sequence[int]) -> dict[int, View]:
 
 def _origin(value: Any) -> Any:
     """The array at the start of a chain of updates."""
-    while (op := producer(value)) is not None and op.operation.name in _UPDATES:
+    while (op := producer(value)) is not None and _updates(of(op.operation.name)):
         value = op.operation.operands[0]
     return value
+
+
+def _updates(row: Operation) -> bool:
+    """Whether a result is the first operand with some elements replaced, added or dropped."""
+    return row.joins or row.memory in (Memory.SAME, Memory.PART, Memory.UPDATED)
 
 
 RULES: dict[str, Rule] = {"stablehlo.while": _while, "stablehlo.if": _if, "stablehlo.case": _case}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import attributes as attrs
@@ -10,6 +11,8 @@ from passes.kernels.builder import Symbols
 from passes.kernels.elements import Element
 from passes.kernels.linear import Linear
 from passes.kernels.values import Value
+
+Bounds = tuple[int, int]
 
 
 def limits(element: Element) -> tuple[int, int]:
@@ -36,8 +39,8 @@ def follow(op: Any, operands: Sequence[Value], result: Value, symbols: Symbols) 
         if chosen is None:
             return None
         return _like(operands[1] if chosen else operands[2], result)
-    if name in ("and", "or") and result.element.kind == "b":
-        return _logic(name, operands, result)
+    if name in _LOGIC and result.element.kind == "b":
+        return _LOGIC[name](operands, result)
     forms = [_form(value) for value in operands]
     if None in forms:
         return None
@@ -46,7 +49,7 @@ def follow(op: Any, operands: Sequence[Value], result: Value, symbols: Symbols) 
     if name == "compare":
         decided = _compare(attrs.word(op, "comparison_direction"), bounds, known)
         return None if decided is None else Value(result.shape, result.element, splat=decided)
-    found = _arithmetic(name, known, bounds)
+    found = _RULES[name](known, bounds) if name in _RULES else None
     if found is None:
         return None
     reach = symbols.bounds(found)
@@ -70,8 +73,8 @@ def _like(chosen: Value, result: Value) -> Value | None:
     return Value(result.shape, result.element, splat=chosen.splat, scalar=chosen.scalar, linear=chosen.linear)
 
 
-def _logic(name: str, operands: Sequence[Value], result: Value) -> Value | None:
-    absorbing = name == "or"
+def _logic(absorbing: bool, operands: Sequence[Value], result: Value) -> Value | None:
+    """The `or` of booleans, which `absorbing` decides, or the `and`, which its opposite does."""
     known = [value.splat for value in operands]
     if any(splat is not None and bool(splat) == absorbing for splat in known):
         return Value(result.shape, result.element, splat=absorbing)
@@ -81,7 +84,7 @@ def _logic(name: str, operands: Sequence[Value], result: Value) -> Value | None:
     return _like(unknown[0], result) if len(unknown) == 1 else None
 
 
-def _compare(direction: str, bounds: list[tuple[int, int] | None], forms: list[Linear]) -> bool | None:
+def _compare(direction: str, bounds: Sequence[Bounds | None], forms: list[Linear]) -> bool | None:
     if forms[0] == forms[1]:
         return direction in ("EQ", "LE", "GE")
     first, second = bounds
@@ -99,26 +102,44 @@ def _compare(direction: str, bounds: list[tuple[int, int] | None], forms: list[L
     return True if b <= c else False if a > d else None
 
 
-def _arithmetic(name: str, forms: list[Linear], bounds: list[tuple[int, int] | None]) -> Linear | None:
-    if name in ("convert", "reshape"):
-        return forms[0]
-    if name == "negate":
-        return forms[0] * -1
-    if name == "add":
-        return forms[0] + forms[1]
-    if name == "subtract":
-        return forms[0] - forms[1]
-    if name == "multiply":
-        for a, b in (forms, forms[::-1]):
-            if b.is_constant:
-                return a * b.constant
-        return None
-    if name in ("maximum", "minimum"):
-        x, y = bounds
-        if x is None or y is None or (x[1] > y[0] and y[1] > x[0]):
-            return None
-        return forms[0] if (y[1] <= x[0]) == (name == "maximum") else forms[1]
-    if name == "clamp" and None not in bounds:
-        low, inside, high = (bound for bound in bounds if bound is not None)
-        return forms[1] if low[1] <= inside[0] and inside[1] <= high[0] else None
+def _multiply(forms: Sequence[Linear], bounds: Sequence[Bounds | None]) -> Linear | None:
+    for a, b in (forms, forms[::-1]):
+        if b.is_constant:
+            return a * b.constant
     return None
+
+
+def _smaller(forms: Sequence[Linear], bounds: Sequence[Bounds | None]) -> Linear | None:
+    x, y = bounds
+    if x is None or y is None or (x[1] > y[0] and y[1] > x[0]):
+        return None
+    return forms[0] if x[1] <= y[0] else forms[1]
+
+
+def _larger(forms: Sequence[Linear], bounds: Sequence[Bounds | None]) -> Linear | None:
+    smaller = _smaller(forms, bounds)
+    return None if smaller is None else forms[1] if smaller is forms[0] else forms[0]
+
+
+def _clamp(forms: Sequence[Linear], bounds: Sequence[Bounds | None]) -> Linear | None:
+    low, inside, high = bounds
+    if low is None or inside is None or high is None:
+        return None
+    return forms[1] if low[1] <= inside[0] and inside[1] <= high[0] else None
+
+
+_RULES: dict[str, Callable[[Sequence[Linear], Sequence[Bounds | None]], Linear | None]] = {
+    "add": lambda forms, bounds: forms[0] + forms[1],
+    "clamp": _clamp,
+    "convert": lambda forms, bounds: forms[0],
+    "maximum": _larger,
+    "minimum": _smaller,
+    "multiply": _multiply,
+    "negate": lambda forms, bounds: forms[0] * -1,
+    "reshape": lambda forms, bounds: forms[0],
+    "subtract": lambda forms, bounds: forms[0] - forms[1],
+}
+_LOGIC: dict[str, Callable[[Sequence[Value], Value], Value | None]] = {
+    "and": functools.partial(_logic, False),
+    "or": functools.partial(_logic, True),
+}

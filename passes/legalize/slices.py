@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from passes import attributes as attrs, bindings, build
-from passes.match import producer, shape_of
+from passes import attributes as attrs, bindings, build, operations
+from passes.match import before_barriers, producer, shape_of
+from passes.operations import Memory
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
 
@@ -19,9 +20,8 @@ def _steps(op: Any) -> bool:
 
 
 def _is_computed(value: Any) -> bool:
-    if isinstance(value.owner, bindings.ir.Block):
-        return False
-    return value.owner.name not in ("stablehlo.optimization_barrier", "stablehlo.constant")
+    op = producer(value)
+    return op is not None and before_barriers(value) == value and producer(value, "stablehlo.constant") is None
 
 
 @pattern("stablehlo.slice")
@@ -43,23 +43,24 @@ def slice_with_step_of_computed(op: Any) -> Any:
     return build.slice_(build.op("stablehlo.optimization_barrier", [operand]), *bounds)
 
 
-_LAYOUT = ("stablehlo.reshape", "stablehlo.transpose", "stablehlo.broadcast_in_dim", "stablehlo.convert")
+# The operations that IREE merges with the one after them.
+_MERGED = (*operations.where(layout=True), "stablehlo.convert")
 
 
 def _cut_from(value: Any, cuts: Callable[[Any], bool]) -> bool:
-    """Whether `value`, seen through layout operations and slices, is the result of an op for which `cuts` holds."""
+    """Whether `value`, seen through merged operations and slices, is the result of an op for which `cuts` holds."""
     while True:
         op = producer(value)
         if op is None:
             return False
         if cuts(op):
             return True
-        if op.operation.name not in (*_LAYOUT, "stablehlo.slice"):
+        if op.operation.name not in (*_MERGED, "stablehlo.slice"):
             return False
         value = op.operation.operands[0]
 
 
-_PARTS = ("stablehlo.slice", "stablehlo.dynamic_slice")
+_PARTS = operations.where(memory=Memory.PART)
 
 
 def _leaves_gaps(op: Any) -> bool:
@@ -100,19 +101,20 @@ def one_element_with_more_axes(op: Any) -> Any:
     return _with_barriers(op, [0]) if len(shape_of(source)) < len(shape_of(result)) else None
 
 
-_CUTS = tuple(
-    f"stablehlo.{name}" for name in "concatenate dynamic_slice dynamic_update_slice pad scatter slice".split()
-)
-
-
 @pattern("stablehlo.sort")
 def sort_of_part(op: Any) -> Any:
     """sort(slice(x)) or sort(pad(x)), with a barrier between the two. Exact.
 
     The compiler merges them and then fails.
     """
-    cut = [i for i, v in enumerate(op.operation.operands) if _cut_from(v, lambda inner: inner.operation.name in _CUTS)]
+    cut = [i for i, value in enumerate(op.operation.operands) if _cut_from(value, _is_joined_or_cut)]
     return _with_barriers(op, cut) if cut else None
+
+
+def _is_joined_or_cut(op: Any) -> bool:
+    """Whether an array consists of parts of others, is a part itself, or has had a part replaced."""
+    row = operations.of(op.operation.name)
+    return row.joins or row.memory in (Memory.PART, Memory.UPDATED)
 
 
 def _with_barriers(op: Any, numbers: list[int]) -> Any:

@@ -45,7 +45,7 @@ def reduce_window_unsigned(op: Any) -> Any:
         return None
     name = single_op(operation.regions[0])
     row = operations.of(name or "")
-    if name is None or not (row.chooses or row.signless):
+    if name is None or not (row.chooses or row.modular):
         return None
     dtype = numpy_dtype(operands[0].type.element_type)
     top = -(1 << (dtype.itemsize * 8 - 1))

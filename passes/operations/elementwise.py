@@ -28,7 +28,9 @@ def _function(name: str, numpy: Callable[..., Any], operands: str = "operand", *
 
 
 def _rounding(name: str, numpy: Callable[..., Any]) -> Operation:
-    return _row(f"stablehlo.{name}", "operand", through_float32(numpy), integral=True, memory=Memory.NEW)
+    return _row(
+        f"stablehlo.{name}", "operand", through_float32(numpy), integral=True, any_width=True, memory=Memory.NEW
+    )
 
 
 _ROUNDED: dict[str, Any] = {"precision": Precision.ROUNDED}
@@ -38,7 +40,7 @@ _ODD: dict[str, Any] = {"odd": True}
 _EVEN: dict[str, Any] = {"even": True}
 
 _UNARY = (
-    _row("stablehlo.abs", "operand", meaning.absolute, **_CHEAP),
+    _row("stablehlo.abs", "operand", meaning.absolute, any_width=True, **_CHEAP),
     _function("stablehlo.cbrt", meaning.cbrt, **_ODD),
     _rounding("ceil", np.ceil),
     _function("stablehlo.cosine", through_float32(np.cos), inverse="chlo.acos", **_EVEN),
@@ -51,67 +53,84 @@ _UNARY = (
     _function("stablehlo.log", through_float32(np.log)),
     _function("stablehlo.log_plus_one", through_float32(np.log1p), inverse="stablehlo.exponential_minus_one"),
     _function("stablehlo.logistic", meaning.logistic),
-    _row("stablehlo.negate", "operand", np.negative, by_parts=True, signless=True, host=_INTEGERS, **_CHEAP),
-    _row("stablehlo.not", "operand", meaning.logical_not, signless=True, host=_NUMBERS, **_CHEAP),
+    _row(
+        "stablehlo.negate",
+        "operand",
+        np.negative,
+        by_parts=True,
+        modular=True,
+        any_width=True,
+        host=_INTEGERS,
+        **_CHEAP,
+    ),
+    _row("stablehlo.not", "operand", meaning.logical_not, modular=True, host=_NUMBERS, **_CHEAP),
     _row("stablehlo.popcnt", "operand", meaning.popcnt, memory=Memory.NEW),
     _row("stablehlo.real", "operand", np.real, by_parts=True),
     _rounding("round_nearest_afz", meaning.round_away),
     _rounding("round_nearest_even", np.rint),
     _function("stablehlo.rsqrt", meaning.rsqrt),
-    _row("stablehlo.sign", "operand", meaning.sign, memory=Memory.NEW),
+    _row("stablehlo.sign", "operand", meaning.sign, any_width=True, memory=Memory.NEW),
     _function("stablehlo.sine", through_float32(np.sin), inverse="chlo.asin", **_ODD),
-    _row("stablehlo.sqrt", "operand", through_float32(np.sqrt), cost=Cost.COSTLY, memory=Memory.NEW, **_ROUNDED),
+    _row(
+        "stablehlo.sqrt",
+        "operand",
+        through_float32(np.sqrt),
+        any_width=True,
+        cost=Cost.COSTLY,
+        memory=Memory.NEW,
+        **_ROUNDED,
+    ),
     _function("stablehlo.tan", through_float32(np.tan), inverse="chlo.atan", **_ODD),
     _function("stablehlo.tanh", through_float32(np.tanh), inverse="chlo.atanh", **_ODD),
 )
 
 _BINARY = (
     _row(
-        "stablehlo.add", "lhs rhs", meaning.add, ufunc=np.add, by_parts=True, signless=True, host=_INTEGERS,
-        of_booleans="stablehlo.or", **_ROUNDED, **_SYMMETRIC,
+        "stablehlo.add", "lhs rhs", meaning.add, ufunc=np.add, by_parts=True, modular=True, any_width=True,
+        host=_INTEGERS, of_booleans="stablehlo.or", **_ROUNDED, **_SYMMETRIC,
     ),
     _row(
-        "stablehlo.and", "lhs rhs", np.bitwise_and, ufunc=np.bitwise_and, signless=True, host=_NUMBERS,
+        "stablehlo.and", "lhs rhs", np.bitwise_and, ufunc=np.bitwise_and, modular=True, host=_NUMBERS,
         of_booleans="stablehlo.and", idempotent=True, **_SYMMETRIC,
     ),
     _function("stablehlo.atan2", through_float32(np.arctan2), "lhs rhs"),
     _row("stablehlo.complex", "lhs rhs", meaning.complex_of, by_parts=True),
-    _row("stablehlo.divide", "lhs rhs", meaning.divide, cost=Cost.COSTLY, **_ROUNDED),
+    _row("stablehlo.divide", "lhs rhs", meaning.divide, any_width=True, partial=True, cost=Cost.COSTLY, **_ROUNDED),
     _row(
-        "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, host=_INTEGERS,
+        "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, any_width=True, host=_INTEGERS,
         of_booleans="stablehlo.or", idempotent=True, **_SYMMETRIC,
     ),
     _row(
-        "stablehlo.minimum", "lhs rhs", meaning.minimum, ufunc=np.minimum, chooses=True, host=_INTEGERS,
+        "stablehlo.minimum", "lhs rhs", meaning.minimum, ufunc=np.minimum, chooses=True, any_width=True, host=_INTEGERS,
         of_booleans="stablehlo.and", idempotent=True, **_SYMMETRIC,
     ),
     _row(
-        "stablehlo.multiply", "lhs rhs", meaning.multiply, ufunc=np.multiply, signless=True, host=_INTEGERS,
-        of_booleans="stablehlo.and", **_ROUNDED, **_SYMMETRIC,
+        "stablehlo.multiply", "lhs rhs", meaning.multiply, ufunc=np.multiply, modular=True, any_width=True,
+        host=_INTEGERS, of_booleans="stablehlo.and", **_ROUNDED, **_SYMMETRIC,
     ),
     _row(
-        "stablehlo.or", "lhs rhs", np.bitwise_or, ufunc=np.bitwise_or, signless=True, host=_NUMBERS,
+        "stablehlo.or", "lhs rhs", np.bitwise_or, ufunc=np.bitwise_or, modular=True, host=_NUMBERS,
         of_booleans="stablehlo.or", idempotent=True, **_SYMMETRIC,
     ),
     # With an exponent of 1 it is the identity, so it may be folded to its operand.
-    _row("stablehlo.power", "lhs rhs", meaning.power, cost=Cost.COSTLY, precision=Precision.OPEN),
-    _row("stablehlo.remainder", "lhs rhs", meaning.remainder, cost=Cost.COSTLY),
-    _row("stablehlo.shift_left", "lhs rhs", meaning.shift_left, signless=True),
-    _row("stablehlo.shift_right_arithmetic", "lhs rhs", meaning.shift_right_arithmetic, signless=True),
-    _row("stablehlo.shift_right_logical", "lhs rhs", meaning.shift_right_logical, signless=True),
+    _row("stablehlo.power", "lhs rhs", meaning.power, partial=True, cost=Cost.COSTLY, precision=Precision.OPEN),
+    _row("stablehlo.remainder", "lhs rhs", meaning.remainder, partial=True, cost=Cost.COSTLY),
+    _row("stablehlo.shift_left", "lhs rhs", meaning.shift_left),
+    _row("stablehlo.shift_right_arithmetic", "lhs rhs", meaning.shift_right_arithmetic),
+    _row("stablehlo.shift_right_logical", "lhs rhs", meaning.shift_right_logical),
     _row(
-        "stablehlo.subtract", "lhs rhs", meaning.subtract, by_parts=True, signless=True, host=_INTEGERS,
+        "stablehlo.subtract", "lhs rhs", meaning.subtract, by_parts=True, modular=True, any_width=True, host=_INTEGERS,
         **_ROUNDED, **_CHEAP,
     ),
     _row(
-        "stablehlo.xor", "lhs rhs", np.bitwise_xor, ufunc=np.bitwise_xor, signless=True, host=_NUMBERS,
+        "stablehlo.xor", "lhs rhs", np.bitwise_xor, ufunc=np.bitwise_xor, modular=True, host=_NUMBERS,
         of_booleans="stablehlo.xor", **_SYMMETRIC,
     ),
 )  # fmt: skip
 
 # Operations whose results depend on attributes, or on operands that may be scalars.
 _OTHER = (
-    _row("stablehlo.clamp", "min operand max", None, chooses=True),
+    _row("stablehlo.clamp", "min operand max", None, chooses=True, any_width=True),
     _row("stablehlo.compare", "lhs rhs", None, by_parts=True, host=_NUMBERS, **_CHEAP),
     _row("stablehlo.convert", "operand", None, host=_NUMBERS, memory=Memory.VIEW, **_ROUNDED, **_CHEAP),
     # Targets differ in subnormal numbers.
@@ -135,9 +154,9 @@ _CHLO = (
     _row("chlo.conj", "operand", np.conj, by_parts=True),
     _function("chlo.cosh", through_float32(np.cosh), inverse="chlo.acosh", **_EVEN),
     _function("chlo.digamma", through_float64(special.digamma)),
-    _function("chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", **_ODD),
+    _function("chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", complement="chlo.erfc", **_ODD),
     _function("chlo.erf_inv", through_float64(special.erf_inv), inverse="chlo.erf", **_ODD),
-    _function("chlo.erfc", through_float64(special.erfc)),
+    _function("chlo.erfc", through_float64(special.erfc), complement="chlo.erf"),
     _row("chlo.is_inf", "operand", np.isinf),
     _row("chlo.is_neg_inf", "operand", np.isneginf),
     _row("chlo.is_pos_inf", "operand", np.isposinf),

@@ -22,7 +22,7 @@ _MADE = (
     _row("iota", "", cost=Cost.FREE, precision=Precision.EXACT, **_NEW),
     _row("partition_id", ""),
     _row("replica_id", ""),
-    _row("rng", "a b shape"),
+    _row("rng", "a b shape", random=True),
     _row("rng_bit_generator", "initial_state", **_NEW),
 )
 
@@ -35,6 +35,7 @@ _COMBINED = (
         "*inputs scatter_indices *updates",
         memory=Memory.UPDATED,
         written="inputs",
+        indices="scatter_indices",
         cost=Cost.FREE,
         **_ELEMENTS,
     ),

@@ -71,14 +71,20 @@ class Operation:
       even: whether f(-x) is f(x).
       odd: whether f(-x) is -f(x), for a function that costs more than the negation.
       inverse: the function that it inverts, up to rounding, and within that function's domain.
+      complement: the function g with f(x) + g(x) = 1, up to rounding.
       chooses: whether each element of the result is one of an operand's elements, bit for bit.
       integral: whether results are whole numbers.
-      signless: whether the bits of the result are the same for signed and for unsigned integers.
+      modular: whether each bit of an integer result depends only on that bit and lower ones of the operands. Then
+        signed and unsigned integers have the same bits, and a narrow type computes the low bits of a wide one.
+      any_width: whether a float type computes the same numbers as a wider one, apart from the rounding of the result.
+      partial: whether some integers have no defined result, so that targets differ, as on division by zero.
+      random: whether equal operands may give different results.
       of_booleans: the logical operation that it is on booleans.
       host: the element types for which the host program of a compiled module computes it on scalars.
       memory: which memory a result may occupy.
       sources: the names of the operands whose memory it may share; empty for all of them.
       written: the names of the operands in whose memory the compiler computes the results.
+      indices: the names of the operands that say which elements it reads or writes.
       layout: whether it only splits, merges, adds or exchanges axes: no element is dropped or computed.
       moves: whether it takes elements from other indices and computes none.
       joins: whether each element comes from one of several operands, depending on its index.
@@ -101,14 +107,19 @@ class Operation:
     even: bool = False
     odd: bool = False
     inverse: str = ""
+    complement: str = ""
     chooses: bool = False
     integral: bool = False
-    signless: bool = False
+    modular: bool = False
+    any_width: bool = False
+    partial: bool = False
+    random: bool = False
     of_booleans: str = ""
     host: tuple[str, ...] = ()
     memory: Memory = Memory.FOLDED
     sources: str = ""
     written: str = ""
+    indices: str = ""
     layout: bool = False
     moves: bool = False
     joins: bool = False

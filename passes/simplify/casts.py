@@ -96,15 +96,7 @@ def _represents_integers_to(dtype: np.dtype[Any], number: int) -> bool:
 # Sums, products, quotients and roots of these types are the same when they are rounded to the second type first, which
 # has more than twice the digits.
 _ROUNDED_TWICE = {("float16", "float32"), ("float16", "float64"), ("float32", "float64"), ("bfloat16", "float64")}
-_FLOATING = ("stablehlo.divide", "stablehlo.sqrt", "stablehlo.abs", "stablehlo.sign")
-_NARROWED = tuple(
-    row.name
-    for row in operations.TABLE.values()
-    if row.elementwise
-    and (row.signless or row.chooses or row.integral or row.name in _FLOATING)
-    and row.name not in ("stablehlo.select", "stablehlo.clamp", "stablehlo.complex")
-    and not row.short.startswith("shift")
-)
+_NARROWED = tuple(row.name for row in operations.TABLE.values() if row.modular or row.any_width)
 
 
 @pattern("stablehlo.convert", of=_NARROWED)
@@ -128,12 +120,12 @@ def convert_result_back(op: Any) -> Any:
 
 def _is_exact_in_narrow(row: operations.Operation, narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:
     if narrow.kind in "iu" and wide.kind in "iu" and narrow.isbuiltin == 1:
-        return row.signless or row.chooses
+        return row.modular or row.chooses
     if narrow.kind == "b" or wide.kind in "iu" or narrow.kind in "iu":
         return False
     if row.precision is operations.Precision.ROUNDED:
-        return (narrow.name, wide.name) in _ROUNDED_TWICE
-    return row.integral or row.chooses or row.name in ("stablehlo.negate", "stablehlo.abs", "stablehlo.sign")
+        return row.any_width and (narrow.name, wide.name) in _ROUNDED_TWICE
+    return row.any_width
 
 
 PATTERNS = (convert_of_convert, compare_converted_boolean, bitcast_of_bitcast, convert_of_iota, convert_result_back)

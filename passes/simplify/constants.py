@@ -51,7 +51,7 @@ def is_folded(op: Any) -> bool:
 def _is_target_dependent(op: Any, arrays: list[np.ndarray]) -> bool:
     """Whether targets disagree on the result for these operands, as for division by zero."""
     name = op.operation.name.split(".")[1]
-    if name in ("divide", "remainder") and arrays[0].dtype.kind in "iu":
+    if operations.of(op.operation.name).partial and arrays[0].dtype.kind in "iu":
         return bool((arrays[1] == 0).any() or (arrays[0].dtype.kind == "i" and (arrays[1] == -1).any()))
     if name == "convert" and arrays[0].dtype.kind in "fV" and dtype_of(op.operation.results[0]).kind in "iu":
         info = np.iinfo(dtype_of(op.operation.results[0]))
@@ -170,10 +170,16 @@ def iota_of_one(op: Any) -> Any:
     return None
 
 
-_COMBINING = ("reduce", "reduce_window", "sort", "scatter", "dot_general", "dynamic_update_slice", "map")
-
-
-@pattern(*(f"stablehlo.{name}" for name in _COMBINING), of="stablehlo.constant")
+@pattern(
+    "stablehlo.reduce",
+    "stablehlo.reduce_window",
+    "stablehlo.sort",
+    "stablehlo.scatter",
+    "stablehlo.dot_general",
+    "stablehlo.dynamic_update_slice",
+    "stablehlo.map",
+    of="stablehlo.constant",
+)
 def fold_combinations(op: Any) -> Any:
     """A reduction, sort, scatter or product of small constants of integers or booleans -> a constant. Exact."""
     operation = op.operation

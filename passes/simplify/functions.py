@@ -24,10 +24,11 @@ from passes.patterns import pattern
 from passes.simplify import selections
 from passes.simplify.integers import ADD, DIVIDE, MULTIPLY, NEGATE, SUBTRACT, factored
 
-SQRT, RSQRT, CBRT, POWER = (f"stablehlo.{name}" for name in ("sqrt", "rsqrt", "cbrt", "power"))
-EXP, EXPM1, LOG, LOG1P = (
-    f"stablehlo.{name}" for name in ("exponential", "exponential_minus_one", "log", "log_plus_one")
-)
+SQRT, RSQRT, CBRT, POWER = "stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.cbrt", "stablehlo.power"
+EXP, EXPM1 = "stablehlo.exponential", "stablehlo.exponential_minus_one"
+LOG, LOG1P = "stablehlo.log", "stablehlo.log_plus_one"
+LOGISTIC, SINE, COSINE, TAN = "stablehlo.logistic", "stablehlo.sine", "stablehlo.cosine", "stablehlo.tan"
+SINH, COSH, TANH = "chlo.sinh", "chlo.cosh", "stablehlo.tanh"
 
 
 def _float_producer(value: Any, name: str) -> Any | None:
@@ -149,6 +150,7 @@ def product_of_roots(op: Any) -> Any:
     return build.op(SQRT, [build.op(MULTIPLY, [left.operand, right.operand])])
 
 
+_COMPLEMENTED = tuple(row.name for row in operations.TABLE.values() if row.complement)
 _INVERSE = tuple(row.name for row in operations.TABLE.values() if row.inverse)
 
 
@@ -287,15 +289,15 @@ def logistic(op: Any) -> Any:
         if exponential is None or not is_splat(other, 1):
             continue
         if op.lhs == value:
-            return build.op("stablehlo.logistic", [exponential.operand])
+            return build.op(LOGISTIC, [exponential.operand])
         if is_splat(op.lhs, 1):
             negated = producer(exponential.operand, NEGATE)
             x = build.op(NEGATE, [exponential.operand]) if negated is None else negated.operand
-            return build.op("stablehlo.logistic", [x])
+            return build.op(LOGISTIC, [x])
     return None
 
 
-@pattern(SUBTRACT, of=("stablehlo.logistic", "chlo.erf", "chlo.erfc"), assumes="afn")
+@pattern(SUBTRACT, of=(LOGISTIC, *_COMPLEMENTED), assumes="afn")
 def one_less_function(op: Any) -> Any:
     """1 - logistic(x) -> logistic(-x), 1 - erf(x) -> erfc(x), 1 - erfc(x) -> erf(x).
 
@@ -306,23 +308,20 @@ def one_less_function(op: Any) -> Any:
         return None
     (x,) = inner.operation.operands
     name = inner.operation.name
-    if name == "stablehlo.logistic":
+    if name == LOGISTIC:
         return build.op(name, [build.op(NEGATE, [x])])
-    other = {"chlo.erf": "chlo.erfc", "chlo.erfc": "chlo.erf"}.get(name)
-    return None if other is None else build.op(other, [x])
+    other = operations.of(name).complement
+    return build.op(other, [x]) if other else None
 
 
-@pattern(DIVIDE, of=("stablehlo.sine", "chlo.sinh"), assumes="afn,arcp")
+@pattern(DIVIDE, of=(SINE, SINH), assumes="afn,arcp")
 def tangent(op: Any) -> Any:
     """sin(x) / cos(x) -> tan(x) and sinh(x) / cosh(x) -> tanh(x). Differs by rounding and overflow."""
-    left, right = producer(op.lhs), producer(op.rhs)
-    if left is None or right is None or not is_floating(op.lhs):
-        return None
-    names = left.operation.name, right.operation.name
-    found = {("stablehlo.sine", "stablehlo.cosine"): "stablehlo.tan", ("chlo.sinh", "chlo.cosh"): "stablehlo.tanh"}
-    if names not in found or left.operation.operands[0] != right.operation.operands[0]:
-        return None
-    return build.op(found[names], [left.operation.operands[0]])
+    for name, dividend, divisor in ((TAN, SINE, COSINE), (TANH, SINH, COSH)):
+        left, right = _float_producer(op.lhs, dividend), _float_producer(op.rhs, divisor)
+        if left is not None and right is not None and left.operand == right.operand:
+            return build.op(name, [left.operand])
+    return None
 
 
 @pattern(ADD, of=MULTIPLY, assumes="afn,nnan,reassoc")
@@ -331,12 +330,11 @@ def squares_of_sine_and_cosine(op: Any) -> Any:
     left, right = _float_producer(op.lhs, MULTIPLY), _float_producer(op.rhs, MULTIPLY)
     if left is None or right is None or left.lhs != left.rhs or right.lhs != right.rhs:
         return None
-    parts = {name: producer(side.lhs, name) for side in (left, right) for name in ("stablehlo.sine", "stablehlo.cosine")
-             if producer(side.lhs, name) is not None}  # fmt: skip
-    sine, cosine = parts.get("stablehlo.sine"), parts.get("stablehlo.cosine")
-    if sine is None or cosine is None or sine.operand != cosine.operand:
-        return None
-    return build.full(1, op.lhs)
+    for first, second in ((left.lhs, right.lhs), (right.lhs, left.lhs)):
+        sine, cosine = producer(first, SINE), producer(second, COSINE)
+        if sine is not None and cosine is not None and sine.operand == cosine.operand:
+            return build.full(1, op.lhs)
+    return None
 
 
 @pattern("stablehlo.select", of="stablehlo.compare", assumes="nnan,nsz")

@@ -24,9 +24,8 @@ from passes.match import (
 from passes.operations import Precision
 from passes.patterns import pattern
 
-ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = (
-    f"stablehlo.{name}" for name in ("add", "subtract", "multiply", "divide", "negate")
-)
+ADD, SUBTRACT, NEGATE = "stablehlo.add", "stablehlo.subtract", "stablehlo.negate"
+MULTIPLY, DIVIDE = "stablehlo.multiply", "stablehlo.divide"
 _COMMUTATIVE = tuple(name for name in operations.where(commutative=True) if name.startswith("stablehlo."))
 _ASSOCIATIVE = operations.where(associative=True)
 _SHIFTS = ("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
@@ -255,7 +254,8 @@ def shift_there_and_back(op: Any) -> Any:
     return build.op("stablehlo.and", [inner.lhs, _wrapped(mask, op.lhs)])
 
 
-_LOGIC = ("stablehlo.and", "stablehlo.or", "stablehlo.xor")
+# They compute with bits as with booleans.
+_LOGIC = tuple(row.name for row in operations.TABLE.values() if row.of_booleans == row.name)
 
 
 @pattern(*_LOGIC, of=_SHIFTS)

@@ -97,7 +97,7 @@ def invariant_operations(op: Any) -> Any:
 def _may_trap(operation: Any) -> bool:
     """Whether it may end the process, as a division of integers by zero does on some processors."""
     row = operations.of(operation.name)
-    return row.elementwise and row.cost is operations.Cost.COSTLY and is_integer(operation.results[0])
+    return row.partial and is_integer(operation.results[0])
 
 
 def _is_costly(operation: Any) -> bool:

@@ -15,7 +15,7 @@ from passes.simplify.moves import groups, is_static_op, used_once
 
 # Reductions by these may combine elements in any order.
 _IN_ANY_ORDER = operations.where(commutative=True)
-_IDEMPOTENT = ("stablehlo.maximum", "stablehlo.minimum", "stablehlo.and", "stablehlo.or")
+_IDEMPOTENT = operations.where(idempotent=True)
 
 # The largest number of parts of a concatenation that are combined one after the other.
 _MOST_PARTS = 8

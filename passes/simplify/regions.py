@@ -8,8 +8,6 @@ from typing import Any
 from passes import attributes as attrs, bindings, build, operations
 from passes.match import yielded
 
-# Random numbers differ from op to op, and a return is the end of a block.
-_NO_FUNCTIONS = ("stablehlo.rng", "stablehlo.return")
 _DEPTH = 64
 
 
@@ -20,9 +18,11 @@ def inlined_region(op: Any, number: int, arguments: Sequence[Any]) -> list[Any]:
 
 
 def is_function(operation: Any) -> bool:
-    """Whether an op has no regions and no effects, and its results depend on its operands alone."""
+    """Whether an op has results, no regions and no effects, and its results depend on its operands alone."""
     row = operations.TABLE.get(operation.name)
-    return row is not None and not row.effects and row.name not in _NO_FUNCTIONS and not len(operation.regions)
+    if row is None or row.effects or row.random:
+        return False
+    return len(operation.results) > 0 and not len(operation.regions)
 
 
 def has_effects(operation: Any) -> bool:

@@ -146,7 +146,7 @@ _EXACT = tuple(
     for name in operations.where(elementwise=True)
     if operations.of(name).precision is not Precision.OPEN
     and (operations.of(name).numpy is not None or name in (COMPARE, CONVERT))
-    and name not in ("stablehlo.divide", "stablehlo.remainder", "stablehlo.complex")
+    and not operations.of(name).partial
 )
 
 

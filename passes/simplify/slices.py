@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, build, operations
 from passes.match import dtype_of, producer, shape_of, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.moves import (
@@ -22,7 +22,7 @@ from passes.simplify.moves import (
     used_once,
 )
 
-_SLICES = ("stablehlo.slice", "stablehlo.dynamic_slice")
+_SLICES = operations.where(memory=operations.Memory.PART)
 
 
 def _is_whole(op: Any, dim: int) -> bool:

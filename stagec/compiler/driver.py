@@ -33,6 +33,7 @@ from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
 
+_CONSTANT, _PRODUCT, _COMPLEX = "stablehlo.constant", "stablehlo.dot_general", "stablehlo.complex"
 # The compiler's phases, in its order.
 PHASES = (
     *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow"),
@@ -177,9 +178,8 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
         # The compiler's own contexts let unknown dialects through, and crash on them later.
         session.context.allow_unregistered_dialects = False
         module = _parsed(source, session, name, options)
-        names = ("stablehlo.constant", "stablehlo.dot_general", "stablehlo.complex")
-        found = operations_in(module, *names)
-        constants, products, numbers = ([o for o in found if o.name == name] for name in names)
+        found = operations_in(module, _CONSTANT, _PRODUCT, _COMPLEX)
+        constants, products, numbers = ([o for o in found if o.name == n] for n in (_CONSTANT, _PRODUCT, _COMPLEX))
         for operation in constants:
             _check_constant(operation, source, name, options)
         phase_workarounds.describe(module.operation, target)

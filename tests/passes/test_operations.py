@@ -60,10 +60,30 @@ def test_integral_operations_return_whole_numbers_and_leave_them_alone(row):
     assert bits(results(row, found)[1]) == bits(found)
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.signless], ids=lambda row: row.name)
-def test_signless_operations_have_the_same_bits_for_unsigned_integers(row):
+@having(modular=True)
+def test_modular_operations_have_the_same_bits_for_unsigned_integers(row):
     columns, found = results(row, INTEGERS.astype(np.int8))
     assert found.tobytes() == row.numpy(*[c.view(np.uint8) for c in columns]).tobytes()
+
+
+@having(modular=True)
+def test_modular_operations_in_a_narrow_type_are_the_low_bits_of_those_in_a_wide_one(row):
+    columns, found = results(row, INTEGERS.astype(np.int16) * 37)
+    assert found.astype(np.int8).tobytes() == row.numpy(*columns.astype(np.int8)).tobytes()
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.any_width and row.numpy], ids=lambda row: row.name)
+def test_operations_of_any_width_round_to_the_same_numbers_in_a_wide_type(row):
+    columns, found = results(row, FLOATS.astype(np.float32))
+    with np.errstate(all="ignore"):
+        wide = np.asarray(row.numpy(*columns.astype(np.float64))).astype(np.float32)
+    assert bits(found) == bits(wide)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.complement], ids=lambda row: row.name)
+def test_a_function_and_its_complement_add_up_to_one(row):
+    columns, found = results(row, np.linspace(-3, 3))
+    np.testing.assert_allclose(found + operations.of(row.complement).numpy(*columns), 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.of_booleans], ids=lambda row: row.name)
@@ -99,8 +119,8 @@ def test_names_of_operands_are_turned_into_positions():
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_rows_name_operands_and_operations_that_exist(row):
     known = {word.lstrip("*") for word in (row.operands or "").split()}
-    assert {*row.sources.split(), *row.written.split()} <= known
-    assert row.of_booleans in ("", *operations.TABLE)
+    assert {*row.sources.split(), *row.written.split(), *row.indices.split()} <= known
+    assert {row.of_booleans, row.complement, row.inverse} <= {"", *operations.TABLE}
     assert not (row.moves and row.elementwise)
     assert row.memory is not Memory.UPDATED or row.written
     assert row.numpy is None or row.elementwise

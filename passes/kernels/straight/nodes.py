@@ -37,7 +37,6 @@ SHORT = 16
 GATHERED = 0.25
 # The most workgroups of a kernel.
 MAX_WORKGROUPS = 32
-_MOVING = (*_PASSING, *(f"stablehlo.{name}" for name in "slice reverse iota gather dynamic_slice".split()))
 
 
 class Node:
@@ -265,7 +264,7 @@ class Reading:
         for op in self.operations:
             if op in self.unfused:
                 self.unfused[op].needs = self._needs(op)
-            elif op.name in ("stablehlo.dynamic_slice", "stablehlo.gather"):
+            elif operations.of(op.name).indices:
                 array, *starts = op.operands
                 for value in starts if op.name == "stablehlo.dynamic_slice" else ():
                     self._kept(value)
@@ -356,7 +355,7 @@ class Reading:
         if op.name in MOVES and len(op.operands) == 1 and self.k.env.get(op.operands[0]) is known:
             # A slice or reshape of a whole array is that array.
             return self._kept(op.operands[0], absorbed)
-        if op.name == "stablehlo.reshape" or (absorbed and op.name in (*_MOVING, "stablehlo.pad")):
+        if op.name == "stablehlo.reshape" or (absorbed and _is_absorbed(op)):
             return [buffer for operand in op.operands for buffer in self._kept(operand, absorbed)]
         inner = Value(
             known.shape,
@@ -421,6 +420,12 @@ class Reading:
         except NotVectorsError:
             return True
         return recorder.gathers > GATHERED * max(1, len(recorder.reads))
+
+
+def _is_absorbed(op: Any) -> bool:
+    """Whether the compiler fuses an operation with its reader; it writes the parts of a concatenation one by one."""
+    row = operations.of(op.name)
+    return not op.operands or op.name == "stablehlo.pad" or (row.moves and not row.joins)
 
 
 def finish(reading: Reading, node: Node) -> Node:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from stagec.compiler.direct.instructions import Function
 from stagec.compiler.direct.program import Number
 
-# The virtual machine's names of binary operations.
-_BINARY = {"add": "add", "subtract": "sub", "multiply": "mul", "and": "and", "or": "or", "xor": "xor"}
 # Comparisons in terms of those of the machine: whether the operands are swapped, and whether the result is negated.
 _ORDERS = {
     "EQ": ("eq.{}", False, False),
@@ -25,27 +23,48 @@ def register(type_: str) -> str:
     return "i64" if type_ == "i64" else "i32"
 
 
+Rule = Callable[[Function, Number, Sequence[str]], str]
+
+
 def computed(f: Function, number: Number, operands: Sequence[str]) -> str:
     """The register that holds a number, once it is computed."""
-    kind, name = register(number.type), number.operation
-    if name == "constant":
-        return f.number(int(number.value), kind)
-    if name in _BINARY:
-        return f.op(f"vm.{_BINARY[name]}.{kind} {operands[0]}, {operands[1]} : {kind}")
-    if name == "negate":
-        return f.op(f"vm.sub.{kind} {f.number(0, kind)}, {operands[0]} : {kind}")
-    if name == "not":
-        ones = f.number(1 if number.type == "i1" else -1, kind)
-        return f.op(f"vm.xor.{kind} {operands[0]}, {ones} : {kind}")
-    if name == "compare":
-        return _compared(f, str(number.value), kind, operands)
-    if name == "select":
-        return f.op(f"vm.select.{kind} {operands[0]}, {operands[1]}, {operands[2]} : {kind}")
-    if name in ("minimum", "maximum"):
-        is_less = _compared(f, "LT" if name == "minimum" else "GT", kind, operands)
-        return f.op(f"vm.select.{kind} {is_less}, {operands[0]}, {operands[1]} : {kind}")
-    assert name == "convert", f"the host has no {name}"
-    return _converted(f, number, operands[0])
+    return _RULES[number.operation](f, number, operands)
+
+
+def _binary(name: str) -> Rule:
+    def rule(f: Function, number: Number, operands: Sequence[str]) -> str:
+        kind = register(number.type)
+        return f.op(f"vm.{name}.{kind} {operands[0]}, {operands[1]} : {kind}")
+
+    return rule
+
+
+def _chosen(direction: str) -> Rule:
+    """The first of two operands where a comparison of them holds, else the second."""
+
+    def rule(f: Function, number: Number, operands: Sequence[str]) -> str:
+        return _select(f, number, [_compared(f, direction, register(number.type), operands), *operands])
+
+    return rule
+
+
+def _constant(f: Function, number: Number, operands: Sequence[str]) -> str:
+    return f.number(int(number.value), register(number.type))
+
+
+def _negate(f: Function, number: Number, operands: Sequence[str]) -> str:
+    kind = register(number.type)
+    return f.op(f"vm.sub.{kind} {f.number(0, kind)}, {operands[0]} : {kind}")
+
+
+def _not(f: Function, number: Number, operands: Sequence[str]) -> str:
+    kind = register(number.type)
+    ones = f.number(1 if number.type == "i1" else -1, kind)
+    return f.op(f"vm.xor.{kind} {operands[0]}, {ones} : {kind}")
+
+
+def _compare(f: Function, number: Number, operands: Sequence[str]) -> str:
+    return _compared(f, str(number.value), register(number.type), operands)
 
 
 def _compared(f: Function, direction: str, kind: str, operands: Sequence[str]) -> str:
@@ -55,7 +74,13 @@ def _compared(f: Function, direction: str, kind: str, operands: Sequence[str]) -
     return f.op(f"vm.xor.i32 {found}, {f.small(1)} : i32") if is_negated else found
 
 
-def _converted(f: Function, number: Number, operand: str) -> str:
+def _select(f: Function, number: Number, operands: Sequence[str]) -> str:
+    kind = register(number.type)
+    return f.op(f"vm.select.{kind} {', '.join(operands)} : {kind}")
+
+
+def _convert(f: Function, number: Number, operands: Sequence[str]) -> str:
+    (operand,) = operands
     kind, to = register(number.type), register(number.result_type)
     if number.result_type == "i1":
         return f.op(
@@ -66,6 +91,24 @@ def _converted(f: Function, number: Number, operand: str) -> str:
     return f.op(
         f"vm.ext.i32.i64.s {operand} : i32 -> i64" if to == "i64" else f"vm.trunc.i64.i32 {operand} : i64 -> i32"
     )
+
+
+_RULES: dict[str, Rule] = {
+    "add": _binary("add"),
+    "and": _binary("and"),
+    "compare": _compare,
+    "constant": _constant,
+    "convert": _convert,
+    "maximum": _chosen("GT"),
+    "minimum": _chosen("LT"),
+    "multiply": _binary("mul"),
+    "negate": _negate,
+    "not": _not,
+    "or": _binary("or"),
+    "select": _select,
+    "subtract": _binary("sub"),
+    "xor": _binary("xor"),
+}
 
 
 def stored(f: Function, value: str, buffer: str, offset: str, type_: str) -> None:
