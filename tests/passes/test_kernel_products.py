@@ -77,6 +77,7 @@ FORMS = {
     "unpacked": (100, 100, 100, 0, 0, {"form": "tiled", "pack_lhs": False, "pack_rhs": ""}),
     "panels here": (32, 700, 300, 0, 0, {"pack_lhs": False, "pack_rhs": "here"}),
     "panels ahead": (130, 260, 70, 0, 0, {"pack_lhs": False, "pack_rhs": "ahead"}),
+    "rows in one set of the cache": (64, 300, 1024, 0, 0, {"pack_lhs": True, "pack_rhs": "ahead"}),
     "the right one packed": (200, 450, 330, 0, 0, {"pack_lhs": False, "pack_rhs": "ahead"}),
     "the left one turned": (200, 450, 330, 1, 0, {"pack_lhs": True, "pack_rhs": "ahead"}),
     "both turned": (200, 450, 330, 1, 1, {"pack_lhs": True, "pack_rhs": "ahead"}),

@@ -37,6 +37,8 @@ _PAIRS_LEAST = 1 << 20
 _THIN = 12
 # The same if the right operand is packed before the first call.
 _THIN_PACKED = 2
+# Addresses that differ by a multiple of `_WAY` share a set of the first cache, which keeps the lines of about `_WAYS`.
+_WAY, _WAYS = 4096, 8
 # A product of fewer rows or columns leaves most of the matrix unit idle, which does not pay if operands must be packed.
 _FEW_AMX = 8
 
@@ -103,10 +105,12 @@ def tiling(product: Product, processor: Processor, known: bool = False) -> Tilin
     packs = not readable or (not thin and n * size >= _NEAR_ROWS)
     many = m >= 4 * rows
     wide = packs and many and m * k * size > 64 << 10 and n > 8 * width
-    # Rows that are contiguous along the sum are prefetched in place, and need no copy. Packing widens 16-bit floats
-    # once; without it, they are widened for each panel of columns.
+    # Rows that are contiguous along the sum are prefetched in place, and need no copy, unless those of a tile displace
+    # each other in the first cache. Packing widens 16-bit floats once; without it, they are widened for each panel of
+    # columns.
     narrow = ELEMENTS[product.lhs.element].is_narrow
-    pack_lhs = (wide and product.lhs.column != 1) or (narrow and packs and many)
+    conflicting = product.lhs.row * size % _WAY == 0 and rows > _WAYS
+    pack_lhs = (wide and (product.lhs.column != 1 or conflicting)) or (narrow and packs and many)
     pack_rhs = ("ahead" if many or known else "here") if packs else ""
     prefetch = False
     if wide and k * size >= _LONG_SUM:
