@@ -9,7 +9,8 @@ from typing import Any, overload
 from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import FlatFunction, leaf_names, operand, with_references
 from stagec.control.call import jit_p
-from stagec.control.checkpoint import PolicyParameter, checkpoint_p, inlined, name_p
+from stagec.control.checkpoint import checkpoint_p, inlined, name_p
+from stagec.control.graph_rules import Unkeyed
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R, X
@@ -113,7 +114,7 @@ def checkpoint(
             *values,
             name=name,
             graph=graph if policy is None else inlined(graph, name),
-            policy=PolicyParameter(policy),
+            policy=Unkeyed(policy),
             prevent_cse=prevent_cse,
         )
         return flat.out_tree.unflatten([as_array(o) for o in outs])

@@ -68,8 +68,8 @@ def record(
 
     def flat(*tracers: Any) -> list[Operand]:
         nonlocal out_tree
-        rest = iter(tracers)
-        args = [t.unflatten([next(rest) for _ in range(t.num_leaves)]) for t in trees]
+        leaves = iter(tracers)
+        args = [t.unflatten([next(leaves) for _ in range(t.num_leaves)]) for t in trees]
         result = function(*args) if role is None else call(function, args, role)
         found, out_tree = pytree.flatten_with_path(result)
         return [_output(function, leaf, path) for path, leaf in found]
@@ -160,11 +160,16 @@ def check_carry(
     )
 
 
-def with_inputs(graph: Graph, captured: Sequence[Any], everything: Sequence[Any]) -> Graph:
-    """The graph with all of `everything` as inputs before its arguments, of which it captured a part."""
-    own = {id(value): var for value, var in zip(captured, graph.inputs)}
-    leading = [own.get(id(value)) or Var(aval_of(value)) for value in everything]
-    return Graph([*leading, *graph.inputs[len(captured) :]], graph.equations, graph.outputs)
+def with_common_captures(recorded: Sequence[Body]) -> tuple[list[Any], list[Graph]]:
+    """All values that some functions close over, and their graphs with these as inputs before the arguments."""
+    captured = list({id(value): value for body in recorded for value in body.captured}.values())
+    return captured, [_with_captures(body, captured) for body in recorded]
+
+
+def _with_captures(body: Body, captured: Sequence[Any]) -> Graph:
+    graph, own = body.graph, {id(value): var for value, var in zip(body.captured, body.graph.inputs)}
+    leading = [own.get(id(value)) or Var(aval_of(value)) for value in captured]
+    return Graph([*leading, *graph.inputs[len(body.captured) :]], graph.equations, graph.outputs)
 
 
 class _Interpreter(threading.local):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from stagec.control import bodies
-from stagec.control.derived import slimmer, trimmed, with_inputs
-from stagec.core.aval import ShapedArray
+from stagec.control import graph_rules
+from stagec.control.derived import kept, slimmer, trimmed, with_inputs
 from stagec.core.graph import Equation, Graph, replay, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero, zero_of
@@ -16,25 +15,6 @@ from stagec.transforms.batch import batch_flat
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import PartialTrace, split_graph
 from stagec.transforms.transpose import transpose_graph
-
-
-def _shape(*avals: ShapedArray, name: str, graph: Graph) -> list[ShapedArray]:
-    return graph.out_avals
-
-
-def _eval(*arrays: Any, name: str, graph: Graph) -> list[Any]:
-    return bodies.evaluate(graph, arrays)
-
-
-def _lower(cx: Any, *values: Any, name: str, graph: Graph) -> list[Any]:
-    # Compilers inline calls anyway; one function is easier on every pass.
-    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
-
-
-def _derived(graph: Graph, key: Any, make: Callable[[], Any]) -> Any:
-    """The result of a transformation of a graph, computed once."""
-    found = graph.derived.get(key)
-    return graph.derived.setdefault(key, make()) if found is None else found
 
 
 def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -46,8 +26,8 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
 
         def pushed(*values: Any) -> list[Any]:
             given = iter(values[len(primals) :])
-            inner = [next(given) if a else zero_of(v) for a, v in zip(active, graph.in_avals)]
-            outs, found = jvp_flat(lambda *xs: replay(graph, xs), values[: len(primals)], inner)
+            dots_in = [next(given) if a else zero_of(v) for a, v in zip(active, graph.in_avals)]
+            outs, found = jvp_flat(lambda *xs: replay(graph, xs), values[: len(primals)], dots_in)
             dots.extend(found)
             return [*outs, *[d for d in found if not is_zero(d)]]
 
@@ -56,7 +36,7 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
         assert not captured, "a graph closes over nothing"
         return made, [Zero(d.aval) if is_zero(d) else None for d in dots]
 
-    pushed_graph, dots = _derived(graph, ("jvp", active), make)
+    pushed_graph, dots = kept(graph, ("jvp", active), make)
     results = primitive(*primals, *[t for t in tangents if not is_zero(t)], name=f"jvp_{name}", graph=pushed_graph)
     count = len(graph.outputs)
     given = iter(results[count:])
@@ -66,7 +46,7 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
 def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
     graph, name = params["graph"], params["name"]
     unknown = tuple([trace.is_unknown(a) for a in args])
-    early, late, out_unknown, count = _derived(graph, ("split", unknown), lambda: split_graph(graph, unknown, name))
+    early, late, out_unknown, count = kept(graph, ("split", unknown), lambda: split_graph(graph, unknown, name))
     known = jit_p(*[a for a, u in zip(args, unknown) if not u], name=name, graph=early)
     residuals = known[len(known) - count :] if count else []
     unknown_outs = trace.unknown.process(
@@ -85,9 +65,9 @@ def _transpose(cts: Any, *operands: Any, name: str, graph: Graph) -> list[Any]:
 
         def pulled(*values: Any) -> list[Any]:
             given = iter(values)
-            inner = [Linear(a) if on else next(given) for a, on in zip(graph.in_avals, linear)]
-            inner_cts = [next(given) if on else zero_of(a) for a, on in zip(graph.out_avals, active)]
-            found.extend(transpose_graph(graph, inner, inner_cts))
+            args = [Linear(a) if on else next(given) for a, on in zip(graph.in_avals, linear)]
+            graph_cts = [next(given) if on else zero_of(a) for a, on in zip(graph.out_avals, active)]
+            found.extend(transpose_graph(graph, args, graph_cts))
             return [ct for ct in found if ct is not None and not is_zero(ct)]
 
         avals = [a for a, on in zip(graph.in_avals, linear) if not on]
@@ -96,7 +76,7 @@ def _transpose(cts: Any, *operands: Any, name: str, graph: Graph) -> list[Any]:
         assert not captured, "a graph closes over nothing"
         return made, [None if ct is None else Zero(ct.aval) if is_zero(ct) else True for ct in found]
 
-    pulled_graph, kinds = _derived(graph, ("transpose", linear, active), make)
+    pulled_graph, kinds = kept(graph, ("transpose", linear, active), make)
     known = [o for o, on in zip(operands, linear) if not on]
     results = iter(jit_p(*known, *[ct for ct in cts if not is_zero(ct)], name=f"transpose_{name}", graph=pulled_graph))
     return [next(results) if kind is True else kind for kind in kinds]
@@ -117,7 +97,7 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
         assert not captured, "a graph closes over nothing"
         return made, out_dims
 
-    batched_graph, out_dims = _derived(graph, ("batch", tuple(dims), size), make)
+    batched_graph, out_dims = kept(graph, ("batch", tuple(dims), size), make)
     return primitive(*args, name=f"vmap_{name}", graph=batched_graph), out_dims
 
 
@@ -131,9 +111,9 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
 
 jit_p = MultiplePrimitive(
     "jit",
-    shape=_shape,
-    eval=_eval,
-    lower=_lower,
+    shape=graph_rules.shape,
+    eval=graph_rules.evaluate,
+    lower=graph_rules.lower,
     jvp=_jvp,
     transpose=_transpose,
     batch=_batch,

@@ -175,8 +175,8 @@ def debug_callback(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     fixed = {i: leaf for i, (leaf, o) in enumerate(zip(leaves, given)) if o is None}
 
     def call(*arrays: Any) -> None:
-        rest = iter(arrays)
-        values = [fixed[i] if i in fixed else next(rest) for i in range(tree.num_leaves)]
+        traced = iter(arrays)
+        values = [fixed[i] if i in fixed else next(traced) for i in range(tree.num_leaves)]
         args, kwargs = tree.unflatten(values)
         function(*args, **kwargs)
 

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.control import bodies
+from stagec.control import graph_rules
 from stagec.control.call import jit_p
+from stagec.control.derived import kept
 from stagec.core import location
-from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.trace import bind, current
@@ -33,18 +33,6 @@ name_p = SinglePrimitive(
 )
 
 
-def _shape(*avals: ShapedArray, graph: Graph, **params: Any) -> list[ShapedArray]:
-    return graph.out_avals
-
-
-def _eval(*arrays: Any, graph: Graph, **params: Any) -> list[Any]:
-    return bodies.evaluate(graph, arrays)
-
-
-def _lower(cx: Any, *values: Any, graph: Graph, **params: Any) -> list[Any]:
-    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
-
-
 def _barrier_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     active = [i for i, t in enumerate(tangents) if not is_zero(t)]
     dots = dict(zip(active, primitive(*[tangents[i] for i in active])))
@@ -61,16 +49,6 @@ remat_barrier_p = MultiplePrimitive(
     transpose=lambda cts, *operands: [None if is_zero(ct) else ct for ct in cts],
     batch=lambda primitive, args, dims, size, params: (primitive(*args), list(dims)),
 )
-
-
-class PolicyParameter:
-    """A policy as a parameter of an equation: it is used while tracing, and does not affect a program's key."""
-
-    def __init__(self, policy: Policy | None) -> None:
-        self.policy = policy
-
-    def fingerprint(self) -> str:
-        return ""
 
 
 def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -96,14 +74,14 @@ def _transpose(cts: Any, *operands: Any, name: str, graph: Graph, policy: Any, p
 
 
 def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
-    graph, policy = params["graph"], params["policy"]
+    graph, policy, name = params["graph"], params["policy"], params["name"]
     unknown = tuple([trace.is_unknown(a) for a in args])
-    key = ("checkpoint", unknown, policy.policy)
-    early, late, out_unknown, reads = graph.derived.get(key) or graph.derived.setdefault(
-        key, _split(_split_control_flow(graph, unknown, params["name"]), unknown, policy.policy, params["name"])
+    key = ("checkpoint", unknown, policy.value)
+    early, late, out_unknown, reads = kept(
+        graph, key, lambda: _split(_split_control_flow(graph, unknown, name), unknown, policy.value, name)
     )
     known = [a for a, u in zip(args, unknown) if not u]
-    found = jit_p(*known, name=params["name"], graph=early)
+    found = jit_p(*known, name=name, graph=early)
     first = sum(not u for u in out_unknown)
     residuals = [*found[first:], *known]
     read = [r for r, used in zip(residuals, reads) if used]
@@ -157,8 +135,8 @@ def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: s
     unknown_inputs = [v for v, u in zip(graph.inputs, unknown) if u]
 
     equations = [e for e in graph.equations if not any(v in late_vars for v in e.outputs)]
-    kept: list[Any] = [a for a, u in zip(graph.outputs, out_unknown) if not u]
-    early, _ = prune(Graph(known_inputs, equations, [*kept, *saved]), keep_inputs=True)
+    known: list[Any] = [a for a, u in zip(graph.outputs, out_unknown) if not u]
+    early, _ = prune(Graph(known_inputs, equations, [*known, *saved]), keep_inputs=True)
 
     def remainder(*values: Any) -> list[Any]:
         table = dict(zip([*saved, *known_inputs, *unknown_inputs], values))
@@ -196,9 +174,9 @@ def _replay_from(graph: Graph, values: dict[Var, Any], outputs: Sequence[Any]) -
 
 checkpoint_p = MultiplePrimitive(
     "checkpoint",
-    shape=_shape,
-    eval=_eval,
-    lower=_lower,
+    shape=graph_rules.shape,
+    eval=graph_rules.evaluate,
+    lower=graph_rules.lower,
     jvp=_jvp,
     transpose=_transpose,
     batch=_batch,
@@ -212,14 +190,15 @@ def inlined(graph: Graph, name: str) -> Graph:
         return graph
 
     def flat(*values: Any) -> list[Any]:
-        return _open(graph, values)
+        return _replay_inlined(graph, values)
 
     made, captured = trace_flat(flat, graph.in_avals, [v.name for v in graph.inputs], name=name)
     assert not captured, "a graph closes over nothing"
     return made
 
 
-def _open(graph: Graph, args: Sequence[Any]) -> list[Any]:
+def _replay_inlined(graph: Graph, args: Sequence[Any]) -> list[Any]:
+    """As `replay`, with the operations of jitted functions in the place of their calls."""
     values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
 
     def read(atom: Any) -> Any:
@@ -231,7 +210,7 @@ def _open(graph: Graph, args: Sequence[Any]) -> list[Any]:
             location.ambient.location = e.location
             operands = [read(a) for a in e.inputs]
             if e.primitive is jit_p:
-                result: Any = _open(e.params["graph"], operands)
+                result: Any = _replay_inlined(e.params["graph"], operands)
             else:
                 result = bind(e.primitive, tuple(operands), e.params)
             values.update(zip(e.outputs, result if e.primitive.multiple else [result]))

@@ -219,8 +219,8 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: None = None, axi
     def one(leaf: Any) -> Operand:
         value = as_operand(leaf, "all_gather")
         rank = aval_of(value).ndim + (not tiled)
-        place = axis + rank if axis < 0 else axis
-        if not 0 <= place < rank:
+        position = axis + rank if axis < 0 else axis
+        if not 0 <= position < rank:
             raise location.error(
                 errors.AxisError,
                 f"all_gather: axis {axis} of {rank} axes",
@@ -228,11 +228,11 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: None = None, axi
             )
         out = all_gather_p(value, axis_name=axis_name, size=size)
         count = aval_of(out).ndim
-        order = [*range(1, place + 1), 0, *range(place + 1, count)]
-        out = shape.transpose(out, order) if place else out
+        order = [*range(1, position + 1), 0, *range(position + 1, count)]
+        out = shape.transpose(out, order) if position else out
         if tiled:
             full = list(aval_of(value).shape)
-            full[place] *= size
+            full[position] *= size
             out = shape.reshape(out, full)
         return out
 

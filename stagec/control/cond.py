@@ -179,9 +179,8 @@ def choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], o
         values, result = choose(name, index, carried, [values, *operands])
         references.write_all(refs, values)
         return result
-    everything = list({id(value): value for body in recorded for value in body.captured}.values())
-    graphs = tuple([bodies.with_inputs(body.graph, body.captured, everything) for body in recorded])
-    results = cond_p(index, *everything, *flat, branches=graphs)
+    captured, graphs = bodies.with_common_captures(recorded)
+    results = cond_p(index, *captured, *flat, branches=tuple(graphs))
     return recorded[0].out_tree.unflatten(results)
 
 

@@ -10,10 +10,12 @@ from stagec.control.derived import (
     batched,
     either,
     kept,
+    next_cotangent,
     pick,
     pull,
     push,
     record_flat,
+    select_lanes,
     slimmer,
     split,
     trimmed,
@@ -24,7 +26,7 @@ from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, differentiable, is_linear, is_zero
 from stagec.primitives import logic
 from stagec.primitives.barrier import stop_gradient
-from stagec.primitives.broadcast import broadcast_in_dim_p, moveaxis_to_front, zeros
+from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.operand import aval_of
 from stagec.transforms.linearize import PartialTrace
 
@@ -127,11 +129,7 @@ def transpose(primitive: Primitive, cts: Any, index: Any, *operands: Any, branch
     pulled = tuple([pull(g, linear, active, kinds)[0] for g in branches])
     results = iter(_cond(primitive, index, *pick(operands, linear, False), *pick(cts, active), branches=pulled))
     found = iter(kinds)
-    return [None, *[_ct(o, next(found), results) if on else None for o, on in zip(operands, linear)]]
-
-
-def _ct(operand: Any, on: bool, results: Any) -> Any:
-    return next(results) if on else Zero(operand.aval.strip_weak_type())
+    return [None, *[next_cotangent(o, next(found), results) if on else None for o, on in zip(operands, linear)]]
 
 
 def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -152,7 +150,7 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
             for i, g in enumerate(branches)
         ]
     )
-    results = [_select(index, column, len(branches)) for column in columns]
+    results = [select_lanes(index, *column) if len(branches) > 1 else column[0] for column in columns]
     return results, [0] * len(results)
 
 
@@ -166,15 +164,7 @@ def _taken(index: Any, branch: int, count: int, operand: Any, mapped: bool) -> A
     constant = stop_gradient(operand)
     cases = [constant] * count
     cases[branch] = operand
-    return _select(index, cases, count)
-
-
-def _select(index: Any, cases: Any, count: int) -> Any:
-    if count == 1:
-        return cases[0]
-    shape = aval_of(cases[0]).shape
-    which = index if len(shape) == 1 else broadcast_in_dim_p(index, shape=shape, broadcast_dimensions=(0,))
-    return logic.select_n(which, *cases)
+    return select_lanes(index, *cases)
 
 
 def trim(equation: Equation, live: Flags) -> Equation:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.control import bodies
+from stagec.control import graph_rules
 from stagec.control.call import jit_p
+from stagec.control.graph_rules import Unkeyed
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -75,29 +76,17 @@ def call(primitive: CustomPrimitive, rule: Rule, args: Sequence[Any]) -> list[Ar
     return primitive(*args, graph=None, rule=rule, captured=0)
 
 
-def _shape(*avals: ShapedArray, graph: Graph, rule: Rule, captured: int) -> list[ShapedArray]:
-    return graph.out_avals
-
-
-def _eval(*arrays: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
-    return bodies.evaluate(graph, arrays)
-
-
-def _lower(cx: Any, *values: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
-    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
-
-
-def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+def partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
     # What is differentiated has been by now: from here on it is an ordinary function.
-    return _run(params, args)
+    return run(params, args)
 
 
-def _run(params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
+def run(params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
     rule: Rule = params["rule"]
     return rule.function(*args) if params["graph"] is None else replay(params["graph"], args)
 
 
-def _transpose(cts: Any, *operands: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
+def transpose(cts: Any, *operands: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
     return jit_p.transpose(cts, *operands, name=rule.name, graph=graph)
 
 
@@ -120,7 +109,7 @@ def _batch_jvp(primitive: Any, args: Any, dims: Any, size: Any, params: dict[str
     rule, captured = params["rule"], params["captured"]
 
     def function(*values: Any) -> list[Any]:
-        return batch_front(lambda *xs: _run(params, xs), values, dims, size)
+        return batch_front(lambda *xs: run(params, xs), values, dims, size)
 
     def derive(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         check_captured(rule, tangents[:captured])
@@ -150,13 +139,13 @@ def _batch_jvp(primitive: Any, args: Any, dims: Any, size: Any, params: dict[str
 
 custom_jvp_p = CustomPrimitive(
     "custom_jvp_call",
-    shape=_shape,
-    eval=_eval,
-    lower=_lower,
+    shape=graph_rules.shape,
+    eval=graph_rules.evaluate,
+    lower=graph_rules.lower,
     jvp=_push,
-    transpose=_transpose,
+    transpose=transpose,
     batch=_batch_jvp,
-    partial=_partial,
+    partial=partial,
 )
 
 
@@ -173,7 +162,7 @@ def _push_vjp(primitive: Primitive, primals: Any, tangents: Any, params: dict[st
             *residuals,
             *[instantiate(t) for t, on in zip(tangents, active) if on],
             rule=rule,
-            pull=Pulled(pull),
+            pull=Unkeyed(pull),
             count=len(residuals),
             active=active,
             avals=tuple(avals),
@@ -182,21 +171,11 @@ def _push_vjp(primitive: Primitive, primals: Any, tangents: Any, params: dict[st
     return outs, [next(dots) if r else zero_of(a) for r, a in zip(real, avals)]
 
 
-class Pulled:
-    """A pull function as a parameter of an equation."""
-
-    def __init__(self, pull: Pull) -> None:
-        self.pull = pull
-
-    def fingerprint(self) -> str:
-        return ""
-
-
 def _batch_vjp(primitive: Any, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     rule, captured = params["rule"], params["captured"]
 
     def function(*values: Any) -> list[Any]:
-        return batch_front(lambda *xs: _run(params, xs), values, dims, size)
+        return batch_front(lambda *xs: run(params, xs), values, dims, size)
 
     def derive(primals: Sequence[Any], perturbed: Sequence[bool]) -> Any:
         own = dims[captured:]
@@ -246,13 +225,13 @@ def _unbatched(ct: Any, dim: int | None, wanted: int | None, size: int) -> Any:
 
 custom_vjp_p = CustomPrimitive(
     "custom_vjp_call",
-    shape=_shape,
-    eval=_eval,
-    lower=_lower,
+    shape=graph_rules.shape,
+    eval=graph_rules.evaluate,
+    lower=graph_rules.lower,
     jvp=_push_vjp,
-    transpose=_transpose,
+    transpose=transpose,
     batch=_batch_vjp,
-    partial=_partial,
+    partial=partial,
 )
 
 
@@ -278,11 +257,11 @@ def _lin_lower(cx: Any, *operands: Any, rule: Rule, **params: Any) -> Any:
 
 
 def _lin_transpose(
-    cts: Any, *operands: Any, rule: Rule, pull: Pulled, count: int, active: Sequence[bool], avals: Any
+    cts: Any, *operands: Any, rule: Rule, pull: Unkeyed[Pull], count: int, active: Sequence[bool], avals: Any
 ) -> list[Any]:
     given = iter(cts)
     whole = [next(given) if differentiable(a) else zero_of(a) for a in avals]
-    found = pull.pull(operands[:count], whole)
+    found = pull.value(operands[:count], whole)
     return [None] * count + [ct for ct, on in zip(found, active, strict=True) if on]
 
 

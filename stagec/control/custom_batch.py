@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from stagec.control import bodies
-from stagec.control.call import jit_p
-from stagec.control.custom import Rule, check_captured
+from stagec.control import graph_rules
+from stagec.control.custom import Rule, check_captured, partial, run, transpose
 from stagec.core import errors, location
 from stagec.core.array import Array
-from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
+from stagec.core.graph import GraphTrace, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.trace import trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.transforms.jvp import jvp_flat
-from stagec.transforms.linearize import PartialTrace
 
 
 class _CustomVmap(MultiplePrimitive):
@@ -30,36 +27,11 @@ class _CustomVmap(MultiplePrimitive):
     def __call__(self, *args: Any, **params: Any) -> list[Array]:
         rule: Rule = params["rule"]
         if trace_of(args) is None:
-            return _run(params, args)
+            return run(params, args)
         if params["graph"] is not None or not isinstance(trace_of(args), GraphTrace):
             return super().__call__(*args, **params)
         graph, found = trace_flat(rule.function, [aval_of(a) for a in args], name=rule.name)
         return super().__call__(*found, *args, graph=graph, rule=rule, captured=len(found))
-
-
-def _run(params: dict[str, Any], args: Sequence[Any]) -> list[Any]:
-    rule: Rule = params["rule"]
-    return rule.function(*args) if params["graph"] is None else replay(params["graph"], args)
-
-
-def _shape(*avals: ShapedArray, graph: Graph, rule: Rule, captured: int) -> list[ShapedArray]:
-    return graph.out_avals
-
-
-def _eval(*arrays: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
-    return bodies.evaluate(graph, arrays)
-
-
-def _lower(cx: Any, *values: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
-    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
-
-
-def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
-    return _run(params, args)
-
-
-def _transpose(cts: Any, *operands: Any, graph: Graph, rule: Rule, captured: int) -> list[Any]:
-    return jit_p.transpose(cts, *operands, name=rule.name, graph=graph)
 
 
 def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -77,7 +49,7 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
         return values[:count], dots
 
     def function(*values: Any) -> list[Any]:
-        outs[:], dots = jvp_flat(lambda *xs: _run(params, xs), *joined(values))
+        outs[:], dots = jvp_flat(lambda *xs: run(params, xs), *joined(values))
         return [*outs, *map(instantiate, dots)]
 
     def derive(size: int, batched: Sequence[bool], values: Sequence[Any]) -> Any:
@@ -124,11 +96,11 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
 
 custom_vmap_p = _CustomVmap(
     "custom_vmap_call",
-    shape=_shape,
-    eval=_eval,
-    lower=_lower,
+    shape=graph_rules.shape,
+    eval=graph_rules.evaluate,
+    lower=graph_rules.lower,
     jvp=_jvp,
-    transpose=_transpose,
+    transpose=transpose,
     batch=_batch,
-    partial=_partial,
+    partial=partial,
 )

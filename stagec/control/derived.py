@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
 from stagec.core.trace import current
-from stagec.core.zero import Linear, is_zero, zero_of
-from stagec.primitives.broadcast import instantiate, moveaxis_to_front, spread_to
+from stagec.core.zero import Linear, Zero, is_zero, zero_of
+from stagec.primitives import logic
+from stagec.primitives.broadcast import broadcast_in_dim_p, instantiate, moveaxis_to_front, spread_to
+from stagec.primitives.operand import aval_of
 from stagec.transforms.batch import batch_flat
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import PartialTrace
@@ -87,6 +89,18 @@ def slimmer(equation: Equation, inputs: Flags, live: Flags, params: dict[str, An
     """The equation with some of its inputs and results, and other params."""
     chosen = pick(equation.inputs, inputs), pick(equation.outputs, live)
     return Equation(equation.primitive, *chosen, {**equation.params, **params}, equation.location)
+
+
+def next_cotangent(operand: Linear, is_nonzero: bool, cts: Iterator[Any]) -> Any:
+    """The cotangent of a linear operand: the next of `cts`, or zero."""
+    return next(cts) if is_nonzero else Zero(operand.aval.strip_weak_type())
+
+
+def select_lanes(index: Any, *batches: Any) -> Any:
+    """A batch whose element i is that of `batches[index[i]]`; `index` is boolean if there are two."""
+    shape = aval_of(batches[0]).shape
+    which = index if len(shape) == 1 else broadcast_in_dim_p(index, shape=shape, broadcast_dimensions=(0,))
+    return logic.select_n(which, *batches)
 
 
 def _value(tangent: Any, aval: ShapedArray) -> Any:

@@ -132,13 +132,13 @@ def all_to_all(
         split = canonical_axis(split_axis, rank, "all_to_all")
         found = _part(all_gather(value, axis_name), axis_name, split + 1, size, "all_to_all", tiled)
         # The parts are numbered by the first axis.
-        place = canonical_axis(concat_axis, rank, "all_to_all")
-        order = [*range(1, place + 1), 0, *range(place + 1, aval_of(found).ndim)]
+        position = canonical_axis(concat_axis, rank, "all_to_all")
+        order = [*range(1, position + 1), 0, *range(position + 1, aval_of(found).ndim)]
         found = shape.transpose(found, order)
         if not tiled:
             return found
         sizes = list(aval_of(found).shape)
-        return shape.reshape(found, (*sizes[:place], sizes[place] * sizes[place + 1], *sizes[place + 2 :]))
+        return shape.reshape(found, (*sizes[:position], sizes[position] * sizes[position + 1], *sizes[position + 2 :]))
 
     return _each(x, one)
 

@@ -31,13 +31,14 @@ def expanded(graph: Graph) -> Graph:
     """The graph with calls of graphs in the place of users' primitives; the same one where there are none."""
     if not any(isinstance(e.primitive, UserPrimitive) for e in all_equations(graph)):
         return graph
-    return Graph(graph.inputs, [_of(e) for e in graph.equations], graph.outputs)
+    return Graph(graph.inputs, [_expanded_equation(e) for e in graph.equations], graph.outputs)
 
 
-def _of(equation: Equation) -> Equation:
+def _expanded_equation(equation: Equation) -> Equation:
     row, inputs, outputs = equation.primitive, equation.inputs, equation.outputs
     if not isinstance(row, UserPrimitive):
-        return Equation(row, inputs, outputs, {k: _inner(v) for k, v in equation.params.items()}, equation.location)
+        params = {k: _expanded_parameter(v) for k, v in equation.params.items()}
+        return Equation(row, inputs, outputs, params, equation.location)
     function = row.expansion()
     made, captured = trace_flat(lambda *xs: function(*xs, **equation.params), [a.aval for a in inputs], name=row.name)
     if captured:
@@ -49,9 +50,9 @@ def _of(equation: Equation) -> Equation:
     return Equation(jit_p, inputs, outputs, {"name": row.name, "graph": expanded(made)}, equation.location)
 
 
-def _inner(value: Any) -> Any:
+def _expanded_parameter(value: Any) -> Any:
     if isinstance(value, Graph):
         return expanded(value)
     if isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
-        return tuple([_inner(v) for v in value])
+        return tuple([_expanded_parameter(v) for v in value])
     return value

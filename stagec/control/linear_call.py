@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.control import bodies
+from stagec.control import bodies, graph_rules
 from stagec.control.derived import batched, push
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -18,18 +18,6 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import add_p, no_rule
 
 # Both graphs take `count` values in which they need not be linear, then those in which they are.
-
-
-def _shape(*avals: ShapedArray, graph: Graph, transposed: Graph, count: int) -> list[ShapedArray]:
-    return graph.out_avals
-
-
-def _eval(*arrays: Any, graph: Graph, transposed: Graph, count: int) -> list[Any]:
-    return bodies.evaluate(graph, arrays)
-
-
-def _lower(cx: Any, *values: Any, graph: Graph, transposed: Graph, count: int) -> list[Any]:
-    return cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
 
 
 def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
@@ -74,9 +62,9 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
 
 linear_call_p = MultiplePrimitive(
     "linear_call",
-    shape=_shape,
-    eval=_eval,
-    lower=_lower,
+    shape=graph_rules.shape,
+    eval=graph_rules.evaluate,
+    lower=graph_rules.lower,
     jvp=_jvp,
     transpose=_transpose,
     batch=_batch,
@@ -116,16 +104,9 @@ def linear_call(
     check_like(
         f"{name}: fun_transpose", fun_transpose, "linear_args", tree, avals, backward.out_tree, backward.out_avals
     )
-    everything = list({id(v): v for body in (forward, backward) for v in body.captured}.values())
-    graphs = [bodies.with_inputs(body.graph, body.captured, everything) for body in (forward, backward)]
-    outs = linear_call_p(
-        *everything,
-        *residuals,
-        *values,
-        graph=graphs[0],
-        transposed=graphs[1],
-        count=len(everything) + len(residuals),
-    )
+    captured, (graph, transposed) = bodies.with_common_captures([forward, backward])
+    count = len(captured) + len(residuals)
+    outs = linear_call_p(*captured, *residuals, *values, graph=graph, transposed=transposed, count=count)
     return forward.out_tree.unflatten(outs)
 
 

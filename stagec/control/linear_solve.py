@@ -153,8 +153,8 @@ def custom_linear_solve(
 
         run.__name__ = getattr(given, "__name__", what)
         body = bodies.record(run, [tree], avals)
-        inner = solution_tree(f"{name}: {what}", given, body.out_tree, has_aux)
-        check_like(f"{name}: {what}", given, "b", tree, avals, inner, body.out_avals)
+        solution = solution_tree(f"{name}: {what}", given, body.out_tree, has_aux)
+        check_like(f"{name}: {what}", given, "b", tree, avals, solution, body.out_avals)
         return body
 
     def turned(ct: Any) -> Any:
@@ -164,16 +164,15 @@ def custom_linear_solve(
         graph, _ = pull(product.graph, (False,) * consts + (True,) * size, (True,) * size, (True,) * size)
         return tree.unflatten(replay(graph, [*product.captured, *leaves]))
 
-    found = [product, solver(solve, matvec, "solve")]
+    recorded = [product, solver(solve, matvec, "solve")]
     if transpose_solve is not None:
-        found.append(solver(transpose_solve, turned, "transpose_solve"))
-    everything = list({id(v): v for body in found for v in body.captured}.values())
-    graphs: list[Graph | None] = [bodies.with_inputs(body.graph, body.captured, everything) for body in found]
-    graphs += [graphs[1] if symmetric else None] * (3 - len(graphs))
+        recorded.append(solver(transpose_solve, turned, "transpose_solve"))
+    captured, graphs = bodies.with_common_captures(recorded)
+    transposed = graphs[2] if transpose_solve is not None else graphs[1] if symmetric else None
     outs = linear_solve_p(
-        *everything, *values, matvec=graphs[0], solve=graphs[1], transpose_solve=graphs[2], count=len(everything)
+        *captured, *values, matvec=graphs[0], solve=graphs[1], transpose_solve=transposed, count=len(captured)
     )
-    return found[1].out_tree.unflatten(outs)
+    return recorded[1].out_tree.unflatten(outs)
 
 
 def solution_tree(what: str, function: Any, tree: pytree.PyTreeDef, has_aux: bool) -> pytree.PyTreeDef:

@@ -65,11 +65,10 @@ def custom_root(
 
     run.__name__ = getattr(solve, "__name__", "solve")
     solved = bodies.record(run, [tree], avals)
-    inner = solution_tree(f"{name}: solve", solve, solved.out_tree, has_aux)
-    check_like(f"{name}: solve", solve, "initial_guess", tree, avals, inner, solved.out_avals)
-    everything = list({id(v): v for body in (function, solved) for v in body.captured}.values())
-    graph, solver = (bodies.with_inputs(body.graph, body.captured, everything) for body in (function, solved))
-    count = len(everything)
+    root_tree = solution_tree(f"{name}: solve", solve, solved.out_tree, has_aux)
+    check_like(f"{name}: solve", solve, "initial_guess", tree, avals, root_tree, solved.out_avals)
+    captured, (graph, solver) = bodies.with_common_captures([function, solved])
+    count = len(captured)
 
     def found(*values: Any) -> list[Any]:
         return replay(solver, values)
@@ -98,5 +97,5 @@ def custom_root(
         return outs, [*leaves, *zeros[size:]]
 
     rule = Rule(name, found, derive)
-    outs = call(custom_jvp_p, rule, [*everything, *guess])
+    outs = call(custom_jvp_p, rule, [*captured, *guess])
     return solved.out_tree.unflatten([as_array(o) for o in outs])

@@ -10,6 +10,7 @@ from stagec.control.derived import (
     batched,
     cut,
     kept,
+    next_cotangent,
     pick,
     pull,
     push,
@@ -22,7 +23,7 @@ from stagec.control.derived import (
 )
 from stagec.core.graph import Equation, Graph, Literal, Var, has_effects, prune, replay
 from stagec.core.primitive import Primitive
-from stagec.core.zero import Linear, Zero, is_linear, is_zero
+from stagec.core.zero import Zero, is_linear, is_zero
 from stagec.primitives import arithmetic
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front, transpose_p, zeros
 from stagec.primitives.operand import aval_of
@@ -103,7 +104,7 @@ def _halves(graph: Graph, unknown: Flags, consts: int, carry: int) -> Halves:
     ends, y_known, residuals = cut(early.outputs, len(i), ys - sum(y_on))
 
     fixed, repeated = _invariant(early, c)
-    xs_at, ys_at = {v: k for k, v in enumerate(x)}, {v: k for k, v in enumerate(y_known)}
+    x_numbers, y_numbers = {v: k for k, v in enumerate(x)}, {v: k for k, v in enumerate(y_known)}
     hoisted: list[tuple[Any, Var]] = []
     stepwise: list[Var] = []
     stacked: list[Any] = []
@@ -113,10 +114,10 @@ def _halves(graph: Graph, unknown: Flags, consts: int, carry: int) -> Halves:
             hoisted.append((atom, var))
             continue
         stepwise.append(var)
-        if atom in xs_at:
-            sources.append(("x", xs_at[atom]))
-        elif atom in ys_at:
-            sources.append(("y", ys_at[atom]))
+        if atom in x_numbers:
+            sources.append(("x", x_numbers[atom]))
+        elif atom in y_numbers:
+            sources.append(("y", y_numbers[atom]))
         else:
             sources.append(("step", len(stacked)))
             stacked.append(atom)
@@ -160,8 +161,8 @@ def run_known(
     consts, carry, xs = [pick(v, f) for v, f in zip(parts, flags)]
     results = _scan(primitive, part.early, consts, carry, xs, params)
     ends, ys, stacked = cut(results, len(carry), len(part.ys) - sum(part.ys))
-    places = {"x": xs, "y": ys, "step": stacked}
-    return Known(ends, ys, replay(part.invariant, consts), [places[kind][i] for kind, i in part.sources])
+    sources = {"x": xs, "y": ys, "step": stacked}
+    return Known(ends, ys, replay(part.invariant, consts), [sources[kind][i] for kind, i in part.sources])
 
 
 def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
@@ -187,7 +188,7 @@ def transpose(
     part = halves(graph, linear, num_consts, num_carry)
     if all(part.carry):
         return _pull_back(primitive, cts, operands, graph, num_consts, num_carry, params)
-    # Some carries follow from known values: run them forward first, then pull back through the rest.
+    # Some carries follow from known values: run them forward first, then pull back through the remainder.
     whole = {"graph": graph, "num_consts": num_consts, "num_carry": num_carry, **params}
     taken = linear[:num_consts] + part.carry + linear[num_consts + num_carry :]
     known = run_known(primitive, part, operands, tuple([not t for t in taken]), whole)
@@ -219,14 +220,10 @@ def _pull_back(
     c_cts, i_cts, x_cts = map(iter, cut(results, len(sums), len(ends)))
     c_flags, x_flags = iter(sums_on), iter(xs_on)
     return [
-        *[_ct(o, next(c_flags), c_cts) if is_linear(o) else None for o in c],
+        *[next_cotangent(o, next(c_flags), c_cts) if is_linear(o) else None for o in c],
         *[_carry_ct(o, on, i_cts) for o, on in zip(i, carry_on)],
-        *[_ct(o, next(x_flags), x_cts) if is_linear(o) else None for o in x],
+        *[next_cotangent(o, next(x_flags), x_cts) if is_linear(o) else None for o in x],
     ]
-
-
-def _ct(operand: Linear, on: bool, results: Any) -> Any:
-    return next(results) if on else Zero(operand.aval.strip_weak_type())
 
 
 def _carry_ct(operand: Any, on: bool, results: Any) -> Any:

@@ -12,19 +12,18 @@ from stagec.control.derived import (
     pick,
     push,
     record_flat,
+    select_lanes,
     slimmer,
     split,
     stable,
     trimmed,
     with_inputs,
 )
-from stagec.core import dtypes, errors, location
-from stagec.core.aval import ShapedArray
+from stagec.core import errors, location
 from stagec.core.graph import Equation, Graph, Var, prune, replay
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, is_zero
-from stagec.primitives import logic
-from stagec.primitives.broadcast import broadcast_in_dim_p, instantiate, moveaxis_to_front
+from stagec.primitives.broadcast import instantiate, moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_or_p
 from stagec.transforms.linearize import PartialTrace
@@ -144,7 +143,7 @@ def _batched(params: dict[str, Any], flags: Flags, size: int) -> tuple[Graph, Gr
     def advance(*values: Any) -> list[Any]:
         c, b, i = cut(values, len(c_on), len(b_on))
         (going,) = replay(deciding, [*c, *i])
-        return [_keep(going, new, old) if on else old for new, old, on in zip(replay(step, [*b, *i]), i, i_on)]
+        return [select_lanes(going, old, new) if on else old for new, old, on in zip(replay(step, [*b, *i]), i, i_on)]
 
     return (
         record_flat(unfinished, deciding.in_avals),
@@ -152,13 +151,6 @@ def _batched(params: dict[str, Any], flags: Flags, size: int) -> tuple[Graph, Gr
         i_on,
         True,
     )
-
-
-def _keep(going: Any, new: Any, old: Any) -> Any:
-    aval: ShapedArray = aval_of(new)
-    assert aval_of(going).dtype == dtypes.bool_, "a condition is a truth value"
-    which = going if aval.ndim == 1 else broadcast_in_dim_p(going, shape=aval.shape, broadcast_dimensions=(0,))
-    return logic.select_n(which, old, new)
 
 
 def trim(equation: Equation, live: Flags) -> Equation:
