@@ -94,7 +94,7 @@ NUMPY_NAMES = {
         "uintp ulong "
         "ulonglong ushort sctypeDict typecodes typename ScalarType False_ True_",
     },
-    "**Text files**: `numpy.loadtxt` and its kind make NumPy's arrays, which all functions take.": {
+    "**Text files**: `numpy.loadtxt` and the like return NumPy's arrays, which all functions take.": {
         "numpy": "fromregex genfromtxt loadtxt savetxt savez_compressed",
     },
     "**Text of single numbers**: NumPy's functions take elements of arrays.": {
