@@ -68,6 +68,43 @@ def windowed(m, a, sizes, combine, first):
         return np.asarray(lax.reduce_window(a, a.dtype.type(first), combine, window, (1,) * a.ndim, "SAME"))
 
 
+def first_larger(a, b):
+    """The larger of two numbers, and what comes with it."""
+    is_first = a[0] >= b[0]
+    return tuple(lax.select(is_first, *pair) for pair in zip(a, b))
+
+
+def outside(m, function, *arrays):
+    """A function of `stagec.lax`, which NumPy's programs evaluate."""
+    if m is snp:
+        return function(*arrays)
+    with stagec.enable_x64():
+        return np.asarray(function(*arrays))
+
+
+def positions_around(m, a):
+    """The position of the largest of the three elements around each one."""
+    position, window = np.arange(a.shape[-1], dtype=np.int32), (1,) * (a.ndim - 1) + (3,)
+
+    def found(a):
+        pair, first = (a, snp.broadcast_to(position, a.shape)), (a.dtype.type(-np.inf), np.int32(0))
+        return lax.reduce_window(pair, first, first_larger, window, (1,) * a.ndim, "SAME")[1]
+
+    return outside(m, found, a).astype(np.float32)
+
+
+def farthest(m, a, axis):
+    """The element of each row, or column, that is farthest from 0."""
+
+    def farther(a, b):
+        return lax.select(abs(a) >= abs(b), a, b)
+
+    def found(a):
+        return snp.expand_dims(lax.reduce(a, a.dtype.type(0), farther, (axis % a.ndim,)), axis)
+
+    return outside(m, found, a)
+
+
 UNARY = {
     "exp": lambda m, a: m.exp(m.minimum(a, 2.0)),
     "tanh": lambda m, a: m.tanh(a),
@@ -141,6 +178,9 @@ CHOICES = {
     "all": lambda m, x, y, a, b: m.where(m.all(y < 2, axis=0, keepdims=True) & (x != y), a, b),
     "position": lambda m, x, y, a, b: a + m.argmax(x, axis=-1)[..., None] * 0.001,
     "position of rows": lambda m, x, y, a, b: b + m.argmin(y, axis=0) * 0.001,
+    "position around": lambda m, x, y, a, b: a - positions_around(m, x) * 0.001,
+    "farthest": lambda m, x, y, a, b: b + farthest(m, x, -1) * 0.1,
+    "farthest of rows": lambda m, x, y, a, b: b - farthest(m, y, 0) * 0.1,
     "position of all": lambda m, x, y, a, b: b + m.argmax(x - y) * (1 / x.size),
     "bytes": lambda m, x, y, a, b: a + ((x > 0).astype(np.uint8) + (y > 0).astype(np.uint8)).astype(np.float32),
     "counted": lambda m, x, y, a, b: a + m.sum((x > y).astype(np.int32), axis=-1, keepdims=True) * 0.01,

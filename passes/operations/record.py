@@ -143,6 +143,11 @@ class Operation:
         return self.regions in (Regions.CONDITIONAL, Regions.LOOP)
 
     @property
+    def reduces(self) -> bool:
+        """Whether it combines elements of some arrays, beginning with initial values."""
+        return "*init_values" in (self.operands or "").split()
+
+    @property
     def is_view(self) -> bool:
         """Whether a result may be memory of an operand even if nothing is folded."""
         return self.memory not in (Memory.NEW, Memory.FOLDED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
-from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
+from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.axes import dilated, shape_error
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front, spread_to
@@ -41,61 +41,78 @@ from stagec.primitives.window_rules import with_batch
 from stagec.typing import ArrayLike
 
 
-def _general_shape(x: ShapedArray, init: ShapedArray, *, computation: Graph, **window: Any) -> ShapedArray:
-    check_dtype("reduce_window", same_dtype("reduce_window", (x, init)), dtypes.ORDINARY)
-    if init.shape:
-        raise shape_error(
-            "reduce_window",
-            f"the initial value must have rank 0, got {init.long()}",
-            "pass one element of it, as in value[0]",
-        )
-    return ShapedArray.of(window_shape("reduce_window", x, **window), x.dtype)
+def _general_shape(*avals: ShapedArray, computation: Graph, **window: Any) -> list[ShapedArray]:
+    operands, starts = avals[: len(avals) // 2], avals[len(avals) // 2 :]
+    for x, init in zip(operands, starts):
+        check_dtype("reduce_window", same_dtype("reduce_window", (x, init)), dtypes.ORDINARY)
+        if init.shape:
+            raise shape_error(
+                "reduce_window",
+                f"the initial value must have rank 0, got {init.long()}",
+                "pass one element of it, as in value[0]",
+            )
+        if x.shape != operands[0].shape:
+            raise shape_error(
+                "reduce_window",
+                f"operands {', '.join(a.long() for a in operands)} differ in their shapes",
+                "pass operands of one shape, such as broadcast ones",
+            )
+    return [ShapedArray.of(window_shape("reduce_window", x, **window), x.dtype) for x in operands]
 
 
 def _general_eval(
-    x: Any, init: Any, *, computation: Graph, padding: Pairs, base_dilation: tuple[int, ...], **window: Any
-) -> Any:
-    view = windows(padded(x, init, padding, base_dilation), **window)
-    front = np.moveaxis(view, range(x.ndim, 2 * x.ndim), range(x.ndim))
-    count = int(np.prod(front.shape[: x.ndim], dtype=np.int64))
-    return fold(computation, [front.reshape(count, *front.shape[x.ndim :])], [init])[0]
+    *arrays: Any, computation: Graph, padding: Pairs, base_dilation: tuple[int, ...], **window: Any
+) -> list[Any]:
+    operands, starts = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
+    rank = operands[0].ndim
+    found = []
+    for x, init in zip(operands, starts):
+        view = windows(padded(x, init, padding, base_dilation), **window)
+        front = np.moveaxis(view, range(rank, 2 * rank), range(rank))
+        count = int(np.prod(front.shape[:rank], dtype=np.int64))
+        found.append(front.reshape(count, *front.shape[rank:]))
+    return fold(computation, found, starts)
 
 
-def _general_lower(cx: Any, x: Any, init: Any, *, computation: Graph, **window: Any) -> Any:
+def _general_lower(cx: Any, *values: Any, computation: Graph, **window: Any) -> list[Any]:
+    starts = values[len(values) // 2 :]
     if cx.in_avals[0].size == 0 or cx.out_avals[0].size == 0:
-        return cx.broadcast(init, cx.out_avals[0], ())
-    return cx.emit(
-        "stablehlo.reduce_window", [x, init], window_attributes(**window), None, [cx.graph_region(computation)]
-    )
+        return [cx.broadcast(v, a, ()) for v, a in zip(starts, cx.out_avals)]
+    attributes, region = window_attributes(**window), cx.graph_region(computation)
+    out = cx.emit("stablehlo.reduce_window", list(values), attributes, None, [region])
+    return out if isinstance(out, list) else [out]
 
 
 def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    """As `window_jvp`, by the derivative of the user's function; its start is combined first."""
+    """As `window_jvp`, by the derivative of the user's function; its starts are combined first."""
     out = primitive(*primals, **params)
     if all(map(is_zero, tangents)):
-        return out, zero_of(aval_of(out))
-    dots = [instantiate(t) for t in tangents]
+        return out, [zero_of(aval_of(o)) for o in out]
+    half, dots = len(primals) // 2, [instantiate(t) for t in tangents]
     combine = with_tangents(params["computation"])
-    starts = [primals[1], dots[1]]
-    arrays = slid(combine, padded_arrays([primals[0], dots[0]], starts, params), params)
-    return out, combine([spread_to(s, aval_of(out).shape) for s in starts], arrays)[1]
+    starts = [*primals[half:], *dots[half:]]
+    arrays = slid(combine, padded_arrays([*primals[:half], *dots[:half]], starts, params), params)
+    return out, combine([spread_to(s, aval_of(out[0]).shape) for s in starts], arrays)[half:]
 
 
 def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
     """As `window_batch`; with a start for each element of the batch, written out."""
     computation: Graph = params["computation"]
-    x, window = moveaxis_to_front(args[0], dims[0], size), with_batch(params)
-    if dims[1] is None:
-        return primitive(x, args[1], computation=computation, **window), 0
+    half, window = len(args) // 2, with_batch(params)
+    xs = [moveaxis_to_front(x, d, size) for x, d in zip(args[:half], dims[:half])]
+    starts, axes = args[half:], dims[half:]
+    if all(d is None for d in axes):
+        return primitive(*xs, *starts, computation=computation, **window), [0] * half
     config = tuple([(low, high, b - 1) for (low, high), b in zip(params["padding"], params["base_dilation"])])
-    wide, _ = pad_p.batch(pad_p, [x, args[1]], [0, 0], size, {"padding_config": config})
+    starts = [v if d == 0 else broadcast_in_dim(v, (size,), ()) for v, d in zip(starts, axes)]
+    wide = [pad_p.batch(pad_p, [x, v], [0, 0], size, {"padding_config": config})[0] for x, v in zip(xs, starts)]
     combine = by_graph(computation)
-    found = slid(combine, [wide], window)
+    found = slid(combine, wide, window)
     shape = aval_of(found[0]).shape
-    return combine([broadcast_in_dim(args[1], shape, (0,))], found)[0], 0
+    return combine([broadcast_in_dim(v, shape, (0,)) for v in starts], found), [0] * half
 
 
-reduce_window_p = SinglePrimitive(
+reduce_window_p = MultiplePrimitive(
     "reduce_window",
     shape=_general_shape,
     eval=_general_eval,
@@ -113,6 +130,7 @@ _NAMED: dict[str, tuple[SinglePrimitive, Callable[..., Any]]] = {
 }
 
 
+@overload
 def reduce_window(
     operand: ArrayLike,
     init_value: ArrayLike,
@@ -122,30 +140,71 @@ def reduce_window(
     padding: str | Sequence[tuple[int, int]] = "VALID",
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
-) -> Array:
+) -> Array: ...
+@overload
+def reduce_window(
+    operand: tuple[ArrayLike, ...],
+    init_value: Sequence[ArrayLike],
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> tuple[Array, ...]: ...
+def reduce_window(
+    operand: ArrayLike | Sequence[ArrayLike],
+    init_value: ArrayLike | Sequence[ArrayLike],
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
     """Combine the elements of each position of a sliding window.
 
     Args:
-      operand: an array.
-      init_value: a scalar that each result starts from, and that fills the padding.
-      computation: `(x, y) -> z` of scalars, associative.
+      operand: an array, or a tuple of arrays of one shape that are reduced together.
+      init_value: a scalar that each result starts from, and that fills the padding; one for each operand.
+      computation: `(x, y) -> z` of scalars, or of tuples of them if `operand` is a tuple; associative.
       window_dimensions: the window's sizes, one for each axis.
       window_strides: how far the window moves along each axis.
       padding: `"VALID"`, `"SAME"`, `"SAME_LOWER"`, or `(low, high)` for each axis.
       base_dilation: distance of the operand's elements once holes are put between them.
       window_dilation: distance of the window's elements.
 
+    Returns:
+      An array, or a tuple of arrays.
+
     Raises:
-      ShapeError: a list does not have one entry for each axis.
+      ShapeError: a list does not have one entry for each axis, or the operands have different shapes.
 
     >>> import numpy as np
     >>> import stagec.lax as lax
     >>> reduce_window(np.array([1, 5, 2, 4]), 0, lax.max, (2,), (2,))
     Array([5, 4], dtype=int32)
+
+    The largest element of each window, and its position:
+
+    >>> def larger(a, b):
+    ...     return lax.select(a[0] >= b[0], a[0], b[0]), lax.select(a[0] >= b[0], a[1], b[1])
+    >>> reduce_window((np.array([1, 5, 2, 4]), np.arange(4)), (0, 0), larger, (2,), (2,))
+    (Array([5, 4], dtype=int32), Array([1, 3], dtype=int32))
     """
-    x = as_operand(operand)
-    aval = aval_of(x)
-    name, rank = "reduce_window", aval.ndim
+    single = not isinstance(operand, (list, tuple))
+    values, starts = (
+        [as_operand(x) for x in (v if isinstance(v, (list, tuple)) else [v])] for v in (operand, init_value)
+    )
+    name = "reduce_window"
+    if len(starts) != len(values) or not values:
+        raise shape_error(
+            name,
+            f"{len(values)} operands and {len(starts)} initial values",
+            "pass an array and a number, or tuples of as many arrays as numbers",
+        )
+    avals = [aval_of(v) for v in values]
+    aval, rank = avals[0], avals[0].ndim
     dimensions = sizes(window_dimensions, rank, name, "window_dimensions")
     strides = sizes(window_strides, rank, name, "window_strides")
     base = sizes(base_dilation, rank, name, "base_dilation")
@@ -163,17 +222,22 @@ def reduce_window(
         "base_dilation": base,
         "window_dilation": dilation,
     }
-    init = convert_element_type(as_operand(init_value), aval.dtype)
-    if aval.small:
+    inits = [convert_element_type(v, a.dtype) for v, a in zip(starts, avals)]
+    if any(a.small for a in avals):
         # `computation` combines wider numbers, and their last one is rounded.
-        wide, start = (convert_element_type(v, dtypes.COMPUTED_IN[aval.dtype]) for v in (x, init))
-        found = reduce_window(wide, start, computation, dimensions, strides, padding, base, dilation)
-        return convert_element_type(found, aval.dtype)
-    graph = traced_computation(name, computation, [aval.dtype], single=True)
-    operation = single_operation(graph)
+        kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
+        wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
+        array: Any = wide[0] if single else tuple(wide)
+        start: Any = starts[0] if single else tuple(starts)
+        found: Any = reduce_window(array, start, computation, dimensions, strides, padding, base, dilation)
+        narrow = [convert_element_type(f, a.dtype) for f, a in zip([found] if single else found, avals)]
+        return narrow[0] if single else tuple(narrow)
+    graph = traced_computation(name, computation, [a.dtype for a in avals], single=single)
+    operation = single_operation(graph) if single else None
     if operation is not None and operation.name in _NAMED:
         row, identity = _NAMED[operation.name]
-        value = init.value if isinstance(init, Literal) else None
+        value = inits[0].value if isinstance(inits[0], Literal) else None
         if value is not None and value == np.asarray(identity(aval.dtype)).astype(aval.dtype):
-            return row(x, **window)
-    return reduce_window_p(x, init, computation=graph, **window)
+            return row(values[0], **window)
+    out = reduce_window_p(*values, *inits, computation=graph, **window)
+    return out[0] if single else tuple(out)

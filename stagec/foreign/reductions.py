@@ -27,14 +27,8 @@ def _reduce(site: Site, *operands: Value) -> list[Value]:
     half = len(operands) // 2
     initial = operands[half:]
     values = _widened(operands[:half], initial)
-    return reduce_axes(values, initial, site.region(), site.ints("dimensions"))
-
-
-def reduce_axes(
-    values: Sequence[Value], initial: Sequence[Value], region: Callable[..., list[Value]], axes: Sequence[int]
-) -> list[Value]:
-    """Reduce several arrays of one shape along axes with a region."""
-    if len(values) == 1:
+    region, axes = site.region(), site.ints("dimensions")
+    if half == 1:
         return [lax.reduce(values[0], initial[0], lambda a, b: region(a, b)[0], axes)]
     return list(lax.reduce(tuple(values), tuple(initial), _pairwise(region), axes))
 
@@ -50,27 +44,11 @@ class _Window:
         self.dilation = site.ints("window_dilations", ones)
         self.padding = site.pairs("padding", rank)
 
-    def padded(self, x: Value, value: Value) -> Value:
-        config = [(low, high, step - 1) for (low, high), step in zip(self.padding, self.base)]
-        return lax.pad(x, value, config)
-
-    def gathered(self, x: Value) -> Value:
-        """The elements of each window along new, last axes."""
-        rank = len(self.sizes)
-        for axis in range(rank):
-            length = x.shape[axis]
-            reach = (self.sizes[axis] - 1) * self.dilation[axis] + 1
-            count = max(0, (length - reach) // self.strides[axis] + 1) if length >= reach else 0
-            positions = (
-                np.arange(count)[:, None] * self.strides[axis] + np.arange(self.sizes[axis]) * self.dilation[axis]
-            )
-            parts = lax.reshape(taken(x, positions.reshape(-1), axis), self._split(x.shape, axis, count))
-            order = [i for i in range(len(parts.shape)) if i != axis + 1] + [axis + 1]
-            x = lax.transpose(parts, order)
-        return x
-
-    def _split(self, shape: Sequence[int], axis: int, count: int) -> tuple[int, ...]:
-        return (*shape[:axis], count, self.sizes[axis], *shape[axis + 1 :])
+    def reduced(self, operand: Any, initial: Any, computation: Callable[..., Any]) -> Any:
+        """`reduce_window` over these windows."""
+        return lax.reduce_window(
+            operand, initial, computation, self.sizes, self.strides, self.padding, self.base, self.dilation
+        )
 
 
 def taken(x: Value, positions: np.ndarray[Any, Any], axis: int) -> Value:
@@ -90,20 +68,8 @@ def _reduce_window(site: Site, *operands: Value) -> list[Value]:
     rank = len(values[0].shape)
     window = _Window(site, rank)
     if half == 1:
-        return [
-            lax.reduce_window(
-                values[0],
-                initial[0],
-                lambda a, b: region(a, b)[0],
-                window.sizes,
-                window.strides,
-                window.padding,
-                window.base,
-                window.dilation,
-            )
-        ]
-    parts = [window.gathered(window.padded(x, i)) for x, i in zip(values, initial)]
-    return reduce_axes(parts, initial, region, range(rank, 2 * rank))
+        return [window.reduced(values[0], initial[0], lambda a, b: region(a, b)[0])]
+    return list(window.reduced(tuple(values), tuple(initial), _pairwise(region)))
 
 
 @rule("select_and_scatter")
@@ -115,17 +81,13 @@ def _select_and_scatter(site: Site, x: Value, source: Value, initial: Value) -> 
     # Positions in the padding are `count`, and are selected only if there is no other.
     positions = lax.reshape(lax.iota(np.int32, count), x.shape)
     nowhere = np.asarray(count, np.int32)
-    values = window.gathered(window.padded(x, np.zeros((), x.dtype)))
-    where = window.gathered(window.padded(positions, nowhere))
 
     def selected(left: Any, right: Any) -> Any:
         (a, i), (b, j) = left, right
         first = lax.bitwise_or(lax.eq(j, nowhere), lax.bitwise_and(lax.ne(i, nowhere), select(a, b)[0]))
         return lax.select(first, a, b), lax.select(first, i, j)
 
-    rank = len(x.shape)
-    axes = range(rank, 2 * rank)
-    _, chosen = lax.reduce((values, where), (np.zeros((), x.dtype), nowhere), selected, tuple(axes))
+    _, chosen = window.reduced((x, positions), (np.zeros((), x.dtype), nowhere), selected)
     base = lax.full((count,), initial, x.dtype) if isinstance(initial, np.ndarray) else lax.broadcast(initial, (count,))
     numbers = lax.ScatterDimensionNumbers(
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)

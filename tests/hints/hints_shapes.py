@@ -159,6 +159,19 @@ CASES = [
         lambda: lax.reduce_window(V, V[0], lambda a, b: a + b * 2, (2,)),
     ),
     (
+        "pass an array and a number, or tuples of as many arrays as numbers",
+        lambda: lax.reduce_window((V, V), 0.0, lambda a, b: a, (2,)),
+        lambda: [
+            lax.reduce_window(V, 0.0, lambda a, b: a, (2,)),
+            lax.reduce_window((V, V), (0.0, 0.0), lambda a, b: a, (2,)),
+        ],
+    ),
+    (
+        "pass operands of one shape, such as broadcast ones",
+        lambda: lax.reduce_window((X, V), (0.0, 0.0), lambda a, b: a, (2, 2)),
+        lambda: lax.reduce_window((X, snp.broadcast_to(V[:1], X.shape)), (0.0, 0.0), lambda a, b: a, (2, 2)),
+    ),
+    (
         "cut no more than the axis has: a pad is -size or more",
         lambda: lax.reduce_window(V, 0.0, lax.add, (2,), padding=((-9, 0),)),
         lambda: lax.reduce_window(V, 0.0, lax.add, (2,), padding=((-1, 0),)),

@@ -157,6 +157,91 @@ def test_windows_have_the_elements_that_are_there(shared, dtype):
     check(function, expected, x, y)
 
 
+def first_larger(a, b):
+    """The larger of two numbers, and what comes with it; of equal ones the first."""
+    is_first = a[0] >= b[0]
+    return tuple(lax.select(is_first, *pair) for pair in zip(a, b))
+
+
+def composed(a, b):
+    """One map `x -> p x + q` after another: an associative function of two numbers whose order matters."""
+    return a[0] * b[0], a[1] * b[0] + b[1]
+
+
+def factors(*shape, dtype):
+    """Numbers whose products do not overflow as floats."""
+    x = sample(*shape, dtype=dtype)
+    return np.tanh(x) if "f" in dtype else x
+
+
+SEVERAL = {first_larger: (0, 5), composed: (1, 0)}
+
+
+@DTYPES
+@pytest.mark.parametrize("combine", SEVERAL)
+def test_several_arrays_are_reduced_over_windows_together_and_in_order(shared, dtype, combine):
+    x, y, z = (factors(*shape, dtype=dtype) for shape in [(3, 11, 18, 5), (2, 70), (90,)])
+    cases = [
+        (x, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
+        (x, (1, 3, 3, 1), (1, 2, 1, 1), "SAME"),
+        (y, (1, 3), (1, 1), [(0, 0), (2, 1)]),
+        (y, (2, 70), (1, 1), "VALID"),
+        (z, (5,), (3,), "VALID"),
+        (z, (90,), (1,), "VALID"),
+    ]
+
+    def function(x, y, z):
+        found = []
+        for a, window, steps, padding in cases:
+            a = {4: x, 2: y, 1: z}[a.ndim]
+            position = lax.broadcasted_iota(np.int32, a.shape, a.ndim - 1) if combine is first_larger else a - 1
+            first = [np.asarray(n, v.dtype) for n, v in zip(SEVERAL[combine], (a, position))]
+            found += lax.reduce_window((a, position), tuple(first), combine, window, steps, padding)
+        return found
+
+    with np.errstate(all="ignore"):
+        check(function, [np.asarray(a) for a in function(*map(snp.asarray, (x, y, z)))], x, y, z)
+
+
+@DTYPES
+@pytest.mark.parametrize("combine", SEVERAL)
+def test_reductions_whose_order_matters_are_kernels(shared, dtype, combine):
+    arrays = [factors(*shape, dtype=dtype) for shape in [(133,), (3, 40), (40, 3), (2, 19, 37), (7, 1)]]
+    cases = [(n, axes) for n, a in enumerate(arrays) for axes in [(0,), (a.ndim - 1,), tuple(range(a.ndim))]]
+
+    def function(*arrays):
+        found = []
+        for n, axes in cases:
+            a = arrays[n]
+            position = lax.iota(np.int32, a.size).reshape(a.shape) if combine is first_larger else a - 1
+            first = [np.asarray(n, v.dtype) for n, v in zip(SEVERAL[combine], (a, position))]
+            found += lax.reduce((a, position), tuple(first), combine, axes)
+        return found
+
+    with np.errstate(all="ignore"):
+        check(function, [np.asarray(a) for a in function(*map(snp.asarray, arrays))], *arrays)
+
+
+@QUEUES
+def test_what_a_reduction_does_not_return_is_not_written_and_its_start_may_be_computed(shared):
+    x = sample(30, 40)
+
+    def function(x, start):
+        position = lax.broadcasted_iota(np.int32, x.shape, 1)
+        pairs = [(np.float32(-100), np.int32(0)), (start, np.int32(7))]
+        found = [lax.reduce((x, position), pair, first_larger, (1,))[1] for pair in pairs]
+        windows = [lax.reduce_window((x, position), pair, first_larger, (1, 40)) for pair in pairs]
+        return [*found, windows[0][1][:, 0], windows[1][0][:, 0]]
+
+    log.clear()
+    start = np.float32(15)
+    found = stagec.jit(function)(guarded(x), start)
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    late = np.where(x.max(1) > start, x.argmax(1), 7)
+    for want, got in zip([x.argmax(1), late, x.argmax(1), np.maximum(x.max(1), start)], found, strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
 @QUEUES
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_elements_are_accumulated_at_every_second_place_of_other_axes_and_around_them(shared, axis):

@@ -17,6 +17,7 @@ FORMS: dict[str, Callable[[OwnKernel], None]] = {
     "stablehlo.concatenate": joining.concatenate,
     "stablehlo.dynamic_update_slice": updating.dynamic_update_slice,
     "stablehlo.pad": updating.pad,
+    "stablehlo.reduce": windows.reduce,
     "stablehlo.reduce_window": windows.reduce_window,
     "stablehlo.scatter": updating.scatter,
     "stablehlo.sort": sorting.sort,

@@ -17,7 +17,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
 from passes.kernels.straight.pieces import PIECES, cuts_of, parts_of, pieces_of
-from passes.kernels.straight.unfused import cut_from, has_own_kernel, iota_range, part_read, spare_row
+from passes.kernels.straight.unfused import cut_from, has_own_kernel, sources_of
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
 from passes.legalize.many_operands import MOST_ARRAYS
@@ -286,13 +286,7 @@ class Reading:
 
     def _needs(self, op: Any) -> list[Buffer]:
         """The buffers that an operation outside groups reads."""
-        values = self.operands(op)
-        if op.name == "stablehlo.scatter" and self.unfused[op].has_own_kernel and (spare := spare_row(op)) is not None:
-            values[0] = spare[0]
-        elif self.unfused[op].has_own_kernel and (part := part_read(op)) is not None:
-            values[0] = part.operands[0]
-        if self.unfused[op].has_own_kernel:
-            values = [value for value in values if iota_range(op, value) is None]
+        values = sources_of(op) if self.unfused[op].has_own_kernel else self.operands(op)
         absorbs = op.name != "flow.dispatch" and not self.unfused[op].has_own_kernel and self._host is None
         return [buffer for value in values for buffer in self._kept(value, absorbs)]
 

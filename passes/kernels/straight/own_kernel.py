@@ -18,7 +18,7 @@ from passes.kernels.nests import nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
 from passes.kernels.straight.nodes import MAX_WORKGROUPS
-from passes.kernels.straight.unfused import iota_range, part_read, results_of, spare_row
+from passes.kernels.straight.unfused import read_in_place, results_of, sources_of, spare_row
 from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.match import splat_of
@@ -44,12 +44,9 @@ class OwnKernel:
         self.groups, self.group = 1, ZERO
         self.is_update = operations.of(op.name).memory is operations.Memory.UPDATED
         self.results = results_of(op)
-        self.sources = [value for value in op.operands if iota_range(op, value) is None]
+        self.sources, self._moves = sources_of(op), read_in_place(op)
         if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:
-            self.sources[0], self.results = spare[0], [spare[1].results[0]]
-        self.part = part_read(op)
-        if self.part is not None:
-            self.sources[0] = self.part.operands[0]
+            self.results = [spare[1].results[0]]
         self.shape, self.element = element_type(self.results[0].type)
         self.wholes = [self._output(f"%out{i}", result.type) for i, result in enumerate(self.results)]
         self.spilled: list[Buffer] = []
@@ -73,10 +70,9 @@ class OwnKernel:
                     self.k.env[value] = Value(shape, element, splat=number.item())
                 else:
                     self.k.operand(value)
-            self.values = [self.k.env[value] for value in self.sources]
-            if self.part is not None:
-                self.k.lower(self.part)
-                self.values[0] = self.k.env[self.part.results[0]]
+            for move in self._moves:
+                self.k.lower(move)
+            self.values = [self.k.env[value] for value in (self.op.operands if self._moves else self.sources)]
             with self.code.scope():
                 form(self)
 

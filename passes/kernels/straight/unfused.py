@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from passes import attributes as attrs
+from passes import attributes as attrs, operations
 from passes.kernels.contractions import kinds_of, neutral
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.updates import check_scatter
 from passes.legalize.many_operands import MOST_ARRAYS
-from passes.match import producer, splat_of
+from passes.match import captured_values, combinations, producer, splat_of
+
+# Operations that reductions read through.
+_MOVES = ("stablehlo.slice", *operations.where(layout=True))
 
 
 def has_own_kernel(op: Any) -> bool:
@@ -29,11 +33,11 @@ def has_own_kernel(op: Any) -> bool:
 
 
 def results_of(op: Any) -> list[Any]:
-    """The results that a kernel of one operation writes, without the unused results of a sort; empty if it has none."""
+    """The results that a kernel of one operation writes, without unused ones; empty if it has none."""
     found = list(op.results)
     if len(found) > 1:
         found = [result for result in found if any(True for _ in result.uses)]
-    return found if len(found) == 1 or op.name == "stablehlo.sort" else []
+    return found if len(found) == 1 or operations.of(op.name).reduces or op.name == "stablehlo.sort" else []
 
 
 def iota_range(op: Any, value: Any) -> range | None:
@@ -64,14 +68,43 @@ def spare_row(scatter: Any) -> tuple[Any, Any] | None:
     return source, cut
 
 
-def part_read(op: Any) -> Any:
-    """The slice that a window reduction reads, if the kernel can read its source in place; else None."""
-    if op.name != "stablehlo.reduce_window":
-        return None
-    cut = producer(op.operands[0], "stablehlo.slice")
-    # A cumulative reduction along a whole axis needs its operand contiguous in memory.
+def read_in_place(op: Any) -> list[Any]:
+    """The operations of which a reduction's kernel reads the operands, in their order: slices, and moves of an iota."""
+    found: dict[Any, None] = {}
+    if operations.of(op.name).reduces and not _may_be_cumulative(op):
+        for value in list(op.operands)[: len(op.results)]:
+            moves = []
+            while (maker := producer(value)) is not None and maker.operation.name in _MOVES:
+                moves.append(maker.operation)
+                value = maker.operation.operands[0]
+            if (iota := producer(value, "stablehlo.iota")) is not None:
+                moves.append(iota.operation)
+            else:
+                # What is between the slices and memory would be done for each window.
+                cuts = itertools.takewhile(lambda move: move.name == "stablehlo.slice", moves)
+                moves = list(cuts)
+            found.update(dict.fromkeys(reversed(moves)))
+    return list(found)
+
+
+def _may_be_cumulative(op: Any) -> bool:
+    """Whether windows are as long as an axis: cumulative reductions need their operand contiguous in memory."""
+    if op.name != "stablehlo.reduce_window" or len(op.results) > 1:
+        return False
     sizes = zip(attrs.ints(op, "window_dimensions"), op.operands[0].type.shape)
-    return cut.operation if cut is not None and all(n < size or n == 1 for n, size in sizes) else None
+    return any(1 < size == n for size, n in sizes)
+
+
+def sources_of(op: Any) -> list[Any]:
+    """The values that the kernel of an operation reads."""
+    moves = read_in_place(op)
+    made = {result for move in moves for result in move.results}
+    captured = captured_values(op) if operations.of(op.name).reduces else []
+    values = [value for o in (*moves, op) for value in o.operands] + captured
+    found = [value for value in values if value not in made and iota_range(op, value) is None]
+    if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:
+        found[0] = spare[0]
+    return found
 
 
 def cut_from(op: Any) -> Any:
@@ -112,16 +145,30 @@ def _check_sort(op: Any) -> None:
         raise RefusedError("a sort of one number")
 
 
+def _check_reduction(op: Any) -> None:
+    """Refuse reductions whose order does not matter, which groups have faster code for."""
+    if combinations(op.regions[0]) is not None and kinds_of(op) is not None:
+        raise RefusedError("a reduction that begins with a computed number")
+
+
 def _check_window(op: Any) -> None:
     """Refuse windows that have no kernel."""
-    kinds, first = kinds_of(op), splat_of(op.operands[1])
-    if kinds is None or first is None:
-        raise RefusedError("a window whose order matters")
     found = windows_of(op, len(op.results[0].type.shape))
-    element = element_type(op.results[0].type)[1]
-    is_neutral = first.item() == neutral(kinds[0], element)
-    if any(w.low + w.high for w in found) and not is_neutral and kinds[0] in ("add", "mul", "xor"):
+    if any(w.low + w.high for w in found) and not _may_leave_out(op):
         raise RefusedError("padding that changes results")
+
+
+def _may_leave_out(op: Any) -> bool:
+    """Whether a result is the same if initial values are combined once, instead of for each element of padding."""
+    count, kinds = len(op.results), kinds_of(op)
+    if kinds is None:
+        return False
+    for kind, result, value in zip(kinds, op.results, list(op.operands)[count:]):
+        first = splat_of(value)
+        is_neutral = first is not None and first.item() == neutral(kind, element_type(result.type)[1])
+        if not is_neutral and kind in ("add", "mul", "xor"):
+            return False
+    return True
 
 
 def _check_bitcast(op: Any) -> None:
@@ -148,6 +195,7 @@ _CHECKS: dict[str, Callable[[Any], None]] = {
     "stablehlo.concatenate": _check_concatenate,
     "stablehlo.dynamic_update_slice": lambda op: None,
     "stablehlo.pad": _check_pad,
+    "stablehlo.reduce": _check_reduction,
     "stablehlo.reduce_window": _check_window,
     "stablehlo.scatter": check_scatter,
     "stablehlo.sort": _check_sort,

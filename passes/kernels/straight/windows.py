@@ -1,213 +1,179 @@
-"""Reductions over windows, such as pooling, and cumulative ones, which are windows as long as the axis."""
+"""Reductions over windows, such as pooling, and reductions whose order matters, which have one window along an axis.
+
+Several arrays may be reduced together, as in the largest element of each window and its position. Each lane of a vector
+has a window, whose elements are combined in the order of the program.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from passes import attributes as attrs
 from passes.kernels.contractions import kinds_of, neutral
 from passes.kernels.conversions import rounded
-from passes.kernels.elements import RefusedError
+from passes.kernels.elements import Element
+from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
+from passes.kernels.straight.cumulative import cumulative
 from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.own_kernel import OwnKernel
 from passes.kernels.straight.unfused import Window, windows_of
-from passes.kernels.values import Index, Item, View
+from passes.kernels.values import Index, Item, NotVectorsError, View, row_major
 
-# The most iterations of a loop over a window that is unrolled; the vectors of a strip of columns.
-_UNROLLED, _STRIP = 4, 4
+# The most iterations of a loop over a window that is unrolled.
+_UNROLLED = 4
 
 
 def reduce_window(a: OwnKernel) -> None:
     """Each element of the result, from the elements of its window within the array."""
-    source = a.values[0]
     found = windows_of(a.op, len(a.shape))
-    kind, first = (kinds_of(a.op) or [""])[0], a.values[1].splat
-    long = [d for d, w in enumerate(found) if w.size > 1]
-    others = [w for w in found if w.size == 1]
-    whole = all(w.step == 1 and not w.low and not w.high for w in others)
-    if len(long) == 1 and whole and first == neutral(kind, a.element):
-        axis = long[0]
-        w, n = found[axis], source.shape[axis]
-        if w.size == n and w.step == w.dilation == 1 and sorted((w.low, w.high)) == [0, n - 1]:
-            return _cumulative(a, axis, w.high > 0)
-    return _pooled(a, found)
+    if len(a.op.results) == 1:
+        source, kind = a.values[0], (kinds_of(a.op) or [""])[0]
+        long = [d for d, w in enumerate(found) if w.size > 1]
+        others = [w for w in found if w.size == 1]
+        whole = all(w.step == 1 and not w.low and not w.high for w in others)
+        if kind and len(long) == 1 and whole and a.values[1].splat == neutral(kind, a.element):
+            axis = long[0]
+            w, n = found[axis], source.shape[axis]
+            if w.size == n and w.step == w.dilation == 1 and sorted((w.low, w.high)) == [0, n - 1]:
+                return cumulative(a, axis, w.high > 0)
+    return _Windows(a, found, a.shape, a.wholes).write()
 
 
-def _combined(a: OwnKernel, left: Item, right: Item) -> Item:
-    """Two numbers combined, narrow floats in a wider type if the order of the reduction does not matter."""
-    is_wide = kinds_of(a.op) is not None
-    element = a.element.wide if is_wide else a.element
-    return region(a.k, a.code, a.op.regions[0].blocks[0], [left, right], [element] * 2, is_wide)[0]
+def reduce(a: OwnKernel) -> None:
+    """Each element of the result, from all elements along the reduced axes."""
+    axes, source = attrs.ints(a.op, "dimensions"), a.values[0].shape
+    found = [Window(n if d in axes else 1, 1, 1, 0, 0) for d, n in enumerate(source)]
+    shape = tuple(1 if d in axes else n for d, n in enumerate(source))
+    _Windows(a, found, shape, [whole._replace(strides=row_major(shape)) for whole in a.wholes]).write()
 
 
-def _store(a: OwnKernel, target: View, at: Index, item: Item) -> None:
-    a.code.store(target, at, Item(rounded(a.code, item.name, a.element, item.is_vector), item.is_vector))
+class _Windows:
+    """The kernel of a reduction.
 
+    Args:
+      found: the window along each axis of the operands.
+      shape: the number of windows along each axis.
+      targets: the memory of the results that are used, each of this shape.
+    """
 
-def _unfolded(a: OwnKernel, r: Linear, sizes: Sequence[int]) -> list[Linear]:
-    found = []
-    for size in reversed(sizes[1:]):
-        r, remainder = a.code.divided(r, size)
-        found.append(remainder)
-    return [r, *reversed(found)] if sizes else []
+    def __init__(self, a: OwnKernel, found: Sequence[Window], shape: Sequence[int], targets: Sequence[View]) -> None:
+        self.a, self.code, self.found, self.shape = a, a.code, found, tuple(shape)
+        count = len(a.op.results)
+        self.sources, self.first = a.values[:count], a.values[count:]
+        self.targets = dict(zip((list(a.op.results).index(result) for result in a.results), targets))
+        # Where the order does not matter, narrow floats are accumulated in a wider type.
+        self.is_wide = kinds_of(a.op) is not None
+        self.results = [element_type(result.type)[1] for result in a.op.results]
+        self.elements = [e.wide for e in self.results] if self.is_wide else self.results
+        # Windows side by side along this axis are the lanes of a vector.
+        self.axis = max((d for d, n in enumerate(self.shape) if n > 1), default=len(self.shape) - 1)
 
+    def write(self) -> None:
+        """Write the kernel: in vectors, or else element by element."""
+        width = min(self.a.processor.vector_bytes // max(e.size for e in self.elements), 64)
+        while width > self.shape[self.axis]:
+            width //= 2
+        mark = self.code.writer.mark()
+        try:
+            with self.code.scope():
+                self._shared(max(1, width))
+        except NotVectorsError:
+            self.code.writer.rewind(mark)
+            self._shared(1)
 
-def _pooled(a: OwnKernel, found: Sequence[Window]) -> None:
-    code, source, element = a.code, a.values[0], a.element
-    *outer, size = a.shape
-    last = found[-1]
-    units, amount = math.prod(outer), math.prod(w.size for w in found)
-    width = a.lanes(size)
-    work = units * size * amount // width + units
-    # Workgroups share the outer axes without the last one if there are enough rows, which saves divisions.
-    inner = len(outer) > 1 and units // outer[-1] >= MAX_WORKGROUPS
-    low, high = a.share(units // outer[-1] if inner else units, work)
-    # The range of elements along the last axis whose windows are within the array.
-    inside = source.shape[-1] + last.low - (last.size - 1) * last.dilation
-    begin = min(size, -(-last.low // last.step))
-    end = max(begin, min(size, -(-inside // last.step)))
+    def _shared(self, width: int) -> None:
+        """Workgroups share the windows along the other axes, or along that of the lanes if the others are short."""
+        a, shape = self.a, self.shape
+        outer = [d for d, n in enumerate(shape) if n > 1 and d != self.axis]
+        units, size = math.prod(shape[d] for d in outer), shape[self.axis]
+        amount = math.prod(w.size for w in self.found) * len(self.elements)
+        work = units * size * amount // width + units
+        if units < MAX_WORKGROUPS and size >= units * width:
+            low, high = a.share(size, work)
+            return self._nest(outer, {}, low, high, width)
+        # Without the last of many axes, an index is found with fewer divisions.
+        rows = outer[:-1] if units // shape[outer[-1]] >= MAX_WORKGROUPS else outer
 
-    def visit(at: Sequence[Linear], is_inside: bool) -> None:
-        is_vector = code.width > 1
-        type_ = code.type(element, is_vector)
+        def row(r: Linear, _: list[str]) -> None:
+            at: dict[int, Linear] = {}
+            for d in reversed(rows[1:]):
+                r, at[d] = self.code.divided(r, shape[d])
+            self._nest(outer[len(rows) :], {**at, rows[0]: r}, ZERO, Linear(size), width)
 
-        def level(axis: int, source_index: tuple[Linear, ...], state: list[str]) -> list[str]:
-            if axis == len(found):
-                item = code.get(source, source_index)
-                made = _combined(a, Item(state[0], is_vector), item)
-                return [code.vector(made, element) if is_vector else made.name]
-            w = found[axis]
-            start = at[axis] * w.step - w.low
-            if not (w.low or w.high) or (is_inside and axis == len(found) - 1):
+        self.code.loop(*a.share(math.prod(shape[d] for d in rows), work), 1, row)
+        return None
+
+    def _nest(self, axes: Sequence[int], at: Mapping[int, Linear], low: Linear, high: Linear, width: int) -> None:
+        """Loops over axes, and in them the windows from `low` to `high` along the axis of the lanes."""
+        if axes:
+
+            def inside(i: Linear, _: list[str]) -> None:
+                self._nest(axes[1:], {**at, axes[0]: i}, low, high, width)
+
+            self.code.loop(ZERO, Linear(self.shape[axes[0]]), 1, inside)
+            return
+        w, size = self.found[self.axis], self.shape[self.axis]
+        # The range of windows along the axis that are within the array.
+        last = self.sources[0].shape[self.axis] + w.low - (w.size - 1) * w.dilation
+        begin = min(size, -(-w.low // w.step))
+        end = max(begin, min(size, -(-last // w.step)))
+
+        def windows(first: int, stop: int, is_inside: bool, lanes: int) -> None:
+            if first == stop:
+                return
+            ends = low, high
+            if (first, stop) != (0, size):
+                ends = Linear(first), Linear(stop)
+                if not (low.is_constant and high.is_constant):
+                    ends = self.a.clamped(ends[0], low, high), self.a.clamped(ends[1], low, high)
+            self.a.along(*ends, lambda i: self._window({**at, self.axis: i}, is_inside), lanes)
+
+        windows(0, begin, False, 1)
+        windows(begin, end, True, width)
+        windows(end, size, False, 1)
+
+    def _window(self, at: Mapping[int, Linear], is_inside: bool) -> None:
+        """Combine the elements of a window, or of a vector of windows; these are within the array if one is."""
+        code, is_vector = self.code, self.code.width > 1
+        types = [code.type(e, is_vector) for e in self.elements]
+        index = tuple(at.get(d, ZERO) for d in range(len(self.shape)))
+
+        def level(axis: int, source: Index, state: list[str]) -> list[str]:
+            if axis == len(index):
+                return self._combined(state, source)
+            w = self.found[axis]
+            start = index[axis] * w.step - w.low
+            if not (w.low or w.high) or (is_inside and axis == self.axis):
                 if w.size <= _UNROLLED:
                     for j in range(w.size):
-                        state = level(axis + 1, (*source_index, start + j * w.dilation), state)
+                        state = level(axis + 1, (*source, start + j * w.dilation), state)
                     return state
                 ends = ZERO, Linear(w.size)
             else:
-                ends = a.clamped(start * -1, 0, w.size), a.clamped(start * -1 + source.shape[axis], 0, w.size)
+                length = self.sources[0].shape[axis]
+                ends = self.a.clamped(start * -1, 0, w.size), self.a.clamped(start * -1 + length, 0, w.size)
 
             def along(j: Linear, values: list[str]) -> list[str]:
                 code.forget()
-                return level(axis + 1, (*source_index, start + j * w.dilation), values)
+                return level(axis + 1, (*source, start + j * w.dilation), values)
 
-            return code.loop(*ends, 1, along, state, [type_])
+            return code.loop(*ends, 1, along, state, types)
 
-        first = Item(code.constant(a.values[1].splat, element))
-        name = code.vector(first, element) if is_vector else first.name
-        _store(a, a.whole, tuple(at), Item(level(0, (), [name])[0], is_vector))
+        first = [code.get(value, ()) for value in self.first]
+        found = level(0, (), [self._name(item, e) for item, e in zip(first, self.elements)])
+        for number, target in self.targets.items():
+            narrow = self.results[number]
+            code.store(target, index, Item(rounded(code, found[number], narrow, is_vector), is_vector))
 
-    def row(index: Sequence[Linear]) -> None:
-        a.along(ZERO, Linear(begin), lambda i: visit([*index, i], False), 1)
-        a.along(Linear(begin), Linear(end), lambda i: visit([*index, i], True), width)
-        a.along(Linear(end), Linear(size), lambda i: visit([*index, i], False), 1)
+    def _combined(self, state: list[str], source: Index) -> list[str]:
+        is_vector, block = self.code.width > 1, self.a.op.regions[0].blocks[0]
+        old = [Item(name, is_vector) for name in state]
+        new = [self.code.get(value, source) for value in self.sources]
+        made = region(self.a.k, self.code, block, [*old, *new], self.elements * 2, self.is_wide)
+        return [self._name(item, e) for item, e in zip(made, self.elements)]
 
-    def rows(r: Linear, _: list[str]) -> None:
-        if not inner:
-            return row(_unfolded(a, r, outer))
-        index = _unfolded(a, r, outer[:-1])
-
-        def each(i: Linear, _: list[str]) -> None:
-            row([*index, i])
-
-        code.loop(ZERO, Linear(outer[-1]), 1, each)
-        return None
-
-    code.loop(low, high, 1, rows)
-
-
-def _cumulative(a: OwnKernel, axis: int, is_reversed: bool) -> None:
-    n, inner = a.shape[axis], math.prod(a.shape[axis + 1 :])
-    if a.values[0].view is None:
-        raise RefusedError("windows over one number")
-    source = View(a.values[0].view.buffer, (1,))
-    if inner > 1:
-        _columns(a, source, n, inner, is_reversed)
-    else:
-        _rows(a, source, n, is_reversed)
-
-
-def _columns(a: OwnKernel, source: View, n: int, inner: int, is_reversed: bool) -> None:
-    """Each lane accumulates a column."""
-    code, element = a.code, a.element
-    target = View(a.whole.buffer, (1,))
-    width = a.lanes(inner)
-    strands = min(_STRIP, inner // width)
-    strip = width * strands
-    strips = -(-inner // strip)
-    units = a.whole.buffer.size // (n * inner) * strips
-    low, high = a.share(units, 2 * a.whole.buffer.size // width)
-
-    def column(r: Linear, _: list[str]) -> None:
-        outer, number = code.divided(r, strips)
-        # The last strip begins earlier, so some of its columns are computed twice, with the same result.
-        first = outer * (n * inner) + a.clamped(number * strip, 0, inner - strip)
-        type_ = element.of(width)
-        start = [code.vector(Item(code.constant(neutral((kinds_of(a.op) or [""])[0], element), element)), element)]
-
-        def step(j: Linear, state: list[str]) -> list[str]:
-            found = []
-            here = first + (j * -1 + (n - 1) if is_reversed else j) * inner
-            for strand, old in enumerate(state):
-                address = (here + strand * width).lanes() if width > 1 else here + strand
-                made = _combined(a, Item(old, width > 1), code.load(source, (address,)))
-                _store(a, target, (address,), made)
-                found.append(made.name)
-            return found
-
-        code.loop(ZERO, Linear(n), 1, step, start * strands, [type_] * strands)
-
-    with code.lanes(width):
-        code.loop(low, high, 1, column)
-
-
-def _rows(a: OwnKernel, source: View, n: int, is_reversed: bool) -> None:
-    """Lanes are neighbours: a prefix sum within each vector, to which the total before it is added."""
-    code, element = a.code, a.element
-    target = View(a.whole.buffer, (1,))
-    width = 1 if element.kind in "bc" else a.lanes(n)
-    rows = a.whole.buffer.size // n
-    low, high = a.share(rows, 8 * rows * n // width)
-    first = code.constant(neutral((kinds_of(a.op) or [""])[0], element), element)
-
-    def row(r: Linear, _: list[str]) -> None:
-        begin = r * n
-
-        def vector(i: Linear, state: list[str]) -> list[str]:
-            with code.lanes(width):
-                at = (begin - i + (n - 1)).lanes(-1) if is_reversed else (begin + i).lanes()
-                item = code.load(source, (at,))
-                step, type_ = 1, element.of(width)
-                while step < width:
-                    order = [max(0, j - step) for j in range(width)]
-                    name = code.op(f"vector.shuffle {item.name}, {item.name} {order} : {type_}, {type_}")
-                    added = _combined(a, Item(name, True), item)
-                    lanes = ", ".join("true" if j >= step else "false" for j in range(width))
-                    mask = code.writer.constant(f"dense<[{lanes}]>", f"vector<{width}xi1>")
-                    name = code.op(f"arith.select {mask}, {added.name}, {item.name} : vector<{width}xi1>, {type_}")
-                    item, step = Item(name, True), step * 2
-                whole = _combined(a, Item(code.vector(Item(state[0]), element), True), item)
-                last = code.op(f"vector.extract {item.name}[{width - 1}] : {element.text} from {type_}")
-                if is_reversed:
-                    order = list(range(width))[::-1]
-                    name = code.op(f"vector.shuffle {whole.name}, {whole.name} {order} : {type_}, {type_}")
-                    _store(a, target, ((begin - i + (n - width)).lanes(),), Item(name, True))
-                else:
-                    _store(a, target, (at,), whole)
-            return [_combined(a, Item(state[0]), Item(last)).name]
-
-        def single(i: Linear, state: list[str]) -> list[str]:
-            at = begin - i + (n - 1) if is_reversed else begin + i
-            made = _combined(a, Item(state[0]), code.load(source, (at,)))
-            _store(a, target, (at,), made)
-            return [made.name]
-
-        types, state, whole = [element.text], [first], 0
-        if width > 1:
-            whole = n // width * width
-            state = code.loop(ZERO, Linear(whole), width, vector, state, types)
-        code.loop(Linear(whole), Linear(n), 1, single, state, types)
-
-    code.loop(low, high, 1, row)
+    def _name(self, item: Item, element: Element) -> str:
+        return self.code.vector(item, element) if self.code.width > 1 else item.name

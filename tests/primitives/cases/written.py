@@ -24,4 +24,5 @@ CASES = [
     Case("reduce", [_X, _START], {"computation": PROBABLE, "dimensions": (0,)}, ulps=512),
     Case("reduce", [_X, _PLACE, np.array(-9.0), _NONE], {"computation": BOTH, "dimensions": (0,)}),
     Case("reduce_window", [_X, _START], {"computation": PROBABLE, **EVERYTHING}, ulps=512),
+    Case("reduce_window", [_X, _PLACE, np.array(-9.0), _NONE], {"computation": BOTH, **EVERYTHING}),
 ]
