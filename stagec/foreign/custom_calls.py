@@ -75,5 +75,6 @@ def _shape_assertion(site: Site, holds: Value, *values: Value) -> list[Value]:
         numbers = [site.known(v, "numbers").item() for v in values]
         for i, number in enumerate(numbers):
             text = text.replace(f"{{{i}}}", str(number))
-        raise site.refusal(f"does not hold for the shapes of these arguments: {text}")
+        what = f"does not hold for the shapes of these arguments: {text}"
+        raise site.refusal(what, "pass arrays of the shapes that the program was exported for")
     return []

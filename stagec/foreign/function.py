@@ -77,11 +77,12 @@ class Imported:
         self._source = found
         replay = Replay(found.module, found.name)
         if function not in replay.functions:
-            names = ", ".join(replay.functions) or "none"
+            names = list(replay.functions)
             raise location.error(
                 errors.ArtifactError,
                 f"{found.name} has no function {function!r}",
-                [("functions", names, "")],
+                [("functions", ", ".join(names) or "none", "")],
+                f"pass one of these, as in function={names[0]!r}" if names else "give a module that defines a function",
             )
         self.name = function
         self.__name__ = self.__qualname__ = function
@@ -133,16 +134,24 @@ class Imported:
             return exported.call(self._flat, args, kwargs)
         if kwargs:
             raise location.error(
-                errors.ArgumentTypeError, f"{self.name} takes no keywords, and was given {', '.join(kwargs)}"
+                errors.ArgumentTypeError,
+                f"{self.name} takes no keywords, and was given {', '.join(kwargs)}",
+                self._rows(),
+                "pass the arrays by position, in this order",
             )
         return self._flat(*args)
+
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """The parameters, as error messages show them."""
+        return [(p.name, p.text, "") for p in self._parameters]
 
     def _flat(self, *args: Any) -> Any:
         if len(args) != len(self._parameters):
             raise location.error(
                 errors.ArgumentTypeError,
-                f"{self.name} takes {len(self._parameters)} arrays, not {len(args)}",
-                [(p.name, p.text, "") for p in self._parameters],
+                f"{self.name} takes {len(self._parameters)} array{'s' * (len(self._parameters) != 1)}, not {len(args)}",
+                self._rows(),
+                "pass one array for each parameter, in this order",
             )
         values = [p.fitted(value, self.name) for p, value in zip(self._parameters, args)]
         if not self._wide:
@@ -161,11 +170,13 @@ class _Parameter:
         self.name = f"arg{number}"
         self.text = str(type_)
         if not isinstance(type_, bindings.ir.RankedTensorType):
-            raise refuse(op, f"has a parameter of type {type_}, which is not an array of known rank")
+            what = f"has a parameter of type {type_}, which is not an array of known rank"
+            raise refuse(op, what, "export a function of arrays of known rank")
         try:
             self.dtype = numpy_dtype(type_.element_type)
         except TypeError as error:
-            raise refuse(op, f"has a parameter of a type that stagec does not have: {error}") from None
+            what = f"has a parameter of a type that stagec does not have: {error}"
+            raise refuse(op, what, "convert it before the function, and take another dtype") from None
         self.shape = tuple(None if type_.is_dynamic_dim(i) else type_.shape[i] for i in range(type_.rank))
 
     def fitted(self, value: Any, function: str) -> Any:

@@ -50,7 +50,8 @@ def _unused(site: Site, index: int) -> Value:
       UnsupportedError: something reads it.
     """
     if list(site.op.results[index].uses):
-        raise site.refusal(f"has a result {index} that stagec does not compute")
+        what = f"has a result {index} that stagec does not compute"
+        raise site.refusal(what, "compute it from the other results")
     return lax.full(site.shape(index), 0, site.dtype(index))
 
 
@@ -127,7 +128,8 @@ def _geev(site: Site, a: Value) -> list[Value]:
 @routine("gees")
 def _gees(site: Site, a: Value) -> list[Value]:
     if _letter(site, "sort") != "N":
-        raise site.refusal("sorts the eigenvalues of a Schur form")
+        what = f"sorts the eigenvalues of a Schur form, by its sort={_letter(site, 'sort')!r}"
+        raise site.refusal(what, "export the Schur form without sorting, and reorder it afterwards")
     vectors = _letter(site, "mode") == "V"
     form, *found = linalg.schur(a, compute_schur_vectors=vectors)
     count = len(site.op.results)
@@ -143,8 +145,10 @@ def _gees(site: Site, a: Value) -> list[Value]:
 
 @routine("gehrd")
 def _gehrd(site: Site, a: Value) -> list[Value]:
-    if _option(site, "low") != 1 or _option(site, "high") != a.shape[-1]:
-        raise site.refusal("reduces a part of the matrix")
+    low, high, size = _option(site, "low"), _option(site, "high"), a.shape[-1]
+    if (low, high) != (1, size):
+        what = f"reduces a part of the matrix, from row {low} to row {high} of {size}"
+        raise site.refusal(what, "export the reduction of the whole matrix")
     return [*linalg.hessenberg(a), _success(site, 2)]
 
 

@@ -88,7 +88,7 @@ class Replay:
             return known
         rule = RULES.get(op.name)
         if rule is None:
-            raise refuse(op, "is not an operation that stagec has")
+            raise refuse(op, "is not an operation that stagec has", "export the program without this operation")
         found = rule(Site(op, self, env), *operands)
         return list(found) if isinstance(found, list) else [found]
 

@@ -123,7 +123,8 @@ def _set_dimension_size(site: Site, x: Value, size: Value) -> Value:
     axis = site.integer("dimension")
     length = int(site.known(size, "size"))
     if not 0 <= length <= x.shape[axis]:
-        raise site.refusal(f"sets axis {axis} of length {x.shape[axis]} to {length}")
+        what = f"sets axis {axis} of length {x.shape[axis]} to {length}"
+        raise site.refusal(what, "set a length within the bounds of the dimension")
     return lax.slice_in_dim(x, 0, length, axis=axis)
 
 

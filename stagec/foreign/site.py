@@ -104,12 +104,14 @@ class Site:
         try:
             return numpy_dtype(self._type(index).element_type)
         except TypeError as error:
-            raise self.refusal(f"has a result of a type that stagec does not have: {error}") from None
+            what = f"has a result of a type that stagec does not have: {error}"
+            raise self.refusal(what, "compute it in another dtype") from None
 
     def _type(self, index: int) -> Any:
         type_ = self.op.results[index].type
         if not isinstance(type_, bindings.ir.RankedTensorType):
-            raise self.refusal(f"has a result of type {type_}, which is not an array of known rank")
+            what = f"has a result of type {type_}, which is not an array of known rank"
+            raise self.refusal(what, "export the program with arrays of known rank")
         return type_
 
     def region(self, index: int = 0) -> Callable[..., list[Value]]:

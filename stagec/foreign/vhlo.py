@@ -65,7 +65,8 @@ class _Writer:
         if short == "return" and parent == "func.func":
             name = "func.return"
         if not op.name.startswith("vhlo."):
-            raise refuse(op, "stands among operations of VHLO")
+            what = "is among operations of VHLO, but belongs to another dialect"
+            raise refuse(op, what, "serialize the program as a portable artifact of StableHLO again")
         if len(op.results):
             self.lines.append(", ".join(self._name(v) for v in op.results) + " = ")
         self.lines.append(f'"{name}"({", ".join(self._name(v) for v in op.operands)})')
@@ -73,7 +74,8 @@ class _Writer:
             attributes = _attributes(short, {a: str(op.attributes[a]) for a in op.attributes}, self.attribute)
             types = [[type_text(str(v.type)) for v in values] for values in (op.operands, op.results)]
         except _Unknown as unknown:
-            raise refuse(op, f"has {unknown}, which is not known") from None
+            what = f"has {unknown}, which is not known"
+            raise refuse(op, what, "serialize the program for an older version of StableHLO") from None
         own = [f"{k} = {v}" for k, v in attributes.items() if "." not in k]
         if own:
             self.lines.append(f" <{{{', '.join(own)}}}>")

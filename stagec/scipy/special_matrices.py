@@ -221,6 +221,7 @@ def leslie(f: ArrayLike, s: ArrayLike) -> Array:
     """
     f, s = _lines(array_argument(f, "f"), array_argument(s, "s"))
     if s.shape[-1] != f.shape[-1] - 1:
-        raise shape_error("leslie", f"{aval_of(f).long()} and {aval_of(s).long()} do not match", "s is one shorter")
+        what = f"s must have one element less than f, got {aval_of(f).long()} for f and {aval_of(s).long()} for s"
+        raise shape_error("leslie", what, "leave the last coefficient of survival out, or add a fecundity")
     below = s[..., None] * np.eye(s.shape[-1], f.shape[-1], dtype=s.dtype)
     return concatenate([f[..., None, :], below], -2)

@@ -33,8 +33,10 @@ def test_a_missing_file_is_named() -> None:
 
 
 def test_a_function_that_is_not_there_is_named() -> None:
-    with pytest.raises(stagec.errors.ArtifactError, match="no function 'other'"):
+    with pytest.raises(stagec.errors.ArtifactError, match=r"no function 'other'[\s\S]*Fix: .* as in function='main'"):
         stagec.from_stablehlo("func.func @main() { return }\n", function="other")
+    with pytest.raises(stagec.errors.ArtifactError, match="Fix: give a module that defines a function"):
+        stagec.from_stablehlo("module {\n}\n")
 
 
 def test_containers_with_flipped_bits_are_read_or_refused() -> None:

@@ -201,6 +201,33 @@ def test_an_argument_of_another_type_is_refused(given: np.ndarray) -> None:
         function(given)
 
 
+@pytest.mark.parametrize(
+    ("args", "keywords", "what", "fix"),
+    [
+        ((), {"x": X[0]}, "takes no keywords, and was given x", "pass the arrays by position, in this order"),
+        ((), {}, "takes 1 array, not 0", "pass one array for each parameter, in this order"),
+    ],
+)
+def test_a_call_with_other_arguments_shows_the_parameters(args: tuple, keywords: dict, what: str, fix: str) -> None:
+    function = stagec.from_stablehlo(
+        "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }\n"
+    )
+    with pytest.raises(stagec.errors.ArgumentTypeError, match=rf"{what}[\s\S]*arg0 *tensor<4xf32>[\s\S]*Fix: {fix}"):
+        function(*args, **keywords)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fix"),
+    [
+        ("tensor<*xf32>", "export a function of arrays of known rank"),
+        ("tensor<4xf80>", "convert it before the function, and take another dtype"),
+    ],
+)
+def test_a_parameter_that_is_no_array_is_refused(kind: str, fix: str) -> None:
+    with pytest.raises(stagec.errors.UnsupportedError, match=rf"line 1:1: [\s\S]*Fix: {fix}"):
+        stagec.from_stablehlo(f"func.func @main(%x: {kind}) -> {kind} {{ return %x : {kind} }}\n")
+
+
 def test_no_index_reads_outside_of_an_array() -> None:
     text = """func.func @main(%x: tensor<4xf32>, %i: tensor<3x1xi64>) -> tensor<3xf32> {
       %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0],

@@ -145,5 +145,53 @@ def test_what_a_call_does_not_compute_is_refused_where_it_is_read() -> None:
         -> (tensor<3x3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>, tensor<i32>)
       return %0#2 : tensor<3xf32>
     }"""
-    with pytest.raises(stagec.errors.UnsupportedError, match="result 2 that stagec does not compute"):
+    with pytest.raises(
+        stagec.errors.UnsupportedError, match=r"result 2 that stagec does not [\s\S]*Fix: compute it from"
+    ):
+        stagec.from_stablehlo(text)(np.eye(3, dtype=np.float32))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "results", "what", "fix"),
+    [
+        (
+            "sgees",
+            "mode = 86 : ui8, sort = 83 : ui8",
+            "tensor<3x3xf32>, tensor<3x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<i32>, tensor<i32>",
+            "sorts the eigenvalues of a Schur form, by its sort='S'",
+            "export the Schur form without sorting, and reorder it afterwards",
+        ),
+        (
+            "sgehrd",
+            "low = 2 : i32, high = 3 : i32",
+            "tensor<3x3xf32>, tensor<2xf32>, tensor<i32>",
+            "reduces a part of the matrix, from row 2 to row 3 of 3",
+            "export the reduction of the whole matrix",
+        ),
+        (
+            "sgehrd",
+            "low = 1 : i32, high = 3 : i32",
+            "tensor<3x3xf32>, tensor<2xf32>, tensor<*xi32>",
+            "has a result of type",
+            "export the program with arrays of known rank",
+        ),
+        (
+            "sgehrd",
+            "low = 1 : i32, high = 3 : i32",
+            "tensor<3x3xf32>, tensor<2xf32>, tensor<!quant.uniform<i8:f32, 0.5:3>>",
+            "has a result of a type that stagec does not have",
+            "compute it in another dtype",
+        ),
+    ],
+)
+def test_a_routine_with_other_options_or_types_is_refused(
+    name: str, options: str, results: str, what: str, fix: str
+) -> None:
+    count = results.count("tensor")
+    text = f"""func.func @main(%a: tensor<3x3xf32>) -> tensor<3x3xf32> {{
+      %0:{count} = stablehlo.custom_call @lapack_{name}_ffi(%a) {{mhlo.backend_config = {{{options}}}}}
+        : (tensor<3x3xf32>) -> ({results})
+      return %0#0 : tensor<3x3xf32>
+    }}"""
+    with pytest.raises(stagec.errors.UnsupportedError, match=rf"{what}[\s\S]*Fix: {fix}"):
         stagec.from_stablehlo(text)(np.eye(3, dtype=np.float32))

@@ -216,7 +216,11 @@ CASES += [
         lambda: random.multivariate_normal(random.key(0), V, X),
         lambda: random.multivariate_normal(random.key(0), V, X.T @ X + M),
     ),
-    ("s is one shorter", lambda: linalg.leslie(V, V), lambda: linalg.leslie(V, V[1:])),
+    (
+        "leave the last coefficient of survival out, or add a fecundity",
+        lambda: linalg.leslie(V, V),
+        lambda: linalg.leslie(V, V[1:]),
+    ),
     ("pass coefficients, the highest power first", lambda: snp.polymul(X, V), lambda: snp.polymul(X[0], V)),
     (
         "pass 0 or a positive number",
