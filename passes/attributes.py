@@ -150,3 +150,16 @@ def convolution_dimensions(op: Any) -> ConvolutionDimensions:
         out.index("f"),
         spatial(out),
     )
+
+
+def convolution_numbers(dims: ConvolutionDimensions) -> str:
+    """The text of the attribute that `convolution_dimensions` reads."""
+
+    def layout(places: dict[int, str], spatial: tuple[int, ...]) -> str:
+        found = places | {d: str(i) for i, d in enumerate(spatial)}
+        return f"[{', '.join(found[d] for d in range(len(found)))}]"
+
+    lhs = layout({dims.lhs_batch: "b", dims.lhs_feature: "f"}, dims.lhs_spatial)
+    rhs = layout({dims.rhs_input: "i", dims.rhs_output: "o"}, dims.rhs_spatial)
+    out = layout({dims.out_batch: "b", dims.out_feature: "f"}, dims.out_spatial)
+    return f"#stablehlo.conv<{lhs}x{rhs}->{out}>"

@@ -139,6 +139,7 @@ _PASSES = {
     "algebra": "passes.simplify:ALGEBRA",
     "constants": "passes.simplify:CONSTANTS",
     "shapes": "passes.simplify:SHAPES",
+    "products": "passes.simplify:PRODUCTS",
     "reductions": "passes.simplify:REDUCTIONS",
     "casts": "passes.simplify:CASTS",
     "control_flow": "passes.simplify:CONTROL_FLOW",

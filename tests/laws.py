@@ -31,6 +31,8 @@ HEADINGS = {
     "updates": "Updates",
     "reductions": "Reductions",
     "products": "Products",
+    "convolutions": "Convolutions",
+    "windows": "Windows",
     "control_flow": "Control flow",
     "fast_math": "Laws of `fast_math`",
 }

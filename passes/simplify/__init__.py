@@ -11,12 +11,14 @@ from passes.patterns import apply_own, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
 from passes.simplify import (
     algebra,
+    bilinear,
     casts,
     commutative,
     comparisons,
     complexes,
     constants,
     control_flow,
+    convolutions,
     extremes,
     fast_math,
     functions,
@@ -25,13 +27,16 @@ from passes.simplify import (
     layouts,
     logic,
     loops,
+    products,
     ranges,
     reductions,
     selections,
     shapes,
     slices,
+    sparse_products,
     unused,
     updates,
+    windows,
 )
 
 __all__ = [
@@ -43,6 +48,7 @@ __all__ = [
     "DCE",
     "INLINE",
     "LAWS",
+    "PRODUCTS",
     "REDUCTIONS",
     "SHAPES",
     "SIMPLIFY",
@@ -61,6 +67,8 @@ _ALGEBRA = (
     *extremes.PATTERNS,
     *complexes.PATTERNS,
 )
+_PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, *convolutions.PATTERNS)
+_REDUCTIONS = (*reductions.PATTERNS, *windows.PATTERNS)
 LAWS = (
     *control_flow.PATTERNS,
     *loops.PATTERNS,
@@ -69,7 +77,8 @@ LAWS = (
     *_ALGEBRA,
     *casts.PATTERNS,
     *MOVES,
-    *reductions.PATTERNS,
+    *_PRODUCTS,
+    *_REDUCTIONS,
     *fast_math.PATTERNS,
     *functions.PATTERNS,
 )
@@ -120,7 +129,8 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
 ALGEBRA = pattern_pass("algebra", _ALGEBRA, "Exact laws of arithmetic, comparison and logic.")
 CONSTANTS = pattern_pass("constants", constants.PATTERNS, "Fold ops on constants, where the result is exact.")
 SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move elements.")
-REDUCTIONS = pattern_pass("reductions", reductions.PATTERNS, "Laws of reductions: fewer elements to combine, or none.")
+PRODUCTS = pattern_pass("products", _PRODUCTS, "Laws of products and convolutions: less to multiply, or to move.")
+REDUCTIONS = pattern_pass("reductions", _REDUCTIONS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
 _FLOW = (*control_flow.PATTERNS, *loops.PATTERNS, *unused.PATTERNS)
 CONTROL_FLOW = pattern_pass("control_flow", _FLOW, "Laws of conditionals and loops: known branches, unused state.")

@@ -224,11 +224,11 @@ def concatenate_of_batches(op: Any) -> Any:
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
     if len(values) < 2 or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
         return None
-    plan = _whole_array(values, dim)
+    plan = whole_array(values, dim)
     return plan() if plan is not None else None
 
 
-def _whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:
+def whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:
     """Return a function that builds the concatenation of `values` from whole arrays, or None if there is none."""
     first = producer(values[0])
     if first is None:
@@ -260,7 +260,7 @@ def _whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:
                 return None
             plans.append(functools.partial(_itself, column[0]))
             continue
-        plan = _whole_array(list(column), dim)
+        plan = whole_array(list(column), dim)
         if plan is None:
             return None
         plans.append(plan)

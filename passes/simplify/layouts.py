@@ -5,6 +5,7 @@ Broadcasts move after arithmetic, so that equal elements are computed once. The 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
@@ -24,6 +25,8 @@ from passes.simplify.moves import (
     used_once,
 )
 
+# How many operations deep arithmetic of broadcasts is looked into.
+_NESTED = 4
 _PERMUTING = ("stablehlo.transpose", "stablehlo.reshape", "stablehlo.reverse")
 
 
@@ -131,6 +134,38 @@ def transpose_of_broadcast(op: Any) -> Any:
     if dims != sorted(dims):
         return None  # a broadcast that permutes dimensions is no simpler
     return build.broadcast_in_dim(inner.operand, shape_of(result), dims)
+
+
+@pattern("stablehlo.transpose", of=ELEMENTWISE)
+def transpose_of_broadcast_arithmetic(op: Any) -> Any:
+    """transpose(f(broadcast(x), broadcast(y))) -> f(broadcast(x), broadcast(y)) to other dimensions. Exact.
+
+    f may be several operations, whose results nothing else reads.
+    """
+    if not all_static(op.operation.results[0]):
+        return None
+    order = attrs.ints(op, "permutation")
+    plan = _transposed(op.operand, order, _NESTED)
+    return plan() if plan is not None and producer(op.operand, "stablehlo.broadcast_in_dim") is None else None
+
+
+def _transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], Any] | None:
+    """Return a function that builds the transpose of broadcasts, or of arithmetic of broadcasts; None for others."""
+    maker = producer(value)
+    if maker is None or not depth:
+        return None
+    shape = [shape_of(value)[d] for d in order]
+    if maker.operation.name == "stablehlo.broadcast_in_dim":
+        dims = [order.index(d) for d in attrs.ints(maker, "broadcast_dimensions")]
+        if dims != sorted(dims) and size_of(maker.operand) == size_of(value):
+            return None
+        return lambda: build.broadcast_in_dim(maker.operand, shape, dims)
+    if not is_elementwise(maker) or not used_once(maker) or not is_static_op(maker):
+        return None
+    plans = {operand: _transposed(operand, order, depth - 1) for operand in spread(maker)}
+    if not plans or None in plans.values():
+        return None
+    return lambda: elementwise(maker, shape, lambda operand: plans[operand]())  # type: ignore[misc]
 
 
 @pattern("stablehlo.transpose", of="stablehlo.iota")
@@ -273,6 +308,7 @@ PATTERNS = (
     elementwise_of_equal_moves,
     move_back_after_elementwise,
     transpose_of_broadcast,
+    transpose_of_broadcast_arithmetic,
     transpose_of_iota,
     transpose_of_pad,
     transpose_of_reversed_transpose,

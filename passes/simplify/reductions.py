@@ -28,7 +28,7 @@ def _is_exact_function(op: Any) -> bool:
     return known and len(op.operation.operands) == 1 and row.precision is not operations.Precision.OPEN
 
 
-def _combination(op: Any) -> str | None:
+def combination(op: Any) -> str | None:
     """Return the name of the op that combines the elements of one static, real array; None for other reductions."""
     if len(op.inputs) != 1 or not is_static(op.inputs[0]) or dtype_of(op.inputs[0]).kind == "c":
         return None
@@ -42,7 +42,7 @@ def reduce_of_unit_dimensions(op: Any) -> Any:
     Exact: there is one element. The addition of an initial 0.0 stays, because it turns -0.0 into +0.0.
     """
     shape, result = shape_of(op.inputs[0]), op.operation.results[0]
-    name = _combination(op) if all(shape[d] == 1 for d in attrs.ints(op, "dimensions")) else None
+    name = combination(op) if all(shape[d] == 1 for d in attrs.ints(op, "dimensions")) else None
     if name is None:
         return None
     value = build.reshape(op.inputs[0], shape_of(result))
@@ -62,7 +62,7 @@ def reduce_of_pad(op: Any) -> Any:
         functions.append(made)
         value = made.operation.operands[0]
     inner = producer(value, "stablehlo.pad")
-    name = _combination(op) if inner is not None else None
+    name = combination(op) if inner is not None else None
     if name is None or inner is None or not is_static(inner.operand) or dtype_of(inner.operand).kind == "c":
         return None
     dimensions = attrs.ints(op, "dimensions")
@@ -74,7 +74,7 @@ def reduce_of_pad(op: Any) -> Any:
     for made in reversed(functions):
         meaning = operations.of(made.operation.name).numpy or np.asarray
         number = meaning(number).astype(dtype_of(made.operation.results[0]))
-    if not _changes_nothing(name, number[()], initial):
+    if not changes_nothing(name, number[()], initial):
         return None
     value = inner.operand
     for made in reversed(functions):
@@ -87,7 +87,7 @@ def reduce_of_pad(op: Any) -> Any:
     )
 
 
-def _changes_nothing(name: str, number: Any, initial: Any) -> bool:
+def changes_nothing(name: str, number: Any, initial: Any) -> bool:
     """Whether combining a number in addition to `initial` changes no result."""
     kind = number.dtype
     if name == "stablehlo.add":
@@ -118,7 +118,7 @@ def reduce_of_moved(op: Any) -> Any:
 
     Exact apart from the order in which floats are combined.
     """
-    name, inner = _combination(op), producer(op.inputs[0])
+    name, inner = combination(op), producer(op.inputs[0])
     if name not in _IN_ANY_ORDER or inner is None or not used_once(inner):
         return None
     dims = attrs.ints(op, "dimensions")
@@ -142,7 +142,7 @@ def reduce_of_reshape(op: Any) -> Any:
 
     Exact apart from the order in which floats are combined.
     """
-    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.reshape")
+    name, inner = combination(op), producer(op.inputs[0], "stablehlo.reshape")
     if name not in _IN_ANY_ORDER or inner is None or not is_static(inner.operand) or not used_once(inner):
         return None
     dims, before = set(attrs.ints(op, "dimensions")), shape_of(inner.operand)
@@ -165,11 +165,11 @@ def reduce_of_reduce(op: Any) -> Any:
 
     Exact apart from the order in which floats are combined.
     """
-    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.reduce")
-    if name not in _IN_ANY_ORDER or inner is None or not used_once(inner) or _combination(inner) != name:
+    name, inner = combination(op), producer(op.inputs[0], "stablehlo.reduce")
+    if name not in _IN_ANY_ORDER or inner is None or not used_once(inner) or combination(inner) != name:
         return None
     first, second = splat_of(inner.init_values[0]), splat_of(op.init_values[0])
-    if first is None or second is None or not _changes_nothing(name, first, second):
+    if first is None or second is None or not changes_nothing(name, first, second):
         return None
     dims = attrs.ints(inner, "dimensions")
     kept = [d for d in range(len(shape_of(inner.inputs[0]))) if d not in dims]
@@ -180,7 +180,7 @@ def reduce_of_reduce(op: Any) -> Any:
 @pattern("stablehlo.reduce", of="stablehlo.broadcast_in_dim")
 def reduce_of_broadcast(op: Any) -> Any:
     """The maximum, minimum, and, or of repeated elements -> that of the elements before the broadcast. Exact."""
-    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.broadcast_in_dim")
+    name, inner = combination(op), producer(op.inputs[0], "stablehlo.broadcast_in_dim")
     if name not in _IDEMPOTENT or inner is None or not is_static(inner.operand) or 0 in shape_of(op.inputs[0]):
         return None
     dims, targets = attrs.ints(op, "dimensions"), attrs.ints(inner, "broadcast_dimensions")
@@ -200,18 +200,18 @@ def reduce_of_splat(op: Any) -> Any:
     Exact: integers wrap alike, and sums of floats are rewritten only where the type represents each partial sum.
     """
     number = splat_of(op.inputs[0])
-    name = _combination(op) if number is not None else None
+    name = combination(op) if number is not None else None
     count = math.prod(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")) if name is not None else 0
     if number is None or not count:
         return None
-    total: Any = number if name in _IDEMPOTENT else _sum_of(number, count) if name == "stablehlo.add" else None
+    total: Any = number if name in _IDEMPOTENT else sum_of(number, count) if name == "stablehlo.add" else None
     if total is None:
         return None
     combined = build.op(str(name), [op.init_values[0], build.full(total, op.init_values[0])])
     return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), [])
 
 
-def _sum_of(number: Any, count: int) -> Any:
+def sum_of(number: Any, count: int) -> Any:
     """Return the sum of equal numbers, or None where it depends on the order."""
     dtype = number.dtype
     if dtype.kind in "iu" and dtype.isbuiltin == 1:
@@ -228,7 +228,7 @@ def reduce_of_stack(op: Any) -> Any:
 
     Exact: the parts are combined in order.
     """
-    name, inner = _combination(op), producer(op.inputs[0], "stablehlo.concatenate")
+    name, inner = combination(op), producer(op.inputs[0], "stablehlo.concatenate")
     if name is None or inner is None or not used_once(inner) or len(inner.operation.operands) > _MOST_PARTS:
         return None
     along = attrs.integer(inner, "dimension")

@@ -397,3 +397,137 @@ func.func @divide_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.divide %c, %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves dot_general, negate
+func.func @product_of_negative(%x: tensor<2x9xf32>, %y: tensor<9x4xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.negate %x : tensor<2x9xf32>
+  %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<2x9xf32>, tensor<9x4xf32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+
+// leaves dot_general
+func.func @negative_of_product(%x: tensor<4x2xf32>, %y: tensor<2x4xf32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.negate %x : tensor<4x2xf32>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  %r = stablehlo.negate %1 : tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
+
+// leaves dot_general, broadcast_in_dim, multiply
+func.func @product_of_scaled(%x: tensor<2x9xf32>, %y: tensor<9x4xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
+  %c = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<2x9xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<2x9xf32>
+  %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<2x9xf32>, tensor<9x4xf32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+
+// leaves constant, multiply, dot_general
+func.func @product_of_scaled__both(%x: tensor<5x2xf32>, %y: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<5x2xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<5x2xf32>
+  %d = stablehlo.constant dense<3.0> : tensor<2x4xf32>
+  %1 = stablehlo.multiply %y, %d : tensor<2x4xf32>
+  %r = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<5x2xf32>, tensor<2x4xf32>) -> tensor<5x4xf32>
+  return %r : tensor<5x4xf32>
+}
+
+// leaves constant, dot_general, multiply
+func.func @scaled_product(%x: tensor<5x2xf32>, %y: tensor<2x4xf32>) -> tensor<5x4xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<5x2xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<5x2xf32>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<5x2xf32>, tensor<2x4xf32>) -> tensor<5x4xf32>
+  %d = stablehlo.constant dense<3.0> : tensor<5x4xf32>
+  %r = stablehlo.multiply %1, %d : tensor<5x4xf32>
+  return %r : tensor<5x4xf32>
+}
+
+// leaves add, dot_general
+func.func @sum_of_products(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %z: tensor<3x4xf32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %1 = stablehlo.dot_general %x, %z, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %r = stablehlo.add %0, %1 : tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+
+// leaves abs, dot_general, dot_general
+func.func @chain_of_dots(%x: tensor<4x5xf32>, %y: tensor<5x6xf32>, %z: tensor<6xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+  %1 = stablehlo.abs %z : tensor<6xf32>
+  %r = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves abs, dot_general, dot_general
+func.func @chain_of_dots__from_the_left(%x: tensor<4xf32>, %y: tensor<4x5xf32>, %z: tensor<5x6xf32>) -> tensor<6xf32> {
+  %0 = stablehlo.dot_general %y, %z, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+  %1 = stablehlo.abs %x : tensor<4xf32>
+  %r = stablehlo.dot_general %1, %0, contracting_dims = [0] x [0] : (tensor<4xf32>, tensor<4x6xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// leaves constant, reduce, dot_general
+func.func @sum_of_dot(%x: tensor<4x5xf32>, %y: tensor<5x6xf32>) -> tensor<6xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// leaves constant, reduce, broadcast_in_dim, broadcast_in_dim, multiply
+func.func @dot_of_repeated_terms(%x: tensor<4xf32>, %y: tensor<5x6xf32>) -> tensor<4x6xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x5xf32>
+  %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
+}
+
+// leaves dot_general
+func.func @sum_of_outer_products(%x: tensor<4x5xf32>, %y: tensor<5x6xf32>) -> tensor<4x6xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<4x5xf32>) -> tensor<4x5x6xf32>
+  %1 = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<5x6xf32>) -> tensor<4x5x6xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<4x5x6xf32>
+  %r = stablehlo.reduce(%2 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x5x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
+}
+
+// leaves constant
+func.func @product_with_zeros(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<3x4xf32>
+  %r = stablehlo.dot_general %x, %c, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+
+// leaves slice, dot_general
+func.func @dot_of_pad(%x: tensor<9x3xf32>, %y: tensor<6x2xf32>) -> tensor<9x2xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0, 2], high = [0, 1], interior = [0, 0] : (tensor<9x3xf32>, tensor<f32>) -> tensor<9x6xf32>
+  %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<9x6xf32>, tensor<6x2xf32>) -> tensor<9x2xf32>
+  return %r : tensor<9x2xf32>
+}
+
+// leaves reverse
+func.func @dot_with_selection(%y: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %c = stablehlo.constant dense<[[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]> : tensor<3x3xf32>
+  %r = stablehlo.dot_general %c, %y, contracting_dims = [1] x [0] : (tensor<3x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
+
+// leaves broadcast_in_dim, multiply
+func.func @dot_with_diagonal(%v: tensor<4xf32>, %y: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %0 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>
+  %1 = stablehlo.iota dim = 0 : tensor<4x4xi32>
+  %2 = stablehlo.iota dim = 1 : tensor<4x4xi32>
+  %3 = stablehlo.compare EQ, %1, %2 : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
+  %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>
+  %4 = stablehlo.select %3, %0, %c : tensor<4x4xi1>, tensor<4x4xf32>
+  %r = stablehlo.dot_general %4, %y, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}
+
+// leaves convolution
+func.func @convolution_with_padded_kernel(%x: tensor<2x8x3xf32>, %w: tensor<3x3x4xf32>) -> tensor<2x4x4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %w, %c, low = [0, 0, 0], high = [0, 0, 0], interior = [1, 0, 0] : (tensor<3x3x4xf32>, tensor<f32>) -> tensor<5x3x4xf32>
+  %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
+  return %r : tensor<2x4x4xf32>
+}

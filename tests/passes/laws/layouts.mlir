@@ -148,3 +148,12 @@ func.func @a_reshape_that_merges_the_dimension_counted_along() -> tensor<6x100xi
   %r = stablehlo.reshape %0 : (tensor<2x3x100xi32>) -> tensor<6x100xi32>
   return %r : tensor<6x100xi32>
 }
+
+// leaves broadcast_in_dim, broadcast_in_dim, multiply
+func.func @transpose_of_broadcast_arithmetic(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<5x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x5xf32>
+  %1 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<5xf32>) -> tensor<4x5xf32>
+  %2 = stablehlo.multiply %0, %1 : tensor<4x5xf32>
+  %r = stablehlo.transpose %2, dims = [1, 0] : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  return %r : tensor<5x4xf32>
+}

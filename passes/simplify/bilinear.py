@@ -1,0 +1,369 @@
+"""Laws of products and convolutions alike: both are linear in each operand. And sums and chains of products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from passes import attributes as attrs, build
+from passes.match import (
+    is_integer,
+    is_splat,
+    is_static,
+    producer,
+    rank_of,
+    shape_of,
+    single_op,
+    size_of,
+    splat_of,
+)
+from passes.patterns import pattern
+from passes.simplify.moves import is_static_op, rebuilt, used_once
+from passes.simplify.proven import exact_if_proven
+from passes.simplify.sides import DOT, Side, in_order, is_wide_real, multiplications, once, product, repeated, sides
+
+_BILINEAR = (DOT, "stablehlo.convolution")
+_NEGATE, _MULTIPLY = "stablehlo.negate", "stablehlo.multiply"
+# Changing the order of a chain of products must save more than this share of its multiplications.
+_WORTHWHILE = 0.75
+
+
+def _maker(value: Any) -> Any | None:
+    """The product or convolution that makes a value, if nothing else reads it."""
+    inner = producer(value)
+    if inner is None or inner.operation.name not in _BILINEAR or not used_once(inner) or not is_static_op(inner):
+        return None
+    return inner
+
+
+def _again(op: Any, lhs: Any, rhs: Any) -> Any:
+    """A copy of a product or a convolution, with operands of the same shapes."""
+    return rebuilt(op, [lhs, rhs], shape_of(op.operation.results[0]))
+
+
+@pattern(*_BILINEAR, of=_NEGATE)
+def product_of_negatives(op: Any) -> Any:
+    """dot(-x, -y) -> dot(x, y), and the same for convolutions. Exact: each product of two elements stays."""
+    first, second = producer(op.lhs, _NEGATE), producer(op.rhs, _NEGATE)
+    if first is None or second is None:
+        return None
+    return build.op(
+        op.operation.name, [first.operand, second.operand], op.operation.results[0].type, attributes=attrs.copied(op)
+    )
+
+
+@exact_if_proven(*_BILINEAR, of=_NEGATE, assumes="nsz")
+def product_of_negative(op: Any, exactly: bool) -> Any:
+    """dot(-x, y) -> -dot(x, y), where the result has no more elements than x; the same for convolutions.
+
+    Exact for integers; differs in the sign of zero.
+    """
+    result = op.operation.results[0]
+    if not is_static_op(op) or (exactly and not is_integer(result)):
+        return None
+    for number, value in enumerate((op.lhs, op.rhs)):
+        inner = producer(value, _NEGATE)
+        if inner is not None and used_once(inner) and size_of(result) <= size_of(value):
+            operands = [op.lhs, op.rhs]
+            operands[number] = inner.operand
+            return build.op(_NEGATE, [_again(op, *operands)])
+    return None
+
+
+@exact_if_proven(_NEGATE, of=_BILINEAR, assumes="nsz")
+def negative_of_product(op: Any, exactly: bool) -> Any:
+    """-dot(-x, y) -> dot(x, y), and the same for convolutions. Exact for integers; differs in the sign of zero."""
+    inner = _maker(op.operand)
+    if inner is None or (exactly and not is_integer(op.operand)):
+        return None
+    for number, value in enumerate((inner.lhs, inner.rhs)):
+        maker = producer(value, _NEGATE)
+        if maker is not None:
+            operands = [inner.lhs, inner.rhs]
+            operands[number] = maker.operand
+            return _again(inner, *operands)
+    return None
+
+
+def _scaled(value: Any) -> tuple[Any, Any] | None:
+    """The array and the factor of `x * s` for one number s, if nothing else reads that; the factor has rank 0."""
+    maker = producer(value, _MULTIPLY)
+    if maker is None or not used_once(maker) or not is_static_op(maker):
+        return None
+    for x, factor in ((maker.lhs, maker.rhs), (maker.rhs, maker.lhs)):
+        if _is_number(factor):
+            return x, factor
+    return None
+
+
+def _is_number(value: Any) -> bool:
+    """Whether an array repeats one number, known or not."""
+    found = repeated(value)
+    return bool(found) and len(found) == sum(n != 1 for n in shape_of(value))
+
+
+def _number(factor: Any) -> Any:
+    """The number that an array repeats, as an array of rank 0."""
+    return once(factor, range(rank_of(factor)))
+
+
+def _times(value: Any, number: Any) -> Any:
+    return build.op(_MULTIPLY, [value, build.broadcast_in_dim(number, shape_of(value), ())])
+
+
+@exact_if_proven(*_BILINEAR, of=_MULTIPLY, assumes="reassoc")
+def product_of_scaled(op: Any, exactly: bool) -> Any:
+    """dot(s * x, y) -> s * dot(x, y), where the result is smaller than x, and dot(s * x, t * y) -> dot(x, (s * t) * y).
+
+    The same for convolutions. Exact for integers; differs by rounding, and where a product overflows.
+    """
+    result = op.operation.results[0]
+    if not is_static_op(op) or not is_wide_real(op) or (exactly and not is_integer(result)) or not rank_of(result):
+        return None
+    first, second = _scaled(op.lhs), _scaled(op.rhs)
+    if first is not None and second is not None:
+        operands = [first[0], second[0]]
+        factor = build.op(_MULTIPLY, [_number(first[1]), _number(second[1])])
+        if size_of(result) < min(map(size_of, operands)):
+            return _times(_again(op, *operands), factor)
+        small = int(size_of(op.rhs) < size_of(op.lhs))
+        operands[small] = _times(operands[small], factor)
+        return _again(op, *operands)
+    for number, found in enumerate((first, second)):
+        if found is not None and size_of(result) < size_of(found[0]):
+            operands = [op.lhs, op.rhs]
+            operands[number] = found[0]
+            return _times(_again(op, *operands), _number(found[1]))
+    return None
+
+
+@exact_if_proven(_MULTIPLY, of=_BILINEAR, assumes="reassoc")
+def scaled_product(op: Any, exactly: bool) -> Any:
+    """dot(s * x, y) * t -> dot(x, y) * (s * t), and the same for convolutions.
+
+    Exact for integers; differs by rounding, and where a product overflows.
+    """
+    if exactly and not is_integer(op.lhs):
+        return None
+    for value, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        inner = _maker(value)
+        if inner is None or not is_wide_real(inner) or not _is_number(factor):
+            continue
+        for number, operand in enumerate((inner.lhs, inner.rhs)):
+            found = _scaled(operand)
+            if found is not None:
+                operands = [inner.lhs, inner.rhs]
+                operands[number] = found[0]
+                together = build.op(_MULTIPLY, [_number(found[1]), _number(factor)])
+                return _times(_again(inner, *operands), together)
+    return None
+
+
+@exact_if_proven("stablehlo.add", "stablehlo.subtract", of=_BILINEAR, assumes="reassoc,nnan")
+def sum_of_products(op: Any, exactly: bool) -> Any:
+    """dot(x, y) + dot(x, z) -> dot(x, y + z), and the same for differences, the other side, and convolutions.
+
+    Exact for integers; differs by rounding, and where y + z overflows.
+    """
+    if exactly and not is_integer(op.lhs):
+        return None
+    first, second = _maker(op.lhs), _maker(op.rhs)
+    if first is None or second is None or op.lhs == op.rhs or first.operation.name != second.operation.name:
+        return None
+    if not is_wide_real(first) or attrs.copied(first) != attrs.copied(second):
+        return None
+    name = op.operation.name
+    if first.lhs == second.lhs and first.rhs.type == second.rhs.type:
+        return _again(first, first.lhs, build.op(name, [first.rhs, second.rhs]))
+    if first.rhs == second.rhs and first.lhs.type == second.lhs.type:
+        return _again(first, build.op(name, [first.lhs, second.lhs]), first.rhs)
+    return None
+
+
+@exact_if_proven(DOT, of=DOT, assumes="reassoc,nnan")
+def chain_of_dots(op: Any, exactly: bool) -> Any:
+    """dot(dot(a, b), c) -> dot(a, dot(b, c)), where that needs fewer multiplications, and the other way around.
+
+    Exact for integers; differs by rounding, and where a sum overflows.
+    """
+    if not is_wide_real(op) or not is_static_op(op) or (exactly and not is_integer(op.operation.results[0])):
+        return None
+    both = sides(op)
+    for number in (0, 1):
+        outer, other = both[number], both[1 - number]
+        inner = _maker(outer.value)
+        if inner is None or inner.operation.name != DOT or not is_wide_real(inner) or outer.batch:
+            continue
+        left, right = sides(inner)
+        if left.batch or attrs.copied(inner).get("precision_config") != attrs.copied(op).get("precision_config"):
+            continue
+        made = _reordered(op, left, right, outer, other, number)
+        if made is not None:
+            return made
+    return None
+
+
+def _reordered(op: Any, left: Side, right: Side, outer: Side, other: Side, number: int) -> Any:
+    """The chain in its other order; None if that is no cheaper, or has its dimensions in another order.
+
+    Args:
+      left, right: the sides of the inner product.
+      outer: the side of the outer product that the inner one makes.
+      other: the other side of the outer product.
+      number: 0 if `outer` is the left side, else 1.
+    """
+    origin = [(0, d) for d in left.free] + [(1, d) for d in right.free]
+    summed = [origin[d] for d in outer.contract]
+    near = {which for which, _ in summed}
+    # The neighbour of `other` in the chain: the right factor of a left product, the left factor of a right one.
+    if near != {1 - number}:
+        return None
+    near_side, far = (right, left) if number == 0 else (left, right)
+    mine = tuple(d for _, d in summed)
+    # The first product: of the neighbour and the other operand.
+    rest = [d for d in range(rank_of(near_side.value)) if d not in mine]
+    extra = other.size(other.free)
+    work = near_side.size(rest) * extra * other.size(other.contract)
+    work += (
+        far.size(far.free)
+        * near_side.size([d for d in rest if d not in near_side.contract])
+        * extra
+        * far.size(far.contract)
+    )
+    inner_work = left.size(left.free) * right.size(right.free) * left.size(left.contract)
+    if work >= _WORTHWHILE * (multiplications(op) + inner_work):
+        return None
+    value = product(op, *in_order(number, near_side._replace(contract=mine), other))
+    # Its dimensions: those of the neighbour that are left, and the other operand's free ones, in the order of sides.
+    before = 0 if number == 0 else len(other.free)
+    contract = tuple(before + rest.index(d) for d in near_side.contract)
+    second = Side(value, (), contract)
+    return product(op, *in_order(number, far, second))
+
+
+@exact_if_proven("stablehlo.reduce", of=DOT, assumes="reassoc,nnan")
+def sum_of_dot(op: Any, exactly: bool) -> Any:
+    """sum(dot(x, y)) over free dimensions of x -> dot(sum(x), y), and over batch dimensions -> a longer sum in dot.
+
+    Over batch dimensions alone exact apart from the order of the sums, and exact for integers; else differs by
+    rounding, and where a sum overflows.
+    """
+    if len(op.inputs) != 1 or single_op(op.operation.regions[0]) != "stablehlo.add":
+        return None
+    inner, initial = _maker(op.inputs[0]), splat_of(op.init_values[0])
+    if inner is None or inner.operation.name != DOT or not is_wide_real(inner) or initial is None or initial != 0:
+        return None
+    left, right = sides(inner)
+    dims, batch = attrs.ints(op, "dimensions"), len(left.batch)
+    middle = batch + len(left.free)
+    over = [d for d in dims if d < batch]
+    free = [
+        [left.free[d - batch] for d in dims if batch <= d < middle],
+        [right.free[d - middle] for d in dims if d >= middle],
+    ]
+    if exactly and any(free) and not is_integer(op.inputs[0]):
+        return None
+    if not dims or 0 in shape_of(inner.lhs) or 0 in shape_of(inner.rhs):
+        return None
+    found = []
+    for side, summed in zip((left, right), free):
+        value = side.value
+        roles = Side(
+            value,
+            tuple(d for i, d in enumerate(side.batch) if i not in over),
+            (*(side.batch[i] for i in over), *side.contract),
+        )
+        if summed:
+            zero = build.full(0, build.tensor_type((), value.type.element_type))
+            (value,) = build.reduce(["stablehlo.add"], [value], [zero], summed)
+        found.append(roles.of(value, summed))
+    return product(inner, found[0], found[1])
+
+
+@exact_if_proven(DOT, of=("stablehlo.broadcast_in_dim", "stablehlo.constant"), assumes="reassoc,nsz,nnan")
+def dot_of_repeated_terms(op: Any, exactly: bool) -> Any:
+    """dot(broadcast(x), y) -> dot(x, sum(y)), where x is repeated along a dimension that is summed over.
+
+    Exact for integers and, apart from the order of the sums, for ones; else differs by rounding, in the sign of zero,
+    and where the sum overflows.
+    """
+    if not is_wide_real(op) or not is_static_op(op) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+        return None
+    both = sides(op)
+    for number in (0, 1):
+        one, other = both[number], both[1 - number]
+        found = repeated(one.value) & set(one.contract)
+        partner = dict(zip(one.contract, other.contract))
+        found -= {d for d in found if partner[d] in repeated(other.value)}
+        if not found:
+            continue
+        is_whole = len(found) == rank_of(one.value)
+        is_one = is_whole and splat_of(one.value) == 1
+        if exactly and not is_integer(op.operation.results[0]) and not is_one:
+            continue
+        summed = [partner[d] for d in found]
+        zero = build.full(0, build.tensor_type((), other.value.type.element_type))
+        (sums,) = build.reduce(["stablehlo.add"], [other.value], [zero], sorted(summed))
+        if is_one:
+            return sums
+        if is_whole:
+            return _times(sums, once(one.value, found))
+        return product(op, *in_order(number, one.of(once(one.value, found), found), other.of(sums, summed)))
+    return None
+
+
+@exact_if_proven("stablehlo.reduce", of=_MULTIPLY, assumes="contract")
+def sum_of_outer_products(op: Any, exactly: bool) -> Any:
+    """sum(broadcast(x) * broadcast(y)) -> dot(x, y), where neither operand has all dimensions.
+
+    Exact for integers; a product of floats may be rounded together with the sum. Measured on a CPU with AVX-512: 1.8
+    times as fast for 256 x 256 x 256, and no slower for 64 x 32 x 64.
+    """
+    if len(op.inputs) != 1 or single_op(op.operation.regions[0]) != "stablehlo.add":
+        return None
+    inner = producer(op.inputs[0], _MULTIPLY)
+    if inner is None or not used_once(inner) or not is_wide_real(inner) or not is_static(op.inputs[0]):
+        return None
+    if (
+        not is_splat(op.init_values[0], 0.0)
+        or (exactly and not is_integer(op.inputs[0]))
+        or 0 in shape_of(op.inputs[0])
+    ):
+        return None
+    found, dims = [repeated(inner.lhs), repeated(inner.rhs)], set(attrs.ints(op, "dimensions"))
+    rank = rank_of(op.inputs[0])
+    # Each operand must repeat a kept dimension of the other one, and no summed dimension.
+    if any(not (r - dims) or r & dims for r in found) or found[0] & found[1]:
+        return None
+    if any(splat_of(value) is not None for value in (inner.lhs, inner.rhs)):
+        return None
+    kept = [d for d in range(rank) if d not in dims]
+    axes = [[d for d in range(rank) if d not in r] for r in found]
+    shared = [d for d in kept if d in axes[0] and d in axes[1]]
+    order = [*shared, *(d for d in axes[0] if d in kept and d not in shared)]
+    order += [d for d in axes[1] if d in kept and d not in shared]
+    made = [
+        Side(once(value, r), tuple(map(own.index, shared)), tuple(own.index(d) for d in sorted(dims)))
+        for value, r, own in zip((inner.lhs, inner.rhs), found, axes)
+    ]
+    result = build.dot_general(
+        made[0].value,
+        made[1].value,
+        contracting=(made[0].contract, made[1].contract),
+        batching=(made[0].batch, made[1].batch),
+    )
+    places = [order.index(d) for d in kept]
+    return result if places == sorted(places) else build.transpose(result, places)
+
+
+PATTERNS = (
+    product_of_negatives,
+    *product_of_negative,
+    *negative_of_product,
+    *product_of_scaled,
+    *scaled_product,
+    *sum_of_products,
+    *chain_of_dots,
+    *sum_of_dot,
+    *dot_of_repeated_terms,
+    *sum_of_outer_products,
+)

@@ -1,0 +1,272 @@
+"""Convolutions: what is done to their operands and results becomes a part of them, and some are products."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from passes import attributes as attrs, build
+from passes.match import producer, rank_of, shape_of, size_of
+from passes.patterns import pattern
+from passes.simplify.moves import is_static_op, unit_map, used_once
+from passes.simplify.proven import exact_if_proven, is_finite
+from passes.simplify.sides import is_zero
+
+CONVOLUTION = "stablehlo.convolution"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Window:
+    """The attributes of a convolution's window, for each spatial dimension."""
+
+    strides: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    lhs_dilation: tuple[int, ...]
+    rhs_dilation: tuple[int, ...]
+    reversal: tuple[int, ...]
+
+    @classmethod
+    def of(cls, op: Any) -> _Window:
+        rank = rank_of(op.lhs) - 2
+        ones = (1,) * rank
+        return cls(
+            attrs.ints(op, "window_strides", ones),
+            tuple(attrs.pairs(op, "padding", rank)),
+            attrs.ints(op, "lhs_dilation", ones),
+            attrs.ints(op, "rhs_dilation", ones),
+            attrs.ints(op, "window_reversal", (0,) * rank),
+        )
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes by their names."""
+        pairs = ", ".join(f"[{low}, {high}]" for low, high in self.padding)
+        flips = ", ".join("true" if flip else "false" for flip in self.reversal)
+        return {
+            "window_strides": build.i64_array(self.strides),
+            "padding": f"dense<[{pairs}]> : tensor<{len(self.padding)}x2xi64>",
+            "lhs_dilation": build.i64_array(self.lhs_dilation),
+            "rhs_dilation": build.i64_array(self.rhs_dilation),
+            **({"window_reversal": f"array<i1: {flips}>"} if any(self.reversal) else {}),
+        }
+
+
+def _convolution(
+    op: Any,
+    lhs: Any,
+    rhs: Any,
+    window: _Window | None = None,
+    dims: attrs.ConvolutionDimensions | None = None,
+    result: Any = None,
+) -> Any:
+    """A copy of a convolution, with other operands, and maybe another window, dimension numbers, or result type."""
+    attributes = attrs.copied(op)
+    if window is not None:
+        attributes.pop("window_reversal", None)
+        attributes |= window.attributes()
+    if dims is not None:
+        attributes["dimension_numbers"] = attrs.convolution_numbers(dims)
+    type_ = op.operation.results[0].type if result is None else result
+    return build.op(CONVOLUTION, [lhs, rhs], type_, attributes=attributes)
+
+
+def _is_plain(op: Any) -> bool:
+    """Whether a convolution has static shapes, spatial dimensions, and elements."""
+    if not is_static_op(op) or rank_of(op.lhs) < 3:
+        return False
+    return 0 not in (*shape_of(op.lhs), *shape_of(op.rhs), *shape_of(op.operation.results[0]))
+
+
+@pattern(CONVOLUTION, of="stablehlo.pad")
+def convolution_of_pad(op: Any) -> Any:
+    """convolution(pad(x, 0), y) -> convolution(x, y) with more padding, and dilated where there is interior padding.
+
+    Exact: a convolution pads with zeros, too.
+    """
+    inner = producer(op.lhs, "stablehlo.pad")
+    if inner is None or not _is_plain(op) or not is_zero(inner.padding_value) or size_of(inner.operand) == 0:
+        return None
+    padding, window, dims = attrs.padding(inner), _Window.of(op), attrs.convolution_dimensions(op)
+    if min((*padding.low, *padding.high)) < 0:
+        return None
+    if any(amounts[d] for amounts in padding for d in (dims.lhs_batch, dims.lhs_feature)):
+        return None
+    pairs = zip(dims.lhs_spatial, window.padding, window.lhs_dilation)
+    ends = tuple((low + padding.low[d] * by, high + padding.high[d] * by) for d, (low, high), by in pairs)
+    dilation = tuple((padding.interior[d] + 1) * by for d, by in zip(dims.lhs_spatial, window.lhs_dilation))
+    changed = dataclasses.replace(window, padding=ends, lhs_dilation=dilation)
+    return _convolution(op, inner.operand, op.rhs, changed)
+
+
+@exact_if_proven(CONVOLUTION, of="stablehlo.pad", assumes="nnan")
+def convolution_with_padded_kernel(op: Any, exactly: bool) -> Any:
+    """A convolution with a kernel that has zeros between its elements -> one with a dilated kernel.
+
+    Exact for a finite left operand; else differs where the zeros are multiplied by infinities or NaN.
+    """
+    inner = producer(op.rhs, "stablehlo.pad")
+    if inner is None or not _is_plain(op) or not is_zero(inner.padding_value) or size_of(inner.operand) == 0:
+        return None
+    padding, window, dims = attrs.padding(inner), _Window.of(op), attrs.convolution_dimensions(op)
+    if any(padding.low) or any(padding.high) or padding.interior[dims.rhs_input] or padding.interior[dims.rhs_output]:
+        return None
+    if exactly and not is_finite(op.lhs):
+        return None
+    dilation = tuple((padding.interior[d] + 1) * by for d, by in zip(dims.rhs_spatial, window.rhs_dilation))
+    changed = dataclasses.replace(window, rhs_dilation=dilation)
+    return _convolution(op, op.lhs, inner.operand, changed)
+
+
+@pattern(CONVOLUTION, of=("stablehlo.reverse", "stablehlo.reshape"))
+def convolution_with_reversed_kernel(op: Any) -> Any:
+    """convolution(x, reverse(y)) along spatial dimensions -> convolution(x, y) with a reversed window.
+
+    Exact. Between the two may be a reshape that adds dimensions of size 1.
+    """
+    if not _is_plain(op):
+        return None
+    middle = producer(op.rhs, "stablehlo.reshape")
+    inner = producer(op.rhs if middle is None else middle.operand, "stablehlo.reverse")
+    if inner is None:
+        return None
+    places = unit_map(shape_of(inner.operand), shape_of(op.rhs))
+    flipped = {places.get(d) for d in attrs.ints(inner, "dimensions")} - {None} if places is not None else {None}
+    window, spatial = _Window.of(op), attrs.convolution_dimensions(op).rhs_spatial
+    if not flipped <= set(spatial):
+        return None
+    reversal = tuple(int(bool(flip) != (d in flipped)) for d, flip in zip(spatial, window.reversal))
+    kernel = inner.operand if middle is None else build.reshape(inner.operand, shape_of(op.rhs))
+    return _convolution(op, op.lhs, kernel, dataclasses.replace(window, reversal=reversal))
+
+
+@pattern(CONVOLUTION, of="stablehlo.transpose")
+def convolution_of_transpose(op: Any) -> Any:
+    """convolution(transpose(x), y) -> convolution(x, y) with other dimension numbers, and the same for y. Exact."""
+    if not _is_plain(op):
+        return None
+    dims, operands = attrs.convolution_dimensions(op), [op.lhs, op.rhs]
+    for number, side in enumerate(("lhs", "rhs")):
+        inner = producer(operands[number], "stablehlo.transpose")
+        if inner is not None and used_once(inner):
+            order = attrs.ints(inner, "permutation")
+            dims = _renamed(dims, side, dict(enumerate(order)))
+            operands[number] = inner.operand
+    if operands == [op.lhs, op.rhs]:
+        return None
+    return _convolution(op, operands[0], operands[1], dims=dims)
+
+
+def _renamed(dims: attrs.ConvolutionDimensions, side: str, names: dict[int, int]) -> attrs.ConvolutionDimensions:
+    """Dimension numbers, where the dimensions of `lhs`, `rhs` or `out` have other numbers."""
+    found: dict[str, Any] = dims._asdict()
+    for field, value in found.items():
+        if field.startswith(side):
+            found[field] = names[value] if isinstance(value, int) else tuple(names[d] for d in value)
+    return attrs.ConvolutionDimensions(**found)
+
+
+@pattern("stablehlo.transpose", of=CONVOLUTION)
+def transpose_of_convolution(op: Any) -> Any:
+    """transpose(convolution(x, y)) -> convolution(x, y) with other dimension numbers. Exact."""
+    inner = producer(op.operand, CONVOLUTION)
+    if inner is None or not used_once(inner) or not _is_plain(inner):
+        return None
+    order, dims = attrs.ints(op, "permutation"), attrs.convolution_dimensions(inner)
+    dims = _renamed(dims, "out", {d: i for i, d in enumerate(order)})
+    return _convolution(inner, inner.lhs, inner.rhs, dims=dims, result=op.operation.results[0].type)
+
+
+@pattern("stablehlo.slice", of=CONVOLUTION)
+def slice_of_pixels(op: Any) -> Any:
+    """A slice of half of a convolution's pixels or less -> a convolution of fewer windows. Exact."""
+    inner, result = producer(op.operand, CONVOLUTION), op.operation.results[0]
+    if inner is None or not used_once(inner) or not _is_plain(inner) or 2 * size_of(result) > size_of(op.operand):
+        return None
+    dims, window = attrs.convolution_dimensions(inner), _Window.of(inner)
+    cuts, sizes = list(zip(*attrs.cut(op))), shape_of(result)
+    if 0 in sizes or any(sizes[d] != shape_of(op.operand)[d] for d in (dims.out_batch, dims.out_feature)):
+        return None
+    shape, kernel = list(shape_of(inner.lhs)), shape_of(inner.rhs)
+    parts, strides, padding = [(0, n) for n in shape], list(window.strides), list(window.padding)
+    for i, (d, out) in enumerate(zip(dims.lhs_spatial, dims.out_spatial)):
+        if sizes[out] == shape_of(op.operand)[out]:
+            continue
+        begin, _, step = cuts[out]
+        low = padding[i][0] - begin * strides[i]
+        strides[i] *= step
+        reach = (sizes[out] - 1) * strides[i] + (kernel[dims.rhs_spatial[i]] - 1) * window.rhs_dilation[i] + 1
+        size = (shape[d] - 1) * window.lhs_dilation[i] + 1
+        high = reach - low - size
+        if min(low, high) < 0:
+            parts[d] = max(0, -low), shape[d] - max(0, -high)
+            low, high = max(0, low), max(0, high)
+            if window.lhs_dilation[i] != 1 or parts[d][0] >= parts[d][1]:
+                return None
+        padding[i] = low, high
+    lhs = build.slice_(inner.lhs, *zip(*parts))
+    changed = dataclasses.replace(window, strides=tuple(strides), padding=tuple(padding))
+    return _convolution(inner, lhs, inner.rhs, changed, result=result.type)
+
+
+@pattern(CONVOLUTION)
+def convolution_that_is_a_product(op: Any) -> Any:
+    """A convolution whose window is one element, or all of the left operand -> dot_general.
+
+    Exact apart from the order of the sums. Measured on a CPU with AVX-512: windows of one element are 1.0 to 4.6 times
+    as fast, a window of 7 x 7 x 64 over all of the operand 6 times.
+    """
+    if not _is_plain(op) or any(attrs.integer(op, f"{name}_group_count") != 1 for name in ("feature", "batch")):
+        return None
+    dims, window = attrs.convolution_dimensions(op), _Window.of(op)
+    shape, kernel, result = shape_of(op.lhs), shape_of(op.rhs), op.operation.results[0]
+    summed = {dims.lhs_feature: dims.rhs_input}
+    pixels = []
+    for i, (d, e, out) in enumerate(zip(dims.lhs_spatial, dims.rhs_spatial, dims.out_spatial)):
+        if window.padding[i] != (0, 0) or window.lhs_dilation[i] != 1:
+            return None
+        if kernel[e] == 1 and window.strides[i] == 1:
+            pixels.append((d, out))
+        elif kernel[e] == shape[d] and (window.rhs_dilation[i] == 1 and not window.reversal[i]):
+            summed[d] = e
+        else:
+            return None
+    # Dimensions of the result, in the order of a product's, on either side.
+    rows = [out for _, out in sorted([*pixels, (dims.lhs_batch, dims.out_batch)])]
+    sizes = shape_of(result)
+    for exchanged, order in ((False, [*rows, dims.out_feature]), (True, [dims.out_feature, *rows])):
+        long = [d for d in order if sizes[d] != 1]
+        if long == sorted(long):
+            return _product(op, dims, summed, exchanged)
+    return None
+
+
+def _product(op: Any, dims: attrs.ConvolutionDimensions, summed: dict[int, int], exchanged: bool) -> Any:
+    result, axes = op.operation.results[0], sorted(summed)
+    contracting = (tuple(axes), tuple(summed[d] for d in axes))
+    # The window's dimensions of size 1 that are not summed over.
+    rest = [d for d in dims.rhs_spatial if d not in contracting[1]]
+    rhs = op.rhs
+    if rest:
+        kept = [d for d in range(rank_of(rhs)) if d not in rest]
+        rhs = build.reshape(rhs, [shape_of(rhs)[d] for d in kept])
+        contracting = (contracting[0], tuple(kept.index(d) for d in contracting[1]))
+    attributes = attrs.copied(op)
+    config = {name: attributes[name] for name in ("precision_config",) if name in attributes}
+    operands = (rhs, op.lhs) if exchanged else (op.lhs, rhs)
+    made = build.dot_general(
+        *operands,
+        contracting=contracting[::-1] if exchanged else contracting,
+        attributes=config,
+        element=result.type.element_type,
+    )
+    return build.reshape(made, shape_of(result))
+
+
+PATTERNS = (
+    convolution_of_pad,
+    *convolution_with_padded_kernel,
+    convolution_with_reversed_kernel,
+    convolution_of_transpose,
+    transpose_of_convolution,
+    slice_of_pixels,
+    convolution_that_is_a_product,
+)

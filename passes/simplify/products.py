@@ -1,0 +1,308 @@
+"""Products: operands that are repeated, reshaped, or in parts, and sums of one product. Exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from passes import attributes as attrs, build
+from passes.match import (
+    SPLAT,
+    dtype_of,
+    is_floating,
+    is_integer,
+    is_static,
+    producer,
+    same_type,
+    shape_of,
+    size_of,
+)
+from passes.patterns import pattern
+from passes.simplify.joins import whole_array
+from passes.simplify.moves import groups, is_static_op, producers_of, used_once
+from passes.simplify.sides import DOT, Side, in_order, labels, once, product, repeated, sides
+from passes.types import is_lossless
+
+_REPEATS = ("stablehlo.broadcast_in_dim", SPLAT)
+
+
+@pattern(DOT)
+def dot_of_nothing(op: Any) -> Any:
+    """A product that sums over a dimension of size 0 -> zeros. Exact."""
+    left, _ = sides(op)
+    if not is_static_op(op) or left.size(left.contract):
+        return None
+    zero = build.full(0, build.tensor_type((), op.operation.results[0].type.element_type))
+    return build.broadcast_in_dim(zero, shape_of(op.operation.results[0]), ())
+
+
+@pattern(DOT)
+def dot_of_single_terms(op: Any) -> Any:
+    """A product whose sums have one term -> multiply.
+
+    Exact: the sum begins with +0.0, which the addition keeps. Measured for outer products of vectors on a CPU with
+    AVX-512: 1.4 times as fast for 512 elements, 4 to 6 times for 2048.
+    """
+    left, right = sides(op)
+    result = op.operation.results[0]
+    if not is_static_op(op) or left.size(left.contract) != 1 or not (is_floating(result) or is_integer(result)):
+        return None
+    if not all(
+        dtype_of(side.value) == dtype_of(result) or is_lossless(dtype_of(side.value), dtype_of(result))
+        for side in (left, right)
+    ):
+        return None
+    shape, order = shape_of(result), labels(left, right)
+
+    def spread(side: Side, name: str) -> Any:
+        # The dimensions in the order of the result, in which a broadcast may permute them.
+        targets = {d: order.index((name, d)) for d in side.free} | {d: i for i, d in enumerate(side.batch)}
+        kept = [d for d in range(len(shape_of(side.value))) if d in targets]
+        value = side.value
+        if side.contract:
+            value = build.reshape(value, [shape_of(value)[d] for d in kept])
+        if dtype_of(value) != dtype_of(result):
+            value = build.convert(value, result.type.element_type)
+        return build.broadcast_in_dim(value, shape, [targets[d] for d in kept])
+
+    made = build.op("stablehlo.multiply", [spread(left, "left"), spread(right, "right")])
+    return made if is_integer(result) else build.op("stablehlo.add", [made, build.full(0, made)])
+
+
+@pattern(DOT, of=_REPEATS)
+def dot_of_broadcast(op: Any) -> Any:
+    """dot(broadcast(x), y) -> broadcast(dot(x, y)) along free dimensions, and along batches that repeat both operands.
+
+    Exact: equal sums are computed once.
+    """
+    if not is_static_op(op) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+        return None
+    left, right = sides(op)
+    first, second = repeated(left.value), repeated(right.value)
+    pairs = [i for i, (a, b) in enumerate(zip(left.batch, right.batch)) if a in first and b in second]
+    mine = {*(d for d in left.free if d in first), *(left.batch[i] for i in pairs)}
+    other = {*(d for d in right.free if d in second), *(right.batch[i] for i in pairs)}
+    if not mine and not other:
+        return None
+    gone = {*(("batch", i) for i in pairs), *(("left", d) for d in mine), *(("right", d) for d in other)}
+    kept = [i for i, label in enumerate(labels(left, right)) if label not in gone]
+    left = left.of(once(left.value, mine), mine) if mine else left
+    right = right.of(once(right.value, other), other) if other else right
+    return build.broadcast_in_dim(product(op, left, right), shape_of(op.operation.results[0]), kept)
+
+
+@pattern(DOT, of=_REPEATS)
+def dot_of_repeated_matrix(op: Any) -> Any:
+    """A batch of products with one matrix -> one product, where the batch dimension is a free one of the other operand.
+
+    Exact. If the result has to be transposed for it, it must be no larger than the repeated matrices.
+    """
+    if not is_static_op(op) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+        return None
+    both = sides(op)
+    result = op.operation.results[0]
+    for number in (0, 1):
+        one, other = both[number], both[1 - number]
+        found = repeated(one.value)
+        moved = [i for i, d in enumerate(one.batch) if d in found]
+        if not moved:
+            continue
+        dropped = {one.batch[i] for i in moved}
+        taken = {other.batch[i]: i for i in moved}
+        batch = tuple(d for d in other.batch if d not in taken)
+        rest = other._replace(batch=batch)
+        # The dimensions of the new result, by those of the old one.
+        names = ("left", "right")
+        new = [("batch", i) for i in range(len(one.batch)) if i not in moved]
+        parts = {
+            names[number]: [(names[number], d) for d in one.free],
+            names[1 - number]: [("batch", taken[d]) if d in taken else (names[1 - number], d) for d in rest.free],
+        }
+        new += [*parts["left"], *parts["right"]]
+        order = [new.index(label) for label in labels(*both)]
+        sizes = dict(zip(labels(*both), shape_of(result)))
+        long = [i for i in order if sizes[new[i]] != 1]
+        if long != sorted(long) and size_of(result) > size_of(one.value):
+            return None
+        single = one.of(once(one.value, dropped), dropped)
+        value = product(op, *in_order(number, single, rest))
+        return value if order == sorted(order) else build.transpose(value, order)
+    return None
+
+
+def _before_reshape(side: Side) -> tuple[Side, list[int]] | None:
+    """The side before the reshape that makes its value, and its dimensions of size 1 that the reshape drops.
+
+    None if there is no reshape, or if it merges or splits dimensions of different roles.
+    """
+    maker = producer(side.value, "stablehlo.reshape")
+    if maker is None or not is_static(maker.operand):
+        return None
+    found = groups(shape_of(maker.operand), shape_of(side.value))
+    if found is None:
+        return None
+    before = {after[0]: inner for inner, after in found if after}
+    followers = {d: after[0] for _, after in found for d in after[1:]}
+    roles = {d: role for role, dims in ((1, side.batch), (2, side.contract), (0, side.free)) for d in dims}
+    if any(roles[d] != roles[first] for d, first in followers.items()):
+        return None
+
+    def mapped(dims: tuple[int, ...]) -> tuple[int, ...] | None:
+        axes: list[int] = []
+        for i, d in enumerate(dims):
+            if d in followers:
+                if not i or dims[i - 1] != d - 1:
+                    return None  # the dimensions of a group are not listed in their order
+            else:
+                group = next(after for _, after in found or () if after and after[0] == d)
+                if dims[i : i + len(group)] != tuple(group):
+                    return None
+                axes += before[d]
+        return tuple(axes)
+
+    batch, contract = mapped(side.batch), mapped(side.contract)
+    if batch is None or contract is None:
+        return None
+    return Side(maker.operand, batch, contract), [inner[0] for inner, after in found if not after]
+
+
+def _pairs_up(left: Side, right: Side) -> bool:
+    """Whether batch and contracted dimensions have the same sizes on both sides."""
+    x, y = shape_of(left.value), shape_of(right.value)
+    pairs = ((left.batch, right.batch), (left.contract, right.contract))
+    return all([x[d] for d in a] == [y[d] for d in b] for a, b in pairs)
+
+
+def _result_shape(left: Side, right: Side) -> tuple[int, ...]:
+    x, y = shape_of(left.value), shape_of(right.value)
+    return (*(x[d] for d in (*left.batch, *left.free)), *(y[d] for d in right.free))
+
+
+def _without_reshapes(op: Any, shape: tuple[int, ...]) -> Any:
+    """A product of `shape` of the operands before their reshapes, or of one of them; None if there is none."""
+    if 0 in shape:
+        return None
+    left, right = sides(op)
+    first, second = _before_reshape(left), _before_reshape(right)
+    candidates = []
+    if first is not None and second is not None:
+        candidates.append((first[0], second[0]))
+        for a, b in zip(first[1], second[1]):  # a batch of one
+            candidates.append(
+                (first[0]._replace(batch=(a, *first[0].batch)), second[0]._replace(batch=(b, *second[0].batch)))
+            )
+    candidates += [(first[0], right)] if first is not None else []
+    candidates += [(left, second[0])] if second is not None else []
+    for one, other in candidates:
+        if _pairs_up(one, other) and _result_shape(one, other) == shape:
+            return product(op, one, other)
+    return None
+
+
+@pattern(DOT, of="stablehlo.reshape")
+def dot_of_reshapes(op: Any) -> Any:
+    """dot(reshape(x), reshape(y)) -> dot(x, y), where the reshapes split or merge the contracted dimensions alike.
+
+    Exact: the sums keep their terms and their order.
+    """
+    return _without_reshapes(op, shape_of(op.operation.results[0])) if is_static_op(op) else None
+
+
+@pattern("stablehlo.reshape", of=DOT)
+def reshape_of_dot(op: Any) -> Any:
+    """reshape(dot(reshape(x), y)) -> dot(x, y), where the reshapes of an operand and of the result cancel. Exact."""
+    inner = producer(op.operand, DOT)
+    if inner is None or not used_once(inner) or not is_static_op(inner):
+        return None
+    return _without_reshapes(inner, shape_of(op.operation.results[0]))
+
+
+@pattern(DOT, of="stablehlo.reverse")
+def dot_of_reversals(op: Any) -> Any:
+    """dot(reverse(x), reverse(y)) -> dot(x, y), where both reverse the dimensions that are summed over.
+
+    Exact apart from the order of the sums.
+    """
+    left, right = sides(op)
+    makers = producers_of((op.lhs, op.rhs), "stablehlo.reverse")
+    if not makers or not is_static_op(op):
+        return None
+    first, second = (attrs.ints(maker, "dimensions") for maker in makers)
+    pairs = set(zip(left.contract, right.contract))
+    if {a for a, b in pairs if b in second} != set(first) or {b for a, b in pairs if a in first} != set(second):
+        return None
+    return product(op, left._replace(value=makers[0].operand), right._replace(value=makers[1].operand))
+
+
+@pattern("stablehlo.concatenate", of=DOT)
+def concatenate_of_dots(op: Any) -> Any:
+    """dot(x[0:2], y) ++ dot(x[2:4], y) -> dot(x[0:4], y): products of parts of an array become one of the whole.
+
+    Exact. Along a batch dimension, both operands are parts.
+    """
+    values, along = list(op.operation.operands), attrs.integer(op, "dimension")
+    makers = producers_of(values, DOT)
+    if len(values) < 2 or not makers or not is_static_op(op) or 0 in shape_of(op.operation.results[0]):
+        return None
+    if not all(used_once(maker) for maker in makers):
+        return None
+    if any(attrs.copied(maker) != attrs.copied(makers[0]) for maker in makers[1:]):
+        return None
+    left, right = sides(makers[0])
+    role, index = labels(left, right)[along]
+    dims = {"batch": (left.batch, right.batch), "left": ((index,), ()), "right": ((), (index,))}[role]
+    plans: list[Callable[[], Any]] = []
+    for number in (0, 1):
+        column = [maker.operation.operands[number] for maker in makers]
+        where = dims[number][index] if role == "batch" else index if dims[number] else None
+        plan = _whole(column, where)
+        if plan is None:
+            return None
+        plans.append(plan)
+    return product(makers[0], left._replace(value=plans[0]()), right._replace(value=plans[1]()))
+
+
+def _whole(values: list[Any], dim: int | None) -> Callable[[], Any] | None:
+    """Return a function for the array whose parts along `dim` are `values`; without `dim`, for their common value."""
+    if dim is not None:
+        return whole_array(values, dim)
+    return (lambda: values[0]) if all(value == values[0] for value in values[1:]) else None
+
+
+@pattern("stablehlo.slice", of="stablehlo.reshape")
+def diagonal_of_dot(op: Any) -> Any:
+    """The diagonal of a product of matrices -> a batch of inner products. Exact: no other element is computed."""
+    middle = producer(op.operand, "stablehlo.reshape")
+    inner = producer(middle.operand, DOT) if middle is not None and used_once(middle) else None
+    if inner is None or not used_once(inner) or not is_static_op(inner):
+        return None
+    left, right = sides(inner)
+    shape, (count,) = shape_of(inner.operation.results[0]), shape_of(op.operation.results[0])[:1]
+    if len(left.free) != 1 or len(right.free) != 1 or left.batch or len(shape_of(op.operand)) != 1 or count < 2:
+        return None
+    (start,), _, (stride,) = attrs.cut(op)
+    row, column = divmod(start, shape[1])
+    if stride != shape[1] + 1 or row + count > shape[0] or column + count > shape[1]:
+        return None
+    found = []
+    for side, first in ((left, row), (right, column)):
+        (d,) = side.free
+        starts, limits = [0] * len(shape_of(side.value)), list(shape_of(side.value))
+        starts[d], limits[d] = first, first + count
+        part = build.slice_(side.value, starts, limits)
+        found.append(Side(part, (d,), side.contract))
+    value = product(inner, found[0], found[1])
+    return value if same_type(value, op.operation.results[0]) else None
+
+
+PATTERNS = (
+    dot_of_nothing,
+    dot_of_broadcast,
+    dot_of_repeated_matrix,
+    dot_of_single_terms,
+    dot_of_reshapes,
+    dot_of_reversals,
+    reshape_of_dot,
+    concatenate_of_dots,
+    diagonal_of_dot,
+)

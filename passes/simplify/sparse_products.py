@@ -1,0 +1,270 @@
+"""Products with zeros: padded operands, zero, identity, diagonal and permutation matrices.
+
+Zero times infinity is NaN, so these laws are exact where what is multiplied by zero is known to be finite.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs, build
+from passes.match import (
+    SPLAT,
+    dtype_of,
+    is_floating,
+    is_integer,
+    producer,
+    rank_of,
+    shape_of,
+    size_of,
+)
+from passes.simplify.constants import computed
+from passes.simplify.moves import is_static_op, producers_of
+from passes.simplify.proven import exact_if_proven, is_finite
+from passes.simplify.sides import DOT, Side, in_order, is_zero, labels, multiplications, product, sides
+
+_BILINEAR = (DOT, "stablehlo.convolution")
+# Larger constant matrices are not looked at, and a selection of rows by a matrix is made of at most so many parts.
+_MATRIX_ELEMENTS, _PARTS = 4096, 4
+
+
+def _is_real(value: Any) -> bool:
+    return is_integer(value) or is_floating(value)
+
+
+@exact_if_proven(*_BILINEAR, of=SPLAT, assumes="nnan")
+def product_with_zeros(op: Any, exactly: bool) -> Any:
+    """dot(0, x) -> 0, and the same for convolutions. Exact for finite x; differs for infinities and NaN."""
+    result = op.operation.results[0]
+    if not is_static_op(op) or not _is_real(result):
+        return None
+    for zero, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+        if is_zero(zero) and (not exactly or is_finite(other)):
+            return build.full(0, result)
+    return None
+
+
+@exact_if_proven(DOT, of="stablehlo.pad", assumes="nnan")
+def dot_of_pad(op: Any, exactly: bool) -> Any:
+    """dot(pad(x, 0), y) -> dot(x, slice(y)) along summed dimensions, and pad(dot(x, y), 0) along the others.
+
+    Exact for finite y, and where both operands are padded alike along summed and batch dimensions; else differs for
+    infinities and NaN among what zeros are multiplied with.
+    """
+    result = op.operation.results[0]
+    if not is_static_op(op) or not _is_real(result) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+        return None
+    both = sides(op)
+    for number in (0, 1):
+        one, other = both[number], both[1 - number]
+        maker = producer(one.value, "stablehlo.pad")
+        if maker is None or not is_zero(maker.padding_value) or size_of(maker.operand) == 0:
+            continue
+        padding = attrs.padding(maker)
+        if min((*padding.low, *padding.high)) < 0:
+            continue
+        partners = dict(zip((*one.batch, *one.contract), (*other.batch, *other.contract)))
+        padded = [d for d in range(rank_of(one.value)) if any(amounts[d] for amounts in padding)]
+        alike = all(d in partners and _padded_alike(maker, d, other.value, partners[d]) for d in padded)
+        if exactly and not alike and not is_finite(other.value):
+            continue
+        shape = shape_of(maker.operand)
+        cuts = [(0, n, 1) for n in shape_of(other.value)]
+        for d in padded:
+            if d in partners:
+                step = padding.interior[d] + 1
+                cuts[partners[d]] = (padding.low[d], padding.low[d] + (shape[d] - 1) * step + 1, step)
+        is_cut = any(d in partners for d in padded)
+        edges = [("batch", one.batch.index(d)) if d in one.batch else (("left", "right")[number], d) for d in padded]
+        places = labels(*both)
+        edges_at = {places.index(label): d for label, d in zip(edges, padded) if label in places}
+        kept = 1.0
+        for d in padded:
+            kept *= shape[d] / shape_of(one.value)[d]
+        saved = multiplications(op) * (1 - kept) + 2 * size_of(one.value)
+        moved = 2 * (size_of(other.value) * kept if is_cut and not alike else 0) + 2 * size_of(result) * bool(edges_at)
+        if saved <= moved:
+            continue
+        part = build.slice_(other.value, *zip(*cuts)) if is_cut else other.value
+        made = product(op, *in_order(number, one._replace(value=maker.operand), other._replace(value=part)))
+        if not edges_at:
+            return made
+        zero = build.full(0, build.tensor_type((), result.type.element_type))
+        rank = range(rank_of(result))
+        return build.pad(
+            made, zero, *([amounts[edges_at[i]] if i in edges_at else 0 for i in rank] for amounts in padding)
+        )
+    return None
+
+
+def _padded_alike(maker: Any, d: int, value: Any, axis: int) -> bool:
+    """Whether another value is padded with zeros along `axis` as a pad's result is along `d`."""
+    other = producer(value, "stablehlo.pad")
+    if other is None or not is_zero(other.padding_value) or shape_of(other.operand)[axis] != shape_of(maker.operand)[d]:
+        return False
+    return all(a[d] == b[axis] for a, b in zip(attrs.padding(maker), attrs.padding(other)))
+
+
+Run = tuple[int | None, int, int]
+
+
+def _is_diagonal_mask(value: Any) -> bool:
+    """Whether a value is the comparison of two iotas that is true on the main diagonal of a square matrix."""
+    compare = producer(value, "stablehlo.compare")
+    if compare is None or attrs.word(compare, "comparison_direction") != "EQ":
+        return False
+    makers = producers_of((compare.lhs, compare.rhs), "stablehlo.iota")
+    if not makers or rank_of(value) != 2:
+        return False
+    return {attrs.integer(maker, "iota_dimension") for maker in makers} == {0, 1}
+
+
+def _rows(side: Side) -> list[Run] | None:
+    """The rows that a constant matrix selects, as runs of (first, count, step); the first is None for rows of zeros.
+
+    None if the side is no such matrix.
+    """
+    shape = shape_of(side.value)
+    if side.batch or len(side.contract) != 1 or len(shape) > 2 or not shape[side.contract[0]]:
+        return None
+    convert = producer(side.value, "stablehlo.convert")
+    if convert is not None and _is_diagonal_mask(convert.operand) and shape[0] == shape[1]:
+        return [(0, shape[0], 1)]
+    matrix = computed(side.value, _MATRIX_ELEMENTS)
+    if matrix is None:
+        return None
+    matrix = matrix.T if side.contract == (0,) else matrix
+    matrix = matrix.reshape(-1, matrix.shape[-1])
+    if not ((matrix == 0) | (matrix == 1)).all() or (np.count_nonzero(matrix, axis=1) > 1).any():
+        return None
+    found = [int(np.argmax(row)) if row.any() else None for row in matrix == 1]
+    return _runs(found)
+
+
+def _runs(indices: list[int | None]) -> list[Run]:
+    """Indices as runs of equal steps; None for a run of absent ones.
+
+    >>> _runs([3, 4, 5, None, None, 2, 1])
+    [(3, 3, 1), (None, 2, 0), (2, 2, -1)]
+    """
+    found: list[Run] = []
+    for index in indices:
+        first, count, step = found[-1] if found else (None, 0, 0)
+        if count and index is None and first is None:
+            found[-1] = (None, count + 1, 0)
+        elif count and index is not None and first is not None and (count == 1 or index == first + count * step):
+            if index == first:
+                found.append((index, 1, 1))
+            else:
+                found[-1] = (first, count + 1, index - first if count == 1 else step)
+        else:
+            found.append((index, 1, 1) if index is not None else (None, 1, 0))
+    return found
+
+
+@exact_if_proven(DOT, of=("stablehlo.constant", "stablehlo.convert", "stablehlo.iota"), assumes="nnan")
+def dot_with_selection(op: Any, exactly: bool) -> Any:
+    """A product with a constant matrix that has at most one 1 in each row -> the rows that it selects.
+
+    Identity matrices, shifts and reversals are such matrices. Exact for finite operands, since sums begin with +0.0,
+    which the addition keeps; else differs for infinities and NaN in rows that are not selected.
+    """
+    result = op.operation.results[0]
+    if not is_static_op(op) or not _is_real(result) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+        return None
+    both = sides(op)
+    for number in (0, 1):
+        one, other = both[number], both[1 - number]
+        if dtype_of(other.value) != dtype_of(result) or (exactly and not is_finite(other.value)):
+            continue
+        runs = _rows(one)
+        if runs is None or len(runs) > _PARTS:
+            continue
+        (along,) = other.contract
+        made = _selected(other.value, along, runs)
+        order = [d for d in range(rank_of(other.value)) if d != along]
+        place = [along] if one.free else []
+        order = [*place, *order] if number == 0 else [*order, *place]
+        if not place:
+            made = build.reshape(made, [shape_of(other.value)[d] for d in order])
+        elif order != sorted(order):
+            made = build.transpose(made, order)
+        return _begun_with_zero(made)
+    return None
+
+
+def _selected(value: Any, along: int, runs: list[Run]) -> Any:
+    parts = []
+    for first, count, step in runs:
+        shape = list(shape_of(value))
+        shape[along] = count
+        if first is None:
+            parts.append(build.full(0, build.tensor_type(shape, value.type.element_type)))
+            continue
+        low = min(first, first + (count - 1) * step)
+        starts, limits, steps = [0] * len(shape), list(shape_of(value)), [1] * len(shape)
+        starts[along], limits[along], steps[along] = low, low + (count - 1) * abs(step) + 1, abs(step)
+        part = value if limits == list(shape_of(value)) and not low and abs(step) == 1 else None
+        part = build.slice_(value, starts, limits, steps) if part is None else part
+        if step < 0:
+            part = build.op("stablehlo.reverse", [part], attributes={"dimensions": build.i64_array([along])})
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else build.concatenate(parts, along)
+
+
+def _begun_with_zero(value: Any) -> Any:
+    """A sum of one term: -0.0 becomes +0.0."""
+    return value if is_integer(value) else build.op("stablehlo.add", [value, build.full(0, value)])
+
+
+def _diagonal(side: Side) -> tuple[Any, int] | None:
+    """The vector on the diagonal of a matrix, and the dimension along which its broadcast lies; None for others."""
+    if side.batch or len(side.contract) != 1 or rank_of(side.value) != 2:
+        return None
+    maker = producer(side.value)
+    if maker is None:
+        return None
+    name, spread = maker.operation.name, None
+    if name == "stablehlo.select" and _is_diagonal_mask(maker.pred) and is_zero(maker.on_false):
+        spread = maker.on_true
+    elif name == "stablehlo.multiply":
+        for mask, value in ((maker.lhs, maker.rhs), (maker.rhs, maker.lhs)):
+            convert = producer(mask, "stablehlo.convert")
+            if convert is not None and _is_diagonal_mask(convert.operand):
+                spread = value
+    vector = producer(spread, "stablehlo.broadcast_in_dim") if spread is not None else None
+    if vector is None or rank_of(vector.operand) != 1 or shape_of(vector.operand)[0] != shape_of(side.value)[0]:
+        return None
+    return (vector.operand, 0) if shape_of(side.value)[0] == shape_of(side.value)[1] else None
+
+
+@exact_if_proven(DOT, of=("stablehlo.select", "stablehlo.multiply"), assumes="nnan")
+def dot_with_diagonal(op: Any, exactly: bool) -> Any:
+    """A product with a diagonal matrix -> a multiplication of the rows by the numbers on the diagonal.
+
+    Exact for finite operands; else differs where zeros are multiplied by infinities or NaN.
+    """
+    result = op.operation.results[0]
+    if not is_static_op(op) or not _is_real(result) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+        return None
+    both = sides(op)
+    for number in (0, 1):
+        one, other = both[number], both[1 - number]
+        found = _diagonal(one)
+        if found is None or len({dtype_of(v) for v in (one.value, other.value, result)}) > 1:
+            continue
+        vector = found[0]
+        if exactly and not (is_finite(other.value) and is_finite(vector)):
+            continue
+        (along,) = other.contract
+        spread = build.broadcast_in_dim(vector, shape_of(other.value), [along])
+        made = _begun_with_zero(build.op("stablehlo.multiply", [other.value, spread]))
+        rest = [d for d in range(rank_of(other.value)) if d != along]
+        order = [along, *rest] if number == 0 else [*rest, along]
+        return build.transpose(made, order) if order != sorted(order) else made
+    return None
+
+
+PATTERNS = (*product_with_zeros, *dot_of_pad, *dot_with_selection, *dot_with_diagonal)

@@ -1,0 +1,291 @@
+"""Reductions over windows: padding becomes a part of them, and some are reductions, or need only one axis at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Collection
+from typing import Any
+
+from passes import attributes as attrs, bindings, build, operations
+from passes.match import SPLAT, dtype_of, is_static, producer, rank_of, shape_of, size_of, splat_of
+from passes.patterns import pattern
+from passes.simplify.joins import same_number
+from passes.simplify.moves import used_once
+from passes.simplify.reductions import changes_nothing, combination, sum_of
+from passes.simplify.sides import once, repeated
+
+WINDOW = "stablehlo.reduce_window"
+
+_IN_ANY_ORDER = operations.where(commutative=True, associative=True)
+_IDEMPOTENT = operations.where(commutative=True, associative=True, idempotent=True)
+# The share of combinations, with one read and write of each element, that is left where windows of one axis pay.
+_WORTHWHILE = 0.9
+
+
+@dataclasses.dataclass(frozen=True)
+class _Window:
+    """The attributes of a window, for each dimension."""
+
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    base: tuple[int, ...]
+    dilations: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, op: Any) -> _Window:
+        rank = rank_of(op.inputs[0])
+        ones = (1,) * rank
+        return cls(
+            attrs.ints(op, "window_dimensions"),
+            attrs.ints(op, "window_strides", ones),
+            attrs.ints(op, "base_dilations", ones),
+            attrs.ints(op, "window_dilations", ones),
+            tuple(attrs.pairs(op, "padding", rank)),
+        )
+
+    def is_single(self, d: int) -> bool:
+        """Whether the windows along a dimension are its elements."""
+        return self.sizes[d] == self.strides[d] == self.base[d] == 1 and self.padding[d] == (0, 0)
+
+    def without(self, dims: Collection[int]) -> _Window:
+        """The window of an array that lacks some dimensions."""
+        fields = dataclasses.asdict(self).items()
+        return _Window(**{name: tuple(v for d, v in enumerate(values) if d not in dims) for name, values in fields})
+
+    def along(self, dims: Collection[int]) -> _Window:
+        """The window along some dimensions, of single elements along the others."""
+
+        def kept(values: tuple[Any, ...], single: Any) -> tuple[Any, ...]:
+            return tuple(v if d in dims else single for d, v in enumerate(values))
+
+        return _Window(
+            kept(self.sizes, 1),
+            kept(self.strides, 1),
+            kept(self.base, 1),
+            kept(self.dilations, 1),
+            kept(self.padding, (0, 0)),
+        )
+
+    def result(self, shape: tuple[int, ...]) -> list[int]:
+        """The shape of the result for an array of a shape."""
+        found = []
+        for n, size, stride, base, dilation, (low, high) in zip(
+            shape, self.sizes, self.strides, self.base, self.dilations, self.padding
+        ):
+            padded = max(0, (n - 1) * base + 1) + low + high
+            extent = (size - 1) * dilation + 1
+            found.append(max(0, (padded - extent) // stride + 1))
+        return found
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes by their names."""
+        pairs = ", ".join(f"[{low}, {high}]" for low, high in self.padding)
+        found: dict[str, Any] = {
+            "window_dimensions": build.i64_array(self.sizes),
+            "window_strides": build.i64_array(self.strides),
+            "base_dilations": build.i64_array(self.base),
+            "window_dilations": build.i64_array(self.dilations),
+        }
+        if any(map(any, self.padding)):
+            found["padding"] = build.attribute(f"dense<[{pairs}]> : tensor<{len(self.padding)}x2xi64>")
+        return found
+
+
+def _windows(op: Any, value: Any, window: _Window) -> Any:
+    """A copy of a reduction over windows of one array, for another array and other windows."""
+    copy = op.operation.clone(ip=bindings.ir.InsertionPoint.current).operation
+    copy.operands[0] = value
+    for name in ("window_strides", "base_dilations", "window_dilations", "padding"):
+        if name in copy.attributes:
+            del copy.attributes[name]
+    for name, attribute in window.attributes().items():
+        copy.attributes[name] = attribute
+    result = copy.results[0]
+    result.set_type(build.tensor_type(window.result(shape_of(value)), result.type.element_type))
+    return result
+
+
+def _name(op: Any) -> str | None:
+    """The name of the op that combines the elements of one static, real array with elements; None for others."""
+    if len(op.inputs) != 1 or not is_static(op.operation.results[0]):
+        return None
+    name = combination(op)
+    return name if name is not None and 0 not in (*shape_of(op.inputs[0]), *shape_of(op.operation.results[0])) else None
+
+
+def _is_neutral(name: str, value: Any) -> bool:
+    """Whether an initial value changes nothing when it is combined more than once."""
+    number = splat_of(value)
+    return number is not None and changes_nothing(name, number, number)
+
+
+@pattern(WINDOW, of="stablehlo.pad")
+def window_of_pad(op: Any) -> Any:
+    """reduce_window(pad(x, c)) -> reduce_window(x) with more padding, where c is the initial value. Exact."""
+    name, inner = _name(op), producer(op.inputs[0], "stablehlo.pad")
+    if name is None or inner is None or not is_static(inner.operand) or size_of(inner.operand) == 0:
+        return None
+    if not same_number(inner.padding_value, op.init_values[0]) or not _is_neutral(name, op.init_values[0]):
+        return None
+    padding, window = attrs.padding(inner), _Window.of(op)
+    # The CPU backend has no code for dilated arrays, and for padding of dilated windows.
+    if any(padding.interior) or min((*padding.low, *padding.high)) < 0 or max((*window.base, *window.dilations)) > 1:
+        return None
+    if any(min(ends) < 0 for ends in window.padding):
+        return None
+    ends = tuple((a + low, b + high) for (a, b), low, high in zip(window.padding, padding.low, padding.high))
+    return _windows(op, inner.operand, dataclasses.replace(window, padding=ends))
+
+
+@pattern(WINDOW)
+def window_of_one_element(op: Any) -> Any:
+    """A reduction over windows of one element -> a slice, combined with the initial value. Exact."""
+    name, window = _name(op), _Window.of(op)
+    if name not in _IN_ANY_ORDER or any(n != 1 for n in (*window.sizes, *window.base)):
+        return None
+    if any(map(any, window.padding)):
+        return None
+    shape = shape_of(op.inputs[0])
+    value = build.slice_(op.inputs[0], [0] * len(shape), shape, window.strides)
+    return build.op(str(name), [build.broadcast_in_dim(op.init_values[0], shape_of(value), ()), value])
+
+
+@pattern(WINDOW)
+def window_of_everything(op: Any) -> Any:
+    """A reduction over one window along some dimensions, and single elements along the others -> reduce.
+
+    Exact apart from the order in which floats are combined. Measured on a CPU with AVX-512: 8 times as fast for 64 x 64
+    elements.
+    """
+    name = _name(op)
+    if name not in _IN_ANY_ORDER:
+        return None
+    window, shape = _Window.of(op), shape_of(op.inputs[0])
+    found, dims = shape_of(op.operation.results[0]), []
+    cuts = [(0, n) for n in shape]
+    for d, n in enumerate(shape):
+        if window.is_single(d):
+            continue
+        (low, high), size = window.padding[d], window.sizes[d]
+        if found[d] != 1 or window.base[d] != 1 or (window.dilations[d] != 1 and size != 1) or min(low, high) < 0:
+            return None
+        begin, end = max(0, -low), min(n, size - low)
+        if begin >= end or ((low or size - low > n) and not _is_neutral(str(name), op.init_values[0])):
+            return None
+        dims.append(d)
+        cuts[d] = begin, end
+    if not dims:
+        return None
+    value = build.slice_(op.inputs[0], *zip(*cuts))
+    (reduced,) = build.reduce([str(name)], [value], [op.init_values[0]], dims)
+    return build.reshape(reduced, found)
+
+
+@pattern("stablehlo.slice", of=WINDOW)
+def slice_of_windows(op: Any) -> Any:
+    """A slice of half of the results of a reduce_window or less -> a reduce_window with fewer windows. Exact."""
+    inner, result = producer(op.operand, WINDOW), op.operation.results[0]
+    if (
+        inner is None
+        or not used_once(inner)
+        or _name(inner) is None
+        or not 0 < 2 * size_of(result) <= size_of(op.operand)
+    ):
+        return None
+    window, shape, sizes = _Window.of(inner), shape_of(inner.inputs[0]), shape_of(result)
+    cuts, parts = list(zip(*attrs.cut(op))), [(0, n) for n in shape]
+    strides, padding = list(window.strides), list(window.padding)
+    for d, (begin, _, step) in enumerate(cuts):
+        if sizes[d] == shape_of(op.operand)[d]:
+            continue
+        if window.base[d] != 1 or min(padding[d]) < 0:
+            return None
+        low = padding[d][0] - begin * strides[d]
+        strides[d] *= step
+        reach = (sizes[d] - 1) * strides[d] + (window.sizes[d] - 1) * window.dilations[d] + 1
+        high = reach - low - shape[d]
+        parts[d] = max(0, -low), shape[d] - max(0, -high)
+        padding[d] = max(0, low), max(0, high)
+        if parts[d][0] >= parts[d][1]:
+            return None
+    changed = dataclasses.replace(window, strides=tuple(strides), padding=tuple(padding))
+    return _windows(inner, build.slice_(inner.inputs[0], *zip(*parts)), changed)
+
+
+@pattern(WINDOW, of=("stablehlo.broadcast_in_dim", SPLAT))
+def window_of_broadcast(op: Any) -> Any:
+    """reduce_window(broadcast(x)) -> broadcast(reduce_window(x)) along dimensions whose windows are single elements.
+
+    For maxima, minima, and, or: also along others that are not padded. Exact: equal windows are reduced once.
+    """
+    name = _name(op)
+    if name is None:
+        return None
+    window, found = _Window.of(op), repeated(op.inputs[0])
+    sure = name in _IDEMPOTENT
+    dims = {d for d in found if window.is_single(d) or (sure and window.base[d] == 1 and window.padding[d] == (0, 0))}
+    if not dims:
+        return None
+    shape, rest = shape_of(op.operation.results[0]), [d for d in range(rank_of(op.inputs[0])) if d not in dims]
+    value = once(op.inputs[0], dims)
+    if rest:
+        return build.broadcast_in_dim(_windows(op, value, window.without(dims)), shape, rest)
+    return build.broadcast_in_dim(build.op(name, [op.init_values[0], value]), shape, ())
+
+
+@pattern(WINDOW, of=SPLAT)
+def sum_of_splat_windows(op: Any) -> Any:
+    """Sums over windows of n equal constants -> n times the constant.
+
+    Exact: integers wrap alike, and sums of floats are rewritten only where the type represents each partial sum.
+    """
+    number = splat_of(op.inputs[0])
+    name, window = _name(op), _Window.of(op)
+    if number is None or name != "stablehlo.add" or any(map(any, window.padding)) or max(window.base) > 1:
+        return None
+    total = sum_of(number, math.prod(window.sizes))
+    if total is None:
+        return None
+    combined = build.op(name, [op.init_values[0], build.full(total, op.init_values[0])])
+    return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), ())
+
+
+@pattern(WINDOW)
+def window_along_one_axis(op: Any) -> Any:
+    """reduce_window over several dimensions -> one along one of them, then along the others, if that combines less.
+
+    Exact apart from the order in which floats are combined. Measured on a CPU with AVX-512, for maxima of 64 x 64 x 32
+    elements: 1.2 times as fast for windows of 3 x 3, 2.7 for 5 x 5, 5 for 9 x 9.
+    """
+    name, window = _name(op), _Window.of(op)
+    if name not in _IN_ANY_ORDER or not _is_neutral(str(name), op.init_values[0]):
+        return None
+    kind = dtype_of(op.inputs[0])
+    if name not in _IDEMPOTENT and kind.kind not in "iu" and kind.name not in ("float32", "float64"):
+        return None  # sums of narrow floats would be rounded twice
+    long = [d for d, n in enumerate(window.sizes) if n > 1]
+    if len(long) < 2 or max(window.base) > 1 or any(min(ends) < 0 for ends in window.padding):
+        return None
+    first = max(long, key=lambda d: (window.strides[d], d))
+    others = [d for d in range(len(window.sizes)) if d != first]
+    half, rest = window.along([first]), window.along(others)
+    shape = shape_of(op.inputs[0])
+    between, result = math.prod(half.result(shape)), size_of(op.operation.results[0])
+    amount = math.prod(window.sizes)
+    work = between * (window.sizes[first] + 1) + result * (amount // window.sizes[first] + 1)
+    if work > _WORTHWHILE * result * (amount + 1):
+        return None
+    return _windows(op, _windows(op, op.inputs[0], half), rest)
+
+
+PATTERNS = (
+    window_of_pad,
+    window_of_one_element,
+    window_of_broadcast,
+    sum_of_splat_windows,
+    window_of_everything,
+    window_along_one_axis,
+    slice_of_windows,
+)

@@ -1,0 +1,144 @@
+// leaves constant, reduce_window
+func.func @window_of_pad(%x: tensor<2x6xf32>) -> tensor<2x7xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 0] : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x9xf32>
+  %r = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 1, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x9xf32>, tensor<f32>) -> tensor<2x7xf32>
+  return %r : tensor<2x7xf32>
+}
+
+// keeps
+func.func @padding_with_another_number_stays(%x: tensor<2x6xf32>) -> tensor<2x7xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %d = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %d, low = [0, 1], high = [0, 2], interior = [0, 0] : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x9xf32>
+  %r = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 1, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x9xf32>, tensor<f32>) -> tensor<2x7xf32>
+  return %r : tensor<2x7xf32>
+}
+
+// leaves slice, broadcast_in_dim, add
+func.func @window_of_one_element(%x: tensor<2x6xf32>, %c: tensor<f32>) -> tensor<2x3xf32> {
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 1, 1>, window_strides = array<i64: 1, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// leaves reduce, reshape
+func.func @window_of_everything(%x: tensor<2x6xi32>, %c: tensor<i32>) -> tensor<2x1xi32> {
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 1, 6>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x6xi32>, tensor<i32>) -> tensor<2x1xi32>
+  return %r : tensor<2x1xi32>
+}
+
+// leaves constant, reduce, reshape
+func.func @window_of_everything__padded(%x: tensor<2x6xf32>) -> tensor<2x1xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 1, 8>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x1xf32>
+  return %r : tensor<2x1xf32>
+}
+
+// leaves slice, reduce_window
+func.func @slice_of_windows(%x: tensor<2x8xf32>, %c: tensor<f32>) -> tensor<2x2xf32> {
+  %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 1, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x6xf32>
+  %r = stablehlo.slice %0 [0:2, 2:5:2] : (tensor<2x6xf32>) -> tensor<2x2xf32>
+  return %r : tensor<2x2xf32>
+}
+
+// leaves constant, reduce, reshape
+func.func @slice_of_windows__last_of_a_cumulative_sum(%x: tensor<8xi32>) -> tensor<1xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 8>, padding = dense<[[7, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<8xi32>, tensor<i32>) -> tensor<8xi32>
+  %r = stablehlo.slice %0 [7:8] : (tensor<8xi32>) -> tensor<1xi32>
+  return %r : tensor<1xi32>
+}
+
+// leaves reduce_window, broadcast_in_dim
+func.func @window_of_broadcast(%x: tensor<6xi32>, %c: tensor<i32>) -> tensor<4x4xi32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<6xi32>) -> tensor<4x6xi32>
+  %r = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 1, 3>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<4x6xi32>, tensor<i32>) -> tensor<4x4xi32>
+  return %r : tensor<4x4xi32>
+}
+
+// leaves reduce_window, broadcast_in_dim
+func.func @window_of_broadcast__largest(%x: tensor<6xf32>, %c: tensor<f32>) -> tensor<3x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<6xf32>) -> tensor<4x6xf32>
+  %r = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 2, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+
+// keeps
+func.func @sums_of_repeated_rows_count_them(%x: tensor<6xi32>, %c: tensor<i32>) -> tensor<3x4xi32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<6xi32>) -> tensor<4x6xi32>
+  %r = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 2, 3>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<4x6xi32>, tensor<i32>) -> tensor<3x4xi32>
+  return %r : tensor<3x4xi32>
+}
+
+// leaves constant, add, broadcast_in_dim
+func.func @sum_of_splat_windows(%c: tensor<i32>) -> tensor<1x5xi32> {
+  %x = stablehlo.constant dense<5> : tensor<2x6xi32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 2, 2>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2x6xi32>, tensor<i32>) -> tensor<1x5xi32>
+  return %r : tensor<1x5xi32>
+}
+
+// leaves constant, reduce_window, reduce_window
+func.func @window_along_one_axis(%x: tensor<9x9xf32>) -> tensor<9x9xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 3, 3>, padding = dense<[[1, 1], [1, 1]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<9x9xf32>, tensor<f32>) -> tensor<9x9xf32>
+  return %r : tensor<9x9xf32>
+}
+
+// keeps
+func.func @windows_that_do_not_overlap_are_read_once(%x: tensor<8x8xf32>) -> tensor<4x4xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<8x8xf32>, tensor<f32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}
