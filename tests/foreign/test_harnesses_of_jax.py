@@ -1,0 +1,68 @@
+"""JAX's own programs for testing exporters, from which StableHLO's test data was generated, read from StableHLO.
+
+There are some thousands. A few run here; `STAGEC_FUZZ=100 STAGEC_FUZZ_START=0` runs 2,400 of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stagec
+from stagec.foreign import trial
+
+START = int(os.environ.get("STAGEC_FUZZ_START", "0"))
+NUMBERS = range(START, START + 24 * int(os.environ.get("STAGEC_FUZZ", "1")))
+# Neighbours are alike, so the programs are taken in the order of multiples of a prime number.
+STEP = 2503
+# What LAPACK computes up to a sign or an order has tests of its own.
+AMBIGUOUS = ("svd", "eig", "eigh", "qr", "schur", "hessenberg", "tridiagonal")
+TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5}
+
+
+@functools.cache
+def harnesses() -> Any:
+    pytest.importorskip("jax")
+    pytest.importorskip("absl", reason="JAX's harnesses need absl-py")
+    return pytest.importorskip("jax._src.internal_test_util.test_harnesses").all_harnesses
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_program_computes_what_jax_computes(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = harnesses()
+    import jax
+
+    harness = programs[number * STEP % len(programs)]
+    if harness.group_name in AMBIGUOUS or any(
+        limit.filter(device="cpu", dtype=harness.dtype) for limit in harness.jax_unimplemented
+    ):
+        pytest.skip(f"{harness.fullname}: JAX does not have it, or computes it up to a sign")
+    # Other tests have the process that parses foreign bytecode first.
+    monkeypatch.setattr(trial, "fault", lambda _: "")
+    arguments = harness.dyn_args_maker(np.random.RandomState(0))
+    function = jax.jit(harness.dyn_fun)
+    with jax.default_matmul_precision("highest"):
+        expected = jax.tree.leaves(function(*arguments))
+        exported = jax.export.export(function)(*arguments)
+    imported = stagec.from_stablehlo(bytes(exported.serialize()) if number % 2 else exported.mlir_module())
+    found = stagec.tree.leaves(imported(*jax.tree.map(np.asarray, arguments)))
+    assert len(found) == len(expected), harness.fullname
+    for result, wanted in zip(found, expected):
+        _assert_same(np.asarray(result), np.asarray(wanted), harness.fullname)
+
+
+def _assert_same(result: np.ndarray, wanted: np.ndarray, name: str) -> None:
+    assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape), name
+    tolerance = TOLERANCES.get(result.dtype.name)
+    if tolerance is None:
+        np.testing.assert_array_equal(result, wanted, name)
+        return
+    wide = np.complex128 if result.dtype.kind == "c" else np.float64
+    a, b = result.astype(wide), wanted.astype(wide)
+    finite = np.abs(b[np.isfinite(b)])
+    scale = finite.max(initial=0.0)
+    np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * scale, err_msg=name)
