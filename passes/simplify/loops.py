@@ -12,6 +12,7 @@ from passes.match import (
     is_integer,
     is_static,
     operations_in,
+    producer,
     size_of,
     splat_of,
     uses,
@@ -26,6 +27,7 @@ from passes.simplify.regions import (
     inlined_region,
     is_function,
     with_sources,
+    with_types,
     without_state,
 )
 
@@ -165,6 +167,29 @@ def dead_state(op: Any) -> Any:
     return without_state(op, {i: operation.operands[i] for i in dead})
 
 
+@pattern(_LOOP)
+def reshaped_state(op: Any) -> Any:
+    """State that the body reshapes, and reshapes back at its end -> state of that other shape. Exact.
+
+    The rows of a flat array are axes then, which need no divisions of indices.
+    """
+    body, types = op.operation.regions[1].blocks[0], dict[int, Any]()
+    if "sorts" in op.operation.attributes:
+        # Kernels of sorts know the loop by its form.
+        return None
+    for i, (argument, value) in enumerate(zip(body.arguments, yielded(body))):
+        made = producer(value, "stablehlo.reshape")
+        if made is None or made.operand.type == argument.type or not is_static(made.operand):
+            continue
+        if producer(made.operand, "stablehlo.reshape") is not None:
+            # Two reshapes become one.
+            continue
+        users = [use.owner for use in argument.uses]
+        if any(u.name == "stablehlo.reshape" and u.results[0].type == made.operand.type for u in users):
+            types[i] = made.operand.type
+    return with_types(op, types) if types else None
+
+
 def _needed(loop: Any) -> set[Any]:
     """Return the values on which the effects, the condition and the used results of a loop depend."""
     inside = [loop, *operations_in(loop)]
@@ -215,5 +240,6 @@ PATTERNS = (
     unchanged_state,
     equal_state,
     dead_state,
+    reshaped_state,
     invariant_operations,
 )

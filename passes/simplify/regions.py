@@ -93,6 +93,48 @@ def without_state(op: Any, instead: Mapping[int, Any]) -> list[Any]:
     return [results[i] for i in range(count)]
 
 
+def with_types(op: Any, types: Mapping[int, Any]) -> list[Any]:
+    """Rebuild a loop with parts of its state, by index, in the types that its body reshapes them to and from.
+
+    Returns:
+      The replacement of each result of the original loop.
+    """
+    operation = op.operation
+    copy, old = operation.clone(ip=False), [result.type for result in operation.results]
+    for region in copy.regions:
+        block = region.blocks[0]
+        for i, type_ in types.items():
+            _retype(block, block.arguments[i], type_, operation.location)
+    body = copy.regions[1].blocks[0]
+    _return(body, [v.owner.operation.operands[0] if i in types else v for i, v in enumerate(yielded(body))])
+    for i, type_ in types.items():
+        copy.results[i].set_type(type_)
+    operands = [build.reshape(v, types[i].shape) if i in types else v for i, v in enumerate(operation.operands)]
+    made = _with_regions_of(copy, operands, range(len(operands)))
+    return [build.reshape(v, old[i].shape) if i in types else v for i, v in enumerate(made.results)]
+
+
+def _retype(block: Any, argument: Any, type_: Any, location: Any) -> None:
+    """Change the type of a block's argument: reshapes to that type are it now, and other ops read a reshape of it."""
+    reshapes = [use.owner.operation for use in argument.uses if use.owner.name == "stablehlo.reshape"]
+    reshapes = [reshape for reshape in reshapes if reshape.results[0].type == type_]
+    shape, is_read = argument.type.shape, False
+    with bindings.ir.InsertionPoint.at_block_begin(block), location:
+        # It has the other uses of the argument while the type changes.
+        stand = build.full(0, argument)
+        for use in list(argument.uses):
+            if use.owner.operation not in reshapes:
+                use.owner.operation.operands[use.operand_number] = stand
+                is_read = True
+        argument.set_type(type_)
+        for reshape in reshapes:
+            reshape.results[0].replace_all_uses_with(argument)
+            reshape.erase()
+        if is_read:
+            stand.replace_all_uses_with(build.reshape(argument, shape))
+        stand.owner.operation.erase()
+
+
 def cloned(operation: Any, values: Mapping[Any, Any]) -> Any:
     """Clone an op without regions at the insertion point, with other values for some of its operands."""
     copy = operation.clone(bindings.ir.InsertionPoint.current).operation

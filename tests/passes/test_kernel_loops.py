@@ -374,3 +374,18 @@ def test_operations_in_a_kernel_keep_the_users_lines():
     assert kernels.form(module, PassOptions()) == {"loops": 1}
     found = [op for op in operations_in(module.operation) if op.name in ("arith.mulf", "math.sin", "vector.store")]
     assert found and all("test_kernel_loops.py" in str(op.location) for op in found)
+
+
+def test_flat_state_that_is_seen_as_rows_is_in_place_as_rows_are():
+    def leveled(i, r):
+        return r - r.mean(1, keepdims=True) * i
+
+    def flat(x):
+        return lax.fori_loop(0, 5, lambda i, x: leveled(i, x.reshape(40, 30)).reshape(-1), x)
+
+    x = np.random.default_rng(0).normal(size=(40, 30)).astype(np.float32)
+    rows = stagec.jit(lambda x: lax.fori_loop(0, 5, leveled, x))
+    plans = [f.lower(a).as_text("kernels").splitlines()[0] for f, a in ((rows, x), (stagec.jit(flat), x.reshape(-1)))]
+    assert plans[0] == plans[1] and "a kernel of" in plans[0]
+    found = stagec.jit(flat)(x.reshape(-1))
+    np.testing.assert_array_equal(np.asarray(found).reshape(40, 30), np.asarray(rows(x)))

@@ -302,6 +302,62 @@ func.func @sort_of_one_element(%x: tensor<6x1xi32>) -> tensor<6x1xi32> {
   return %r : tensor<6x1xi32>
 }
 
+// leaves constant, constant, constant, reshape, while, reshape
+func.func @reshaped_state(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<6xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.reshape %s : (tensor<6xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.reverse %0, dims = [1] : tensor<2x3xf32>
+  %2 = stablehlo.sine %1 : tensor<2x3xf32>
+  %3 = stablehlo.reshape %2 : (tensor<2x3xf32>) -> tensor<6xf32>
+  stablehlo.return %j, %3 : tensor<i32>, tensor<6xf32> }
+  return %r#1 : tensor<6xf32>
+}
+
+// leaves constant, constant, constant, constant, constant, constant, reshape, while, reshape
+func.func @reshaped_state__read_flat(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %most = stablehlo.constant dense<9.0> : tensor<f32>
+  %start = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %half = stablehlo.constant dense<0.5> : tensor<2x3xf32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<6xf32>
+  cond { %m = stablehlo.reduce(%s init: %start) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  %a = stablehlo.compare LT, %m, %most : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %b = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %p = stablehlo.and %a, %b : tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.reshape %s : (tensor<6xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.reverse %0, dims = [1] : tensor<2x3xf32>
+  %2 = stablehlo.dynamic_slice %s, %i, sizes = [1] : (tensor<6xf32>, tensor<i32>) -> tensor<1xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0] : (tensor<1xf32>) -> tensor<2x3xf32>
+  %4 = stablehlo.add %1, %3 : tensor<2x3xf32>
+  %5 = stablehlo.multiply %4, %half : tensor<2x3xf32>
+  %6 = stablehlo.reshape %5 : (tensor<2x3xf32>) -> tensor<6xf32>
+  stablehlo.return %j, %6 : tensor<i32>, tensor<6xf32> }
+  return %r#1 : tensor<6xf32>
+}
+
+// keeps
+func.func @reshaped_state_of_other_rows(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<6xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.reshape %s : (tensor<6xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %2 = stablehlo.reshape %1 : (tensor<3x2xf32>) -> tensor<6xf32>
+  stablehlo.return %j, %2 : tensor<i32>, tensor<6xf32> }
+  return %r#1 : tensor<6xf32>
+}
+
 // leaves constant, constant, constant, multiply, sine, while
 func.func @invariant_operations(%x: tensor<1024xf32>, %y: tensor<1024xf32>) -> tensor<1024xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
