@@ -157,9 +157,9 @@ _PASSES = {
 }
 # Legalizing repeats constants and subexpressions; merging them is cheap.
 _ALIASES: dict[str, tuple[str, ...]] = {
-    "default": ("forms", "simplify", "fusion", "legalize", "memory", "cse"),
+    "default": ("inline", "forms", "simplify", "fusion", "legalize", "memory", "cse"),
     # All but `memory`, which only the compiler's updates in place need: our own kernels do not share its faults.
-    "values": ("forms", "simplify", "fusion", "legalize", "cse"),
+    "values": ("inline", "forms", "simplify", "fusion", "legalize", "cse"),
     "none": (),
 }
 

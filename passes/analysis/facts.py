@@ -19,7 +19,7 @@ import numpy as np
 
 from passes import attributes as attrs, operations
 from passes.analysis import counters
-from passes.match import constant_of, is_static, producer, shape_of, size_of, splat_of
+from passes.match import combinations, constant_of, is_assignment, is_static, producer, shape_of, size_of, splat_of
 from passes.numeric.elementwise import convert
 from passes.types import numpy_dtype, spelled
 
@@ -115,6 +115,7 @@ Ask = Callable[[Any], Facts | None]
 
 
 def _of(value: Any, depth: int, known: dict[Any, Facts | None]) -> Facts | None:
+    value = _before_layout(value)
     if value in known:
         return known[value]
     kind = spelled(value.type.element_type)
@@ -126,7 +127,7 @@ def _of(value: Any, depth: int, known: dict[Any, Facts | None]) -> Facts | None:
     rule = _RULES.get(op.operation.name) if op is not None else None
     found = None
     if op is not None and rule is not None:
-        found = rule(_Call(op.operation, kind, anything, lambda operand: _of(operand, depth - 1, known)))
+        found = rule(_Call(value, kind, anything, lambda operand: _of(operand, depth - 1, known)))
     elif op is None and kind.startswith(("i", "ui")) and (ends := counters.bounds(value)) is not None:
         found = Facts(*ends)
     if found is not None:
@@ -134,17 +135,29 @@ def _of(value: Any, depth: int, known: dict[Any, Facts | None]) -> Facts | None:
     return known[value]
 
 
-class _Call:
-    """One operation, and what is known of its operands."""
+def _before_layout(value: Any) -> Any:
+    """The value before the operations that only split, merge or exchange axes."""
+    for _ in range(DEPTH):
+        op = producer(value)
+        if op is None or not operations.of(op.operation.name).layout or 0 in value.type.shape:
+            break
+        value = op.operation.operands[0]
+    return value
 
-    def __init__(self, operation: Any, kind: str, anything: Any, ask: Ask) -> None:
-        self.operation, self.anything, self.ask = operation, anything, ask
+
+class _Call:
+    """The operation that makes a value, and what is known of its operands."""
+
+    def __init__(self, result: Any, kind: str, anything: Any, ask: Ask) -> None:
+        self.result, self.anything, self.ask = result, anything, ask
+        self.operation = result.owner.operation
         self.floating = kind in _FLOATS
         self.boolean = kind == "i1"
 
     @property
-    def result(self) -> Any:
-        return self.operation.results[0]
+    def number(self) -> int:
+        """Which of the operation's results the value is."""
+        return list(self.operation.results).index(self.result)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -215,6 +228,33 @@ def _moved(call: _Call) -> Facts | None:
 
 def _barrier(call: _Call) -> Facts | None:
     return call.operand(0) if len(call.operation.operands) == 1 else None
+
+
+def _update(call: _Call) -> Facts:
+    return call.operand(0) | call.operand(1)
+
+
+def _scatter(call: _Call) -> Facts | None:
+    operation = call.operation
+    if len(operation.operands) != 3 or not is_assignment(operation.regions[0]):
+        return None
+    return call.operand(0) | call.operand(2)
+
+
+def _sort(call: _Call) -> Facts:
+    return call.operand(call.number)
+
+
+def _reduce(call: _Call) -> Facts | None:
+    names = combinations(call.operation.regions[0])
+    if names is None or not operations.of(names[call.number]).chooses:
+        return None
+    return call.operand(call.number) | call.operand(call.number + len(names))
+
+
+def _top_k(call: _Call) -> Facts | None:
+    size = shape_of(call.operation.operands[0])[-1]
+    return call.operand(0) if call.number == 0 else Facts(0, size - 1) if size > 0 else None
 
 
 def _select(call: _Call) -> Facts:
@@ -446,6 +486,11 @@ _RULES: dict[str, Callable[[_Call], Facts | None]] = {
     "stablehlo.constant": _constant,
     "stablehlo.iota": _iota,
     "stablehlo.optimization_barrier": _barrier,
+    "stablehlo.dynamic_update_slice": _update,
+    "stablehlo.scatter": _scatter,
+    "stablehlo.sort": _sort,
+    "stablehlo.reduce": _reduce,
+    "chlo.top_k": _top_k,
     "stablehlo.select": _select,
     "stablehlo.maximum": lambda call: None if call.boolean else _larger(call.operand(0), call.operand(1)),
     "stablehlo.minimum": lambda call: None if call.boolean else _smaller(call.operand(0), call.operand(1)),

@@ -28,6 +28,7 @@ from passes.legalize.disable_fusion import read_sorted
 from passes.legalize.expressions import Arithmetic, arithmetic
 from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions
+from passes.simplify import gathers, scatters as known_scatters
 
 __all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV"]
 
@@ -60,7 +61,10 @@ PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *convolutions.PATTERNS_SPIRV, *sp
 
 
 def _forms(module: Any, options: PassOptions) -> dict[str, int]:
-    return apply(module, _FORMS[options.laws]) | loops.hold_state(module)
+    # Indices are easier to follow before they are clamped, and scatters before they are made those of rows.
+    return apply(module, [*gathers.PATTERNS, *known_scatters.PATTERNS, *_FORMS[options.laws]]) | loops.hold_state(
+        module
+    )
 
 
 def _legalize(module: Any, options: PassOptions) -> dict[str, int]:

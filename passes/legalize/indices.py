@@ -10,19 +10,10 @@ import numpy as np
 from passes import attributes as attrs, bindings, build
 from passes.match import constant_of, dtype_of, is_static, producer, shape_of, splat_of
 from passes.patterns import Pattern, pattern
+from passes.simplify.indexing import signed
 
 # Marks a gather or scatter without windows out of bounds, apart from those that go to a spare row.
 IN_RANGE = "stagec.in_range"
-
-
-def signed(indices: Any) -> Any:
-    """The same numbers as int32 or int64, so that they can be compared with 0."""
-    dtype = dtype_of(indices)
-    if dtype in (np.int32, np.int64):
-        return indices
-    if dtype == np.uint64:
-        indices = build.op("stablehlo.minimum", [indices, build.full(np.iinfo(np.int64).max, indices)])
-    return build.convert(indices, np.int64 if dtype.itemsize >= 4 else np.int32)
 
 
 def components_last(indices: Any, axis: int) -> Any:

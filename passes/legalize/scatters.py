@@ -17,6 +17,7 @@ from passes.legalize.indices import IN_RANGE
 from passes.legalize.memory import index_along
 from passes.match import dtype_of, is_assignment, is_static, shape_of
 from passes.patterns import Pattern, pattern
+from passes.simplify.indexing import signed
 from passes.types import numpy_dtype, tensor_type
 
 _NUMBERS = "scatter_dimension_numbers"
@@ -72,7 +73,7 @@ def scatter_rows(op: Any) -> Any:
     axes, shape = _Axes.of(fields), shape_of(operand)
     window = iter([shape_of(updates)[axis] for axis in axes.windows])
     sizes = [1 if axis in axes.dropped else next(window) for axis in range(len(shape))]
-    indices = index_laws.components_last(index_laws.signed(indices), fields.get("index_vector_dim", 0))
+    indices = index_laws.components_last(signed(indices), fields.get("index_vector_dim", 0))
     limits = [shape[axis] - sizes[axis] for axis in axes.targets]
     if min(limits, default=0) < 0:
         return None  # no window fits

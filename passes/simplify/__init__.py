@@ -19,21 +19,27 @@ from passes.simplify import (
     constants,
     control_flow,
     convolutions,
+    diagonals,
     extremes,
     fast_math,
     functions,
+    gathers,
     integers,
+    iotas,
     joins,
     layouts,
     logic,
     loops,
+    pads,
     products,
     ranges,
     reductions,
+    scatters,
     selections,
     shapes,
     slices,
     sparse_products,
+    stacks,
     unused,
     updates,
     windows,
@@ -55,7 +61,18 @@ __all__ = [
 ]
 
 # Laws of ops that move elements.
-MOVES = (*shapes.PATTERNS, *slices.PATTERNS, *layouts.PATTERNS, *joins.PATTERNS, *updates.PATTERNS)
+MOVES = (
+    *shapes.PATTERNS,
+    *slices.PATTERNS,
+    *layouts.PATTERNS,
+    *joins.PATTERNS,
+    *iotas.PATTERNS,
+    *pads.PATTERNS,
+    *stacks.PATTERNS,
+    *updates.PATTERNS,
+    *gathers.PATTERNS,
+    *scatters.PATTERNS,
+)
 
 _ALGEBRA = (
     *algebra.PATTERNS,
@@ -68,7 +85,7 @@ _ALGEBRA = (
     *complexes.PATTERNS,
 )
 _PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, *convolutions.PATTERNS)
-_REDUCTIONS = (*reductions.PATTERNS, *windows.PATTERNS)
+_REDUCTIONS = (*reductions.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)
 LAWS = (
     *control_flow.PATTERNS,
     *loops.PATTERNS,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import is_static, producer, same_type, shape_of, size_of, splat_of
+from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, same_type, shape_of, size_of, splat_of
 from passes.patterns import pattern
+from passes.simplify.moves import used_once
+from passes.simplify.slices import dynamic_slice
 
 _UPDATE = "stablehlo.dynamic_update_slice"
+_DYNAMIC = (_UPDATE, "stablehlo.dynamic_slice")
 
 
 def _starts(op: Any) -> list[int] | None:
@@ -70,4 +74,156 @@ def slice_of_update(op: Any) -> Any:
     return build.slice_(inner.update, low, high, strides)
 
 
-PATTERNS = (update_with_nothing, update_of_update, update_with_itself, read_of_update, slice_of_update)
+def _limits(op: Any) -> list[int] | None:
+    """Return the largest start along each axis of a dynamic slice or an update; None for unknown shapes."""
+    part = op.update if op.operation.name == _UPDATE else op.operation.results[0]
+    if not is_static(op.operand) or not is_static(part):
+        return None
+    return [n - k for n, k in zip(shape_of(op.operand), shape_of(part))]
+
+
+def _with_starts(op: Any, starts: list[Any]) -> Any:
+    """Return a copy of a dynamic slice or an update at other starts."""
+    operands = list(op.operation.operands)
+    kept = operands[: len(operands) - len(starts)]
+    return build.op(op.operation.name, [*kept, *starts], op.operation.results[0].type, attributes=attrs.copied(op))
+
+
+@pattern(*_DYNAMIC)
+def start_along_whole_axis(op: Any) -> Any:
+    """A start along an axis that a dynamic slice or an update takes whole -> 0. Exact: it is clamped to that."""
+    limits, starts = _limits(op), list(op.start_indices)
+    at = [k for k, limit in enumerate(limits or ()) if limit == 0 and not is_splat(starts[k], 0)]
+    for k in at:
+        starts[k] = build.full(0, starts[k])
+    return _with_starts(op, starts) if at else None
+
+
+# The value that is clamped, and the least and the greatest result.
+_CLAMPED: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
+    "stablehlo.clamp": lambda op: (op.operand, op.min, op.max),
+    "stablehlo.maximum": lambda op: (op.lhs, op.rhs, None),
+    "stablehlo.minimum": lambda op: (op.lhs, None, op.rhs),
+}
+
+
+@pattern(*_DYNAMIC, of=tuple(_CLAMPED))
+def start_that_is_clamped(op: Any) -> Any:
+    """dynamic_slice(x, clamp(0, i, n)) -> dynamic_slice(x, i), and the same for updates.
+
+    Exact where the slice at n ends at the end of x or after it: it clamps its start itself.
+    """
+    limits, starts = _limits(op), list(op.start_indices)
+    found = [_before_clamp(start, limit) for start, limit in zip(starts, limits or ())]
+    return _with_starts(op, found) if limits is not None and found != starts else None
+
+
+def _before_clamp(start: Any, limit: int) -> Any:
+    maker = producer(start)
+    rule = _CLAMPED.get(maker.operation.name) if maker is not None else None
+    if rule is None:
+        return start
+    value, low, high = rule(maker)
+    least, most = splat_of(low) if low is not None else 0, splat_of(high) if high is not None else limit
+    return value if least is not None and most is not None and int(least) <= 0 and int(most) >= limit else start
+
+
+@pattern(_UPDATE, of=SPLAT)
+def update_of_splat(op: Any) -> Any:
+    """dynamic_update_slice(c, y) at constant indices, where c repeats one number -> pad(y, c). Exact."""
+    number, begin = splat_of(op.operand), _starts(op)
+    if number is None or begin is None or dtype_of(op.operand).kind == "c" or size_of(op.update) == 0:
+        return None
+    fill = build.full(number, build.tensor_type((), op.operand.type.element_type))
+    high = [n - start - k for n, start, k in zip(shape_of(op.operand), begin, shape_of(op.update))]
+    return build.pad(op.update, fill, begin, high)
+
+
+@pattern(_UPDATE, of="stablehlo.slice")
+def update_with_own_slice(op: Any) -> Any:
+    """dynamic_update_slice(x, slice(x)) at the place of the slice -> x. Exact."""
+    inner, begin = producer(op.update, "stablehlo.slice"), _starts(op)
+    if inner is None or begin is None or inner.operand != op.operand:
+        return None
+    starts, _, strides = attrs.cut(inner)
+    same = list(starts) == begin and all(step == 1 or n == 1 for step, n in zip(strides, shape_of(op.update)))
+    return op.operand if same else None
+
+
+def _placed(op: Any) -> tuple[list[int], Any] | None:
+    """Return where an update at constant indices, or a pad, puts an array, and the array."""
+    if op.operation.name == _UPDATE:
+        begin = _starts(op)
+        return (begin, op.update) if begin is not None else None
+    low, high, between = attrs.padding(op)
+    is_plain = is_static(op.operand) and not any(between) and min((*low, *high), default=0) >= 0
+    return (list(low), op.operand) if is_plain else None
+
+
+@pattern(_UPDATE, of=(_UPDATE, "stablehlo.pad"))
+def update_next_to_update(op: Any) -> Any:
+    """Updates of adjacent parts -> one update with both, and of a part by a larger part -> the latter. Exact.
+
+    The same for an update of an array that a pad makes. The law requires that nothing else reads it.
+    """
+    maker, begin = producer(op.operand), _starts(op)
+    if maker is None or begin is None or maker.operation.name not in (_UPDATE, "stablehlo.pad") or not used_once(maker):
+        return None
+    found = _placed(maker)
+    if found is None or 0 in (size_of(found[1]), size_of(op.update)):
+        return None
+    starts, inner = found
+    sizes, own = shape_of(inner), shape_of(op.update)
+    spans = list(zip(begin, own, starts, sizes))
+    value, at = op.update, begin
+    if not all(b <= s and s + n <= b + m for b, m, s, n in spans):
+        different = [d for d, (b, m, s, n) in enumerate(spans) if (b, m) != (s, n)]
+        if len(different) != 1:
+            return None
+        (dim,) = different
+        b, m, s, n = spans[dim]
+        if b == s + n:
+            value, at = (inner, op.update), starts
+        elif s == b + m:
+            value, at = (op.update, inner), begin
+        else:
+            return None
+        value = build.concatenate(value, dim)
+    if maker.operation.name == _UPDATE:
+        numbers = [build.full(start, index) for start, index in zip(at, op.start_indices)]
+        return build.op(_UPDATE, [maker.operand, value, *numbers])
+    high = [n - start - k for n, start, k in zip(shape_of(op.operand), at, shape_of(value))]
+    return build.pad(value, maker.padding_value, at, high)
+
+
+@pattern("stablehlo.select", of=_UPDATE)
+def select_of_update(op: Any) -> Any:
+    """select(p, dynamic_update_slice(x, y, i), x) -> dynamic_update_slice(x, select(p, y, x at i), i). Exact.
+
+    The law requires that nothing else reads the update.
+    """
+    for value, other in ((op.on_true, op.on_false), (op.on_false, op.on_true)):
+        inner = producer(value, _UPDATE)
+        if inner is None or inner.operand != other or not used_once(inner) or _limits(inner) is None:
+            continue
+        starts, sizes = list(inner.start_indices), list(shape_of(inner.update))
+        old = dynamic_slice(other, starts, sizes)
+        pred = dynamic_slice(op.pred, starts, sizes) if op.pred.type.shape else op.pred
+        new = (inner.update, old) if value == op.on_true else (old, inner.update)
+        return build.op(_UPDATE, [other, build.select(pred, *new), *starts])
+    return None
+
+
+PATTERNS = (
+    update_with_nothing,
+    start_along_whole_axis,
+    start_that_is_clamped,
+    update_of_update,
+    update_with_itself,
+    update_with_own_slice,
+    update_of_splat,
+    update_next_to_update,
+    read_of_update,
+    slice_of_update,
+    select_of_update,
+)

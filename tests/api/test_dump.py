@@ -36,7 +36,7 @@ def test_the_folder_is_named_after_function_and_key(folder):
 
 def test_every_stage_is_a_file(folder):
     names = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
-    assert {"graph.txt", "stablehlo.mlir", "optimized.mlir", "passes.txt", "passes/00-forms.mlir"} <= set(names)
+    assert {"graph.txt", "stablehlo.mlir", "optimized.mlir", "passes.txt", "passes/01-forms.mlir"} <= set(names)
     assert {"iree/main.01-input.mlir", "iree/main.06-flow.mlir", "iree/main.12-vm.mlir", "iree/main.asm"} <= set(names)
     assert all((folder / name).stat().st_size for name in names)
 

@@ -147,3 +147,40 @@ func.func @pads_of_two_numbers_are_two(%x: tensor<4xf32>) -> tensor<9xf32> {
   %r = stablehlo.pad %0, %d, low = [1], high = [1], interior = [0] : (tensor<7xf32>, tensor<f32>) -> tensor<9xf32>
   return %r : tensor<9xf32>
 }
+
+// leaves constant, concatenate, add
+func.func @elementwise_of_pads_apart(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0], high = [3], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<5xf32>
+  %1 = stablehlo.pad %y, %c, low = [2], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+  %r = stablehlo.add %0, %1 : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, constant, constant, constant, divide, divide, concatenate, pad
+func.func @elementwise_of_pads_apart__with_two_numbers(%x: tensor<2x2xf32>, %y: tensor<1x2xf32>) -> tensor<6x2xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %d = stablehlo.constant dense<-0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [3, 0], high = [1, 0], interior = [0, 0] : (tensor<2x2xf32>, tensor<f32>) -> tensor<6x2xf32>
+  %1 = stablehlo.pad %y, %d, low = [1, 0], high = [4, 0], interior = [0, 0] : (tensor<1x2xf32>, tensor<f32>) -> tensor<6x2xf32>
+  %r = stablehlo.divide %0, %1 : tensor<6x2xf32>
+  return %r : tensor<6x2xf32>
+}
+
+// keeps
+func.func @pads_whose_elements_alternate_are_not_joined(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [1], high = [0], interior = [1] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+  %1 = stablehlo.pad %y, %c, low = [0], high = [1], interior = [1] : (tensor<3xf32>, tensor<f32>) -> tensor<6xf32>
+  %r = stablehlo.add %0, %1 : tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// keeps
+func.func @pads_that_overlap_are_not_joined(%x: tensor<3xf32>, %y: tensor<3xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0], high = [2], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+  %1 = stablehlo.pad %y, %c, low = [2], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
+  %r = stablehlo.add %0, %1 : tensor<5xf32>
+  return %r : tensor<5xf32>
+}

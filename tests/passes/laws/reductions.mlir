@@ -155,3 +155,56 @@ func.func @parts_of_several_rows_are_reduced(%x: tensor<2x4xf32>, %y: tensor<1x4
   %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant, reshape, slice, add
+func.func @sum_of_selected_diagonal(%x: tensor<4x4xf32>) -> tensor<4xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<4x4xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.iota dim = 0 : tensor<4x4xi32>
+  %1 = stablehlo.iota dim = 1 : tensor<4x4xi32>
+  %2 = stablehlo.compare EQ, %0, %1 : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
+  %3 = stablehlo.select %2, %x, %z : tensor<4x4xi1>, tensor<4x4xf32>
+  %r = stablehlo.reduce(%3 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, constant, reshape, slice, add, pad
+func.func @sum_of_selected_diagonal__above(%x: tensor<2x3x5xf32>) -> tensor<2x3xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<2x3x5xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.constant dense<3> : tensor<3x5xi32>
+  %0 = stablehlo.iota dim = 0 : tensor<3x5xi32>
+  %1 = stablehlo.add %0, %k : tensor<3x5xi32>
+  %2 = stablehlo.iota dim = 1 : tensor<3x5xi32>
+  %3 = stablehlo.compare EQ, %1, %2 : (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi1>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [1, 2] : (tensor<3x5xi1>) -> tensor<2x3x5xi1>
+  %5 = stablehlo.select %4, %x, %z : tensor<2x3x5xi1>, tensor<2x3x5xf32>
+  %r = stablehlo.reduce(%5 init: %c) applies stablehlo.add across dimensions = [2] : (tensor<2x3x5xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// leaves constant, constant, reshape, slice, add, reduce
+func.func @sum_of_selected_diagonal__and_of_all(%x: tensor<3x5xf32>) -> tensor<f32> {
+  %z = stablehlo.constant dense<0.0> : tensor<3x5xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %k = stablehlo.constant dense<-1> : tensor<3x5xi32>
+  %0 = stablehlo.iota dim = 0 : tensor<3x5xi32>
+  %1 = stablehlo.add %0, %k : tensor<3x5xi32>
+  %2 = stablehlo.iota dim = 1 : tensor<3x5xi32>
+  %3 = stablehlo.compare EQ, %1, %2 : (tensor<3x5xi32>, tensor<3x5xi32>) -> tensor<3x5xi1>
+  %4 = stablehlo.select %3, %x, %z : tensor<3x5xi1>, tensor<3x5xf32>
+  %r = stablehlo.reduce(%4 init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x5xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @a_sum_of_a_triangle_is_a_sum(%x: tensor<40x40xf32>) -> tensor<40xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<40x40xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.iota dim = 0 : tensor<40x40xi32>
+  %1 = stablehlo.iota dim = 1 : tensor<40x40xi32>
+  %2 = stablehlo.compare GE, %0, %1 : (tensor<40x40xi32>, tensor<40x40xi32>) -> tensor<40x40xi1>
+  %3 = stablehlo.select %2, %x, %z : tensor<40x40xi1>, tensor<40x40xf32>
+  %r = stablehlo.reduce(%3 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<40x40xf32>, tensor<f32>) -> tensor<40xf32>
+  return %r : tensor<40xf32>
+}

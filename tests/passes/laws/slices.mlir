@@ -191,13 +191,6 @@ func.func @two_cuts_of_one_dimension_are_clamped_one_after_the_other(%x: tensor<
 }
 
 // keeps
-func.func @a_slice_of_an_iota_that_begins_later_counts_from_there() -> tensor<300xi32> {
-  %0 = stablehlo.iota dim = 0 : tensor<400xi32>
-  %r = stablehlo.slice %0 [100:400] : (tensor<400xi32>) -> tensor<300xi32>
-  return %r : tensor<300xi32>
-}
-
-// keeps
 func.func @two_cuts_of_one_dimension_may_be_clamped(%x: tensor<8x4xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x2xf32> {
   %0 = stablehlo.slice %x [2:6, 1:4] : (tensor<8x4xf32>) -> tensor<4x3xf32>
   %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 2] : (tensor<4x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x2xf32>

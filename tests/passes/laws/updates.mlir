@@ -54,3 +54,102 @@ func.func @an_update_of_another_size_is_clamped_to_another_place(%x: tensor<4xf3
   %r = stablehlo.dynamic_update_slice %0, %z, %i : (tensor<4xf32>, tensor<3xf32>, tensor<i32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant, dynamic_slice
+func.func @start_along_whole_axis(%x: tensor<4x3xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
+  %r = stablehlo.dynamic_slice %x, %i, %i, sizes = [2, 3] : (tensor<4x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// leaves dynamic_slice
+func.func @start_that_is_clamped(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %low = stablehlo.constant dense<0> : tensor<i32>
+  %high = stablehlo.constant dense<6> : tensor<i32>
+  %0 = stablehlo.clamp %low, %i, %high : tensor<i32>
+  %r = stablehlo.dynamic_slice %x, %0, sizes = [2] : (tensor<8xf32>, tensor<i32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// leaves dynamic_update_slice
+func.func @start_that_is_clamped__from_below(%x: tensor<8xf32>, %y: tensor<2xf32>, %i: tensor<i32>) -> tensor<8xf32> {
+  %low = stablehlo.constant dense<-3> : tensor<i32>
+  %0 = stablehlo.maximum %i, %low : tensor<i32>
+  %r = stablehlo.dynamic_update_slice %x, %y, %0 : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// leaves nothing
+func.func @update_with_own_slice(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<9> : tensor<i32>
+  %0 = stablehlo.slice %x [6:8] : (tensor<8xf32>) -> tensor<2xf32>
+  %r = stablehlo.dynamic_update_slice %x, %0, %c : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// leaves constant, pad
+func.func @update_of_splat(%y: tensor<2xf32>) -> tensor<8xf32> {
+  %x = stablehlo.constant dense<1.0> : tensor<8xf32>
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %r = stablehlo.dynamic_update_slice %x, %y, %c : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// leaves concatenate
+func.func @update_next_to_update(%x: tensor<5xf32>, %y: tensor<2xf32>, %z: tensor<3xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %d = stablehlo.constant dense<2> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %z, %d : (tensor<5xf32>, tensor<3xf32>, tensor<i32>) -> tensor<5xf32>
+  %r = stablehlo.dynamic_update_slice %0, %y, %c : (tensor<5xf32>, tensor<2xf32>, tensor<i32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, constant, dynamic_update_slice
+func.func @update_next_to_update__or_inside(%x: tensor<5x2xf32>, %y: tensor<1x1xf32>, %z: tensor<3x2xf32>) -> tensor<5x2xf32> {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  %d = stablehlo.constant dense<2> : tensor<i32>
+  %e = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %y, %d, %e : (tensor<5x2xf32>, tensor<1x1xf32>, tensor<i32>, tensor<i32>) -> tensor<5x2xf32>
+  %r = stablehlo.dynamic_update_slice %0, %z, %c, %e : (tensor<5x2xf32>, tensor<3x2xf32>, tensor<i32>, tensor<i32>) -> tensor<5x2xf32>
+  return %r : tensor<5x2xf32>
+}
+
+// leaves constant, concatenate, pad
+func.func @update_next_to_update__of_a_pad(%y: tensor<2xf32>, %z: tensor<3xf32>) -> tensor<8xf32> {
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %n = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.pad %y, %n, low = [1], high = [5], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<8xf32>
+  %r = stablehlo.dynamic_update_slice %0, %z, %c : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// leaves dynamic_slice, select, dynamic_update_slice
+func.func @select_of_update(%p: tensor<i1>, %x: tensor<8xf32>, %y: tensor<2xf32>, %i: tensor<i32>) -> tensor<8xf32> {
+  %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+  %r = stablehlo.select %p, %0, %x : tensor<i1>, tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// keeps
+func.func @a_start_clamped_to_less_than_its_range_is_clamped(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %low = stablehlo.constant dense<0> : tensor<i32>
+  %high = stablehlo.constant dense<5> : tensor<i32>
+  %0 = stablehlo.clamp %low, %i, %high : tensor<i32>
+  %r = stablehlo.dynamic_slice %x, %0, sizes = [2] : (tensor<8xf32>, tensor<i32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// keeps
+func.func @updates_that_overlap_in_part_are_two(%x: tensor<5xf32>, %y: tensor<2xf32>, %z: tensor<3xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  %d = stablehlo.constant dense<2> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %z, %d : (tensor<5xf32>, tensor<3xf32>, tensor<i32>) -> tensor<5xf32>
+  %r = stablehlo.dynamic_update_slice %0, %y, %c : (tensor<5xf32>, tensor<2xf32>, tensor<i32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// keeps
+func.func @an_update_of_another_array_is_selected(%p: tensor<i1>, %x: tensor<8xf32>, %z: tensor<8xf32>, %y: tensor<2xf32>, %i: tensor<i32>) -> tensor<8xf32> {
+  %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
+  %r = stablehlo.select %p, %0, %z : tensor<i1>, tensor<8xf32>
+  return %r : tensor<8xf32>
+}

@@ -1,0 +1,238 @@
+"""Gathers whose indices are known become slices, and the others gather fewer elements. Exact: indices are clamped."""
+
+from __future__ import annotations
+
+import itertools
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from passes import attributes as attrs, build
+from passes.analysis.strided import Box, View, box
+from passes.match import dtype_of, is_static, producer, shape_of, size_of, splat_of
+from passes.patterns import pattern
+from passes.simplify.indexing import Windows
+from passes.simplify.moves import ELEMENTWISE, elementwise, is_elementwise, is_static_op, saves_work, spread, used_once
+from passes.simplify.slices import dynamic_slice
+
+_GATHER = "stablehlo.gather"
+# A gather becomes at most so many slices.
+_MOST_PIECES = 4
+
+
+def _is_known(op: Any) -> bool:
+    """Whether a gather has static shapes, and results."""
+    return is_static_op(op) and size_of(op.operation.results[0]) > 0
+
+
+def taken(x: Any, view: View, cut: Box) -> Any:
+    """Return the elements of `x` that a view holds, by the slice that `cut` describes."""
+    shape = shape_of(x)
+    value = build.reshape(x, cut.form) if cut.form != shape else x
+    if not cut.is_whole:
+        value = build.slice_(value, cut.starts, cut.limits, cut.steps)
+    sizes = [view.shape[d] for d in cut.dims]
+    value = build.reshape(value, sizes) if shape_of(value) != tuple(sizes) else value
+    if cut.reverse:
+        value = build.op("stablehlo.reverse", [value], attributes={"dimensions": build.i64_array(cut.reverse)})
+    order = sorted(range(len(sizes)), key=lambda i: cut.dims[i])
+    if order != list(range(len(sizes))):
+        value = build.transpose(value, order)
+    if size_of(value) != prod(view.shape):
+        return build.broadcast_in_dim(value, view.shape, sorted(cut.dims))
+    return build.reshape(value, view.shape) if shape_of(value) != view.shape else value
+
+
+@pattern(_GATHER)
+def gather_at_known_indices(op: Any) -> Any:
+    """gather at constant or counted indices -> a slice, or a few slices joined. Exact.
+
+    Windows must be at regular steps, as they are for rows, diagonals, rotations and blocks. The slice is reshaped,
+    reversed, transposed or repeated.
+    """
+    if not _is_known(op):
+        return None
+    x, indices = op.operation.operands
+    windows, shape = Windows.of(op), shape_of(op.operation.results[0])
+    starts = windows.starts(indices)
+    if starts is None:
+        return None
+    for axis, parts in _divisions(windows.positions(np.clip(starts, 0, windows.limits))):
+        plans = [_plan(windows, part, shape, axis) for part in parts]
+        if all(plan is not None for plan in plans):
+            pieces = [taken(x, *plan) for plan in plans if plan is not None]
+            return pieces[0] if len(pieces) == 1 else build.concatenate(pieces, windows.outer[axis])
+    return None
+
+
+def _plan(windows: Windows, positions: np.ndarray, shape: tuple[int, ...], axis: int) -> tuple[View, Box] | None:
+    """Return how to take the windows at `positions`, a part along an axis of the indices of those of a result."""
+    sizes = list(shape)
+    if windows.outer:
+        sizes[windows.outer[axis]] = positions.shape[axis]
+    view = windows.view(positions, sizes)
+    cut = box(windows.shape, view) if view is not None else None
+    return (view, cut) if view is not None and cut is not None else None
+
+
+def _divisions(positions: np.ndarray) -> list[tuple[int, list[np.ndarray]]]:
+    """Return the ways to divide windows along an axis of the indices into few parts of equal steps, the best first."""
+    found: list[tuple[int, list[np.ndarray]]] = [(0, [positions])]
+    for axis, size in enumerate(positions.shape):
+        bends = np.diff(np.moveaxis(positions, axis, 0), 2, axis=0)
+        bends = np.flatnonzero(bends.any(tuple(range(1, bends.ndim)))) + 2
+        ends = _ends(bends, size)
+        if 1 < len(ends) - 1 <= min(_MOST_PIECES, 1 + size // 4):
+            found.append((axis, [positions.take(range(a, b), axis) for a, b in itertools.pairwise(ends)]))
+    return sorted(found, key=lambda division: len(division[1]))
+
+
+def _ends(bends: np.ndarray, size: int) -> list[int]:
+    """Return where parts of equal steps end, given the elements whose step is not that of the one before them."""
+
+    def reached(start: int) -> int:
+        later = bends[bends >= start + 2]
+        return int(later[0]) if later.size else size
+
+    ends = [0]
+    while ends[-1] < size and len(ends) <= _MOST_PIECES + 1:
+        start = ends[-1]
+        # Two elements have any step: the second one may begin a longer part.
+        alone = reached(start) == start + 2 < size and reached(start + 1) > start + 3
+        ends.append(start + 1 if alone else reached(start))
+    return ends
+
+
+@pattern(_GATHER)
+def gather_of_one_window(op: Any) -> Any:
+    """gather with one index -> dynamic_slice. Exact: both clamp the start."""
+    if not _is_known(op):
+        return None
+    x, indices = op.operation.operands
+    windows, result = Windows.of(op), op.operation.results[0]
+    if prod(shape_of(result)[axis] for axis in windows.outer) != 1:
+        return None
+    return build.reshape(dynamic_slice(x, windows.scalar_starts(indices), list(windows.sizes)), shape_of(result))
+
+
+def _gathered(op: Any, x: Any, indices: Any, shape: Any) -> Any:
+    """Return a copy of a gather of another array, at other indices."""
+    type_ = build.tensor_type(shape, x.type.element_type)
+    return build.op(_GATHER, [x, indices], type_, attributes=attrs.copied(op))
+
+
+@pattern(_GATHER, of="stablehlo.broadcast_in_dim")
+def gather_at_repeated_indices(op: Any) -> Any:
+    """gather(x, broadcast(i)) -> broadcast(gather(x, i)). Exact: fewer windows are read."""
+    x, indices = op.operation.operands
+    maker = producer(indices, "stablehlo.broadcast_in_dim")
+    if maker is None or not _is_known(op):
+        return None
+    windows, shape = Windows.of(op), list(shape_of(op.operation.results[0]))
+    dims, source, sizes = attrs.ints(maker, "broadcast_dimensions"), shape_of(maker.operand), list(shape_of(indices))
+    own = {d for n, d in zip(source, dims) if n > 1}
+    at = [axis for axis in range(len(sizes)) if axis != windows.along]
+    for k, axis in enumerate(at):
+        if axis not in own and k not in windows.batches.values():
+            sizes[axis] = shape[windows.outer[k]] = 1
+    if tuple(sizes) == shape_of(indices):
+        return None
+    fewer = build.slice_(indices, [0] * len(sizes), sizes)
+    return build.broadcast_in_dim(_gathered(op, x, fewer, shape), shape_of(op.operation.results[0]), range(len(shape)))
+
+
+@pattern(_GATHER, of="stablehlo.constant")
+def gather_of_splat(op: Any) -> Any:
+    """gather from an array of equal numbers -> an array of them. Exact."""
+    number = splat_of(op.operation.operands[0])
+    if number is None or dtype_of(op.operation.operands[0]).kind == "c" or not is_static(op.operation.results[0]):
+        return None
+    return build.full(number, op.operation.results[0])
+
+
+@pattern(_GATHER, of=ELEMENTWISE)
+def gather_of_elementwise(op: Any) -> Any:
+    """gather(f(x, y), i) -> f(gather(x, i), gather(y, i)), where nothing else reads f(x, y). Exact."""
+    value, indices = op.operation.operands
+    inner = producer(value)
+    if inner is None or not is_elementwise(inner) or not used_once(inner) or not _is_known(op):
+        return None
+    shape = shape_of(op.operation.results[0])
+    if not saves_work(inner, prod(shape), len(spread(inner))):
+        return None
+    return elementwise(inner, shape, lambda operand: _gathered(op, operand, indices, shape))
+
+
+@pattern(_GATHER, of=("stablehlo.sort", "stablehlo.reshape"))
+def gather_in_sorted_order(op: Any) -> Any:
+    """x[argsort(x)] -> sort(x): what a sort has sorted, gathered in the sort's order, is the sort's result. Exact.
+
+    The indices are the result of the sort for an iota.
+    """
+    x, indices = op.operation.operands
+    through = producer(indices, "stablehlo.reshape")
+    numbers = through.operand if through is not None else indices
+    sort = producer(numbers, "stablehlo.sort")
+    if sort is None or not _is_known(op) or shape_of(numbers) != shape_of(op.operation.results[0]):
+        return None
+    dim, windows, rank = attrs.sort_dimension(sort), Windows.of(op), len(shape_of(numbers))
+    operation = sort.operation
+    at = [i for i, value in enumerate(operation.operands) if value == x]
+    iota = producer(operation.operands[list(operation.results).index(numbers)], "stablehlo.iota")
+    if not at or iota is None or attrs.integer(iota, "iota_dimension") != dim or shape_of(x) != shape_of(numbers):
+        return None
+    others = {axis: axis for axis in range(rank) if axis != dim}
+    if windows.targets != (dim,) or windows.batches != others or windows.along != rank:
+        return None
+    return operation.results[at[0]]
+
+
+def _is_of_rows(op: Any, windows: Windows) -> bool:
+    """Whether a gather takes whole rows, `x[i]`, with the axes of the indices first."""
+    rank = len(windows.shape)
+    whole = windows.sizes[1:] == windows.shape[1:] and not windows.batches
+    count = len(windows.outer)
+    return whole and windows.targets == (0,) and windows.axes == (-1, *range(count, count + rank - 1))
+
+
+@pattern(_GATHER, of=_GATHER)
+def gather_of_rows_twice(op: Any) -> Any:
+    """x[i][j] -> x[i[j]] for rows. Exact. The law requires that nothing else reads x[i]."""
+    value, indices = op.operation.operands
+    inner = producer(value, _GATHER)
+    if inner is None or not used_once(inner) or not _is_known(op) or not _is_known(inner):
+        return None
+    outer, first = Windows.of(op), Windows.of(inner)
+    x, rows = inner.operation.operands
+    more = shape_of(indices)
+    if not _is_of_rows(op, outer) or not _is_of_rows(inner, first) or len(first.outer) != 1:
+        return None
+    if first.along != 1 or outer.along != len(more) - 1:
+        return None
+    # The indices are gathered as rows of one number.
+    numbers = (
+        f"#stablehlo.gather<offset_dims = [{len(more) - 1}], collapsed_slice_dims = [0], start_index_map = [0], "
+        f"index_vector_dim = {len(more) - 1}>"
+    )
+    chosen = build.op(
+        _GATHER,
+        [rows, indices],
+        build.tensor_type((*more[:-1], 1), rows.type.element_type),
+        attributes={**attrs.copied(op), "dimension_numbers": numbers, "slice_sizes": build.i64_array([1, 1])},
+    )
+    attributes = {**attrs.copied(inner), "dimension_numbers": op.operation.attributes["dimension_numbers"]}
+    if not attrs.boolean(op, "indices_are_sorted"):
+        attributes["indices_are_sorted"] = "false"
+    return build.op(_GATHER, [x, chosen], op.operation.results[0].type, attributes=attributes)
+
+
+PATTERNS = (
+    gather_of_splat,
+    gather_at_known_indices,
+    gather_of_one_window,
+    gather_at_repeated_indices,
+    gather_of_elementwise,
+    gather_in_sorted_order,
+    gather_of_rows_twice,
+)

@@ -1,0 +1,41 @@
+// leaves constant, constant, iota, multiply, add
+func.func @part_of_iota() -> tensor<300x2xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<700x2xi32>
+  %r = stablehlo.slice %0 [3:602:2, 0:2] : (tensor<700x2xi32>) -> tensor<300x2xi32>
+  return %r : tensor<300x2xi32>
+}
+
+// leaves constant, iota, subtract
+func.func @reverse_of_iota() -> tensor<400xf32> {
+  %0 = stablehlo.iota dim = 0 : tensor<400xf32>
+  %r = stablehlo.reverse %0, dims = [0] : tensor<400xf32>
+  return %r : tensor<400xf32>
+}
+
+// leaves iota
+func.func @reverse_of_iota__along_another_dimension() -> tensor<40x9xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<40x9xi32>
+  %r = stablehlo.reverse %0, dims = [1] : tensor<40x9xi32>
+  return %r : tensor<40x9xi32>
+}
+
+// leaves constant, constant, clamp, convert, broadcast_in_dim, iota, add
+func.func @dynamic_part_of_iota(%i: tensor<i32>) -> tensor<3xf32> {
+  %0 = stablehlo.iota dim = 0 : tensor<9xf32>
+  %r = stablehlo.dynamic_slice %0, %i, sizes = [3] : (tensor<9xf32>, tensor<i32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// leaves constant, maximum, convert, reshape
+func.func @dynamic_part_of_iota__of_one(%i: tensor<i8>) -> tensor<1xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<900xi32>
+  %r = stablehlo.dynamic_slice %0, %i, sizes = [1] : (tensor<900xi32>, tensor<i8>) -> tensor<1xi32>
+  return %r : tensor<1xi32>
+}
+
+// keeps
+func.func @a_part_of_rounded_numbers_is_cut_out() -> tensor<2xbf16> {
+  %0 = stablehlo.iota dim = 0 : tensor<400xbf16>
+  %r = stablehlo.slice %0 [301:303] : (tensor<400xbf16>) -> tensor<2xbf16>
+  return %r : tensor<2xbf16>
+}
