@@ -25,6 +25,7 @@ from stagec.core.cached import cached_property
 from stagec.core.copying import OwnCopy
 from stagec.core.duration import Duration
 from stagec.core.graph import has_callbacks
+from stagec.runtime.packing import Packing
 
 
 class Exported(OwnCopy):
@@ -66,7 +67,7 @@ class Exported(OwnCopy):
                     fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
                 )
             for target in targets:
-                options = dataclasses.replace(runnable.code.options, target=target)
+                options = runnable.code.options_for(target)
                 program = build.obtain(runnable.code.graph, options, trace.name, runnable.code.used_names)
                 self._programs.append((target, program))
 
@@ -139,7 +140,7 @@ def from_trace(settings: JitSettings, trace: TracedSignature, targets: Sequence[
         argument_names=trace.leaf_names,
         donated=trace.donated,
         keep_unused=settings.keep_unused,
-        packs=False,
+        packs=weights,
     )
     return Exported(trace, runnable, targets, settings.rules, weights)
 
@@ -265,6 +266,7 @@ class _Writer:
             meta["branches"],
             Duration(meta["duration"]),
             meta["flags"],
+            tuple(map(Packing.parse, meta["packed"])),
             self.sections.add(program.payload),
         )
 

@@ -14,22 +14,19 @@ from stagec.compiler.build import ProgramOptions
 from stagec.control.expansion import expanded
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
-from stagec.core.config import config
 from stagec.core.duration import Duration
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
-from stagec.runtime.packing import Packing
+from stagec.runtime.packing import Packing, packable
 from stagec.runtime.runnable import Runnable, as_array
 
 _executables: dict[tuple[str, Device], Executable] = {}
 # Programs that call Python share only their code: each has an executable that calls its own functions.
 _programs: dict[str, build.Program] = {}
 _guard = threading.Lock()
-# Smaller matrices are not packed, or packing them takes no time.
-_PACKED_BYTES = 1 << 14
 
 
 def clear_executables() -> None:
@@ -142,7 +139,9 @@ class GraphCode:
         self.argument_names = argument_names
         self.used_names = used_names
         self._device = device
-        self.options = self._with_weights(self._with_donation(options, donated), captured)
+        self._captured = tuple(captured)
+        self._unpacked = self._with_donation(options, donated)
+        self.options = self.options_for(options.target)
         self.source = ""
 
     def _with_donation(self, options: ProgramOptions, donated: Sequence[int]) -> ProgramOptions:
@@ -170,22 +169,15 @@ class GraphCode:
             return options
         return dataclasses.replace(options, donated=tuple(pairs))
 
-    def _with_weights(self, options: ProgramOptions, captured: Sequence[int]) -> ProgramOptions:
-        """Name the captured arrays that products may read packed."""
-        if not options.target.on.is_host or not options.kernels:
+    def options_for(self, target: Target) -> ProgramOptions:
+        """The options for a target, with the captured arrays that products may read packed there."""
+        options = dataclasses.replace(self._unpacked, target=target)
+        if not target.on.is_host or not options.kernels:
             return options
-        found: list[int] = []
-        room = config.packed_copy_bytes
-        for i in captured:
-            aval = self.graph.inputs[i].aval
-            # Narrow elements are widened in most copies.
-            size = aval.size * max(4, aval.dtype.itemsize)
-            if aval.ndim > 1 and aval.nbytes >= _PACKED_BYTES and size <= room:
-                found.append(i)
-                room -= size
+        found = packable({i: self.graph.inputs[i].aval for i in self._captured})
         if not found or not any(e.primitive.name == "dot_general" for e in build.all_equations(self.graph)):
             return options
-        return dataclasses.replace(options, weights=tuple(found))
+        return dataclasses.replace(options, weights=found)
 
     @cached_property
     def device(self) -> Device:

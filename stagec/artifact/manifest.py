@@ -23,6 +23,7 @@ from stagec.backends import BACKENDS, CPU
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.duration import Duration
+from stagec.runtime.packing import Packing
 
 _NAME_LIMIT = 1000
 _BYTES_LIMIT = 1 << 60
@@ -41,6 +42,7 @@ _VARIANT = (
     "branches",
     "duration",
     "flags",
+    "packed",
     "section",
 )
 CPU_DRIVERS = CPU.queues
@@ -64,6 +66,7 @@ class Variant:
       target: as `Target.parse` reads it.
       machine: the architecture that the code is for; empty for GPUs.
       features: CPU features that it may use, in the kernel's spelling.
+      packed: the further arguments of the module: copies of weights.
       section: the compiled module.
     """
 
@@ -76,6 +79,7 @@ class Variant:
     branches: bool
     duration: Duration
     flags: str
+    packed: tuple[Packing, ...]
     section: int
 
 
@@ -193,6 +197,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
                 "branches": v.branches,
                 "duration": v.duration.value,
                 "flags": v.flags,
+                "packed": [p._asdict() for p in v.packed],
                 "section": v.section,
             }
             for v in signature.variants
@@ -263,6 +268,7 @@ class _Reader:
         hidden = _indices(row["weights"], len(self._weights), "weights")
         inputs = [*[self._weights[w].aval for w in hidden], *in_avals]
         taken = _indices(row["used"], len(inputs), "used", increasing=True)
+        weights = [inputs[i] for i in taken if i < len(hidden)]
         signature = Signature(
             row["in_tree"],
             row["out_tree"],
@@ -278,7 +284,7 @@ class _Reader:
             computed,
             _fast_math(row["fast_math"]),
             self._text(row["stablehlo"]),
-            tuple([self._variant(v, len(taken)) for v in _list(row["variants"], "variants")]),
+            tuple([self._variant(v, weights, len(taken)) for v in _list(row["variants"], "variants")]),
         )
         _check_trees(signature)
         if len({v.target for v in signature.variants}) != len(signature.variants):
@@ -335,8 +341,8 @@ class _Reader:
             _duration(duration, "stablehlo"),
         )
 
-    def _variant(self, value: Any, arguments: int) -> Variant:
-        target, machine, features, driver, mutated, may_alias, branches, duration, flags, section = _fields(
+    def _variant(self, value: Any, weights: list[ShapedArray], arguments: int) -> Variant:
+        target, machine, features, driver, mutated, may_alias, branches, duration, flags, packed, section = _fields(
             value, "variant", *_VARIANT
         )
         if (
@@ -355,8 +361,36 @@ class _Reader:
             _boolean(branches, "branches"),
             _duration(duration, "duration"),
             flags,
+            tuple([_packing(row, weights) for row in _list(packed, "packed")]),
             self._section(section),
         )
+
+
+def _packing(row: Any, weights: list[ShapedArray]) -> Packing:
+    argument, element, shape, strides, width, group, lines, size = _fields(row, "packed", *Packing._fields)
+    numbers = [_integers(shape), _integers(strides), _integers([width, group, size])]
+    if not isinstance(element, str) or any(max(found, default=0) > _BYTES_LIMIT for found in numbers):
+        raise Malformed("packed")
+    found = Packing(
+        _index(argument, len(weights), "packed"),
+        element,
+        numbers[0],
+        numbers[1],
+        width,
+        group,
+        _boolean(lines, "packed"),
+        size,
+    )
+    if not found.fits(weights[found.argument]):
+        raise Malformed("packed")
+    return found
+
+
+def _integers(value: Any) -> tuple[int, ...]:
+    found = _list(value, "packed")
+    if len(found) > 32 or any(type(n) is not int for n in found):
+        raise Malformed("packed")
+    return tuple(found)
 
 
 def _fast_math(value: Any) -> bool | str:

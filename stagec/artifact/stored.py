@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib.util
 import re
 import zlib
@@ -20,6 +21,7 @@ from stagec.core.aval import ShapedArray
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, devices, platforms
 from stagec.runtime.executable import Executable
+from stagec.runtime.packing import Packing, packable
 from stagec.runtime.placement import target_for
 from stagec.runtime.runnable import Runnable
 
@@ -165,6 +167,7 @@ class StoredCode:
                 driver=variant.driver,
                 mutated=[i for i in variant.mutated if i not in reused],
                 in_place=reused,
+                packed=variant.packed,
                 may_alias=variant.may_alias,
                 branches=variant.branches,
                 duration=variant.duration,
@@ -198,7 +201,11 @@ class StoredCode:
         target = target_for(device)
         if target.missing_here():
             raise self._nothing_fits()
+        hidden = len(self.captured)
+        weights = {n: self.captured[i].aval for n, i in enumerate(signature.used) if i < hidden}
         options = build.ProgramOptions(target, signature.fast_math, (), signature.reuse)
+        if device.is_cpu and options.kernels:
+            options = dataclasses.replace(options, weights=packable(weights))
         program = build.obtain_text(
             self.file.stablehlo(self.name, signature),
             options,
@@ -218,6 +225,7 @@ class StoredCode:
             text.branches,
             text.duration,
             meta["flags"],
+            tuple(map(Packing.parse, meta["packed"])),
             -1,
         )
         return program.payload, made, program.source
@@ -259,7 +267,8 @@ def _declares(made: Executable) -> bool:
     queued = reflection.get("iree.abi.model", "") == "coarse-fences"
     if not arrow or queued != (made.driver != "local-sync"):
         return False
-    for part, avals in ((given, made.in_avals), (returned, made.out_avals)):
+    given_avals = [*made.in_avals, *(packing.aval for packing in made.packed)]
+    for part, avals in ((given, given_avals), (returned, made.out_avals)):
         wanted = [("".join(f"{n}x" for n in a.shape), _element(a.dtype)) for a in avals]
         found = [(shape, re.sub(r"^[su]i", "i", element)) for shape, element in _TENSOR.findall(part)]
         if found != wanted:

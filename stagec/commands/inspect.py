@@ -148,6 +148,13 @@ def _command(file: File, signature: Signature, variant: Variant, output: str) ->
                 value: Any = file.weight(number)
                 np.save(path, np.asarray(value))
         words.append(f"--input=@{path}")
+    for number, packing in enumerate(variant.packed):
+        path, weight = f"{stem}.packed{number}.npy", signature.weights[signature.used[packing.argument]]
+        if file.rows()[weight].section is None:
+            notes.append(f"# {path}: {packing.aval.long()}, elements of weight {weight} in the order of the product")
+        else:
+            np.save(path, packing.of(np.asarray(file.weight(weight))))
+        words.append(f"--input=@{path}")
     return "\n".join([*notes, " \\\n  ".join(words)])
 
 

@@ -6,17 +6,22 @@ the order in which the kernels of `passes/kernels/products/packing.py` or `group
 
 from __future__ import annotations
 
+import math
 import weakref
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from stagec.core.aval import ShapedArray
+from stagec.core.config import config
 from stagec.runtime.array import Array
 from stagec.runtime.memory import aligned_empty
 
 # By the identity of an array and the layout: both arrays, for as long as something else keeps them.
 _copies: dict[tuple[int, Packing], tuple[weakref.ref[Array], weakref.ref[Array]]] = {}
+# Smaller matrices are not packed, or packing them takes no time.
+_LEAST_BYTES = 1 << 14
 _DTYPES = {"f32": "float32", "f64": "float64", "i16": "int16", "i32": "int32", "i64": "int64"}
 
 
@@ -47,6 +52,26 @@ class Packing(NamedTuple):
     def parse(cls, row: dict[str, Any]) -> Packing:
         """A packing that was stored as JSON."""
         return cls(**{**row, "shape": tuple(row["shape"]), "strides": tuple(row["strides"])})
+
+    def fits(self, aval: ShapedArray) -> bool:
+        """Whether an array has what the copy reads, and the copy has room for it."""
+        sizes = (*self.shape, self.width, self.size)
+        if self.element not in _DTYPES or len(self.shape) != len(self.strides) or len(self.shape) < 2:
+            return False
+        if min(sizes) < 1 or min(self.group, *self.strides) < 0:
+            return False
+        *batch, depth, extent = self.shape
+        last = sum((n - 1) * stride for n, stride in zip(self.shape, self.strides))
+        columns = math.prod(batch) * -(-extent // self.width) * self.width
+        rows, left = divmod(self.size, columns)
+        return last < aval.size and not left and rows * max(1, self.group) >= depth and self._suits(aval, rows)
+
+    def _suits(self, aval: ShapedArray, rows: int) -> bool:
+        """Whether a group has the bytes of its elements; panels have a row for each one of the matrix."""
+        if not self.group:
+            return rows == self.shape[-2]
+        size = np.dtype(_DTYPES[self.element]).itemsize
+        return self.group * aval.dtype.itemsize == size or (self.group * 2 == size and aval.dtype.itemsize == 1)
 
     @property
     def aval(self) -> ShapedArray:
@@ -112,3 +137,20 @@ def packed(array: Array, packing: Packing) -> Array:
     made = Array.of(packing.of(array._host()), packing.aval)
     _copies[key] = weakref.ref(array), weakref.ref(made)
     return made
+
+
+def packable(avals: Mapping[int, ShapedArray]) -> tuple[int, ...]:
+    """The inputs that a program may take packed copies of, among those that are the same at each call.
+
+    Args:
+      avals: the avals of the latter, by position.
+    """
+    found: list[int] = []
+    room = config.packed_copy_bytes
+    for i, aval in avals.items():
+        # Narrow elements are widened in most copies.
+        size = aval.size * max(4, aval.dtype.itemsize)
+        if aval.ndim > 1 and aval.nbytes >= _LEAST_BYTES and size <= room:
+            found.append(i)
+            room -= size
+    return tuple(found)

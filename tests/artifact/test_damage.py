@@ -19,19 +19,22 @@ from stagec.errors import ArtifactError, StagecError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 WEIGHT = np.full((3, 20), 0.5, np.float32)
+LARGE = np.full((20, 300), 0.01, np.float32)
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "1"))
 
 
 def model(params, x):
-    return {"y": snp.sin(x @ snp.asarray(WEIGHT)) + params, "x": x, "one": 1}
+    y = snp.sin(x @ snp.asarray(WEIGHT)) + params
+    return {"y": y, "x": x, "one": 1, "sums": snp.tile(y, (2, 1)) @ snp.asarray(LARGE)}
 
 
 @pytest.fixture(scope="module")
 def good():
-    """A file with weights, a constant, an argument that is a result, and two variants."""
-    return stagec.export(stagec.jit(model, donate_argnums=0), ["cpu:x86-64", "cpu:x86-64-v2"])(
-        snp.ones((2, 20)), X
-    ).serialize()
+    """A file with weights, one of which is packed, a constant, an argument that is a result, and two variants."""
+    exported = stagec.export(stagec.jit(model, donate_argnums=0), ["cpu:x86-64", "cpu:x86-64-v2"])
+    made = exported(snp.ones((2, 20)), X).serialize()
+    assert '"packed":[{' in json.dumps(open_artifact(made).manifest, separators=(",", ":"))
+    return made
 
 
 def outcome(data):

@@ -18,6 +18,7 @@ from stagec.artifact import container
 from stagec.artifact.container import open_path
 from stagec.backends import cpu as targets
 from stagec.errors import ArtifactError, DtypeError, PytreeError, ShapeError, UnsupportedError
+from stagec.runtime.packing import Packing
 
 SPEC = stagec.ShapeDtypeStruct
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -489,7 +490,7 @@ def test_a_file_that_is_no_artifact_is_refused(tmp_path):
 def test_a_file_of_another_format_is_refused(affine_file):
     data = bytearray(affine_file.read_bytes())
     data[8] = 9
-    with pytest.raises(ArtifactError, match="it has format 9, and this stagec reads format 2"):
+    with pytest.raises(ArtifactError, match="it has format 9, and this stagec reads format 3"):
         stagec.load(bytes(data))
 
 
@@ -534,3 +535,26 @@ def test_nothing_warns(affine_file):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         stagec.load(affine_file)(PARAMS, X)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu:x86-64-v3", "elsewhere"])
+def test_weights_are_packed_once(target, monkeypatch):
+    """Where the file has no module for this machine, so is what is compiled from its StableHLO."""
+    w = np.random.default_rng(0).normal(size=(200, 300)).astype(np.float32)
+    weight, x = snp.asarray(w), np.ones((10, 200), np.float32)
+    data = stagec.export(lambda x: x @ weight, "cuda:sm_80" if target == "elsewhere" else target)(x).serialize()
+    made, of = [], Packing.of
+    monkeypatch.setattr(Packing, "of", lambda self, array: made.append(self) or of(self, array))
+    loaded = stagec.load(data)
+    for _ in range(3):
+        np.testing.assert_allclose(loaded(x), x @ w, rtol=1e-4, atol=1e-4)
+    assert len(made) == 1
+    for row in loaded._stored_programs():
+        assert row.code.variant.packed == tuple(made)
+
+
+def test_weights_that_the_file_does_not_hold_are_not_packed():
+    weight, x = snp.ones((200, 300)), np.ones((10, 200), np.float32)
+    loaded = stagec.load(stagec.export(lambda x: x @ weight, weights=False)(x).serialize(), weights=[weight])
+    np.testing.assert_array_equal(loaded(x), np.full((10, 300), 200, np.float32))
+    assert loaded._stored_programs()[0].code.variant.packed == ()

@@ -226,3 +226,4 @@ def test_a_module_runs_without_python(tmp_path, size):
     )
     assert ran.returncode == 0, ran.stderr
     np.testing.assert_allclose(np.load(tmp_path / "y.npy"), np.asarray(stagec.jit(g)(x, b)), rtol=1e-5, atol=1e-6)
+    assert ("packed" in done.stdout) == (size > 4)
