@@ -40,13 +40,13 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_jax_runs_what_stagec_writes(name: str) -> None:
-    jax = pytest.importorskip("jax")
+    jax, export = pytest.importorskip("jax"), pytest.importorskip("jax.export")
     function, *arguments = PROGRAMS[name]
     leaves = [np.asarray(leaf) for leaf in stagec.tree.leaves(arguments)]
     expected = [np.asarray(leaf) for leaf in stagec.tree.leaves(function(*arguments))]
     artifact = stagec.jit(function).lower(*arguments).serialize()
     alike = jax.jit(lambda *_: [jax.numpy.zeros(r.shape, r.dtype) for r in expected], keep_unused=True)
-    exported = jax.export.export(alike, platforms=["cpu"])(*leaves)
+    exported = export.export(alike, platforms=["cpu"])(*leaves)
     found = dataclasses.replace(exported, mlir_module_serialized=artifact).call(*leaves)
     assert len(found) == len(expected) > 0
     for result, wanted in zip(found, expected):
