@@ -7,7 +7,7 @@ from typing import Any
 
 from stagec.control import graph_rules
 from stagec.control.derived import kept, slimmer, trimmed, with_inputs
-from stagec.core.graph import Equation, Graph, replay, trace_flat
+from stagec.core.graph import Equation, Graph, replay, trace_closed
 from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero, zero_of
 from stagec.primitives.operand import aval_of
@@ -32,8 +32,7 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
             return [*outs, *[d for d in found if not is_zero(d)]]
 
         avals = [*graph.in_avals, *[a.strip_weak_type() for a, on in zip(graph.in_avals, active) if on]]
-        made, captured = trace_flat(pushed, avals, name=name)
-        assert not captured, "a graph closes over nothing"
+        made = trace_closed(pushed, avals, name=name)
         return made, [Zero(d.aval) if is_zero(d) else None for d in dots]
 
     pushed_graph, dots = kept(graph, ("jvp", active), make)
@@ -72,8 +71,7 @@ def _transpose(cts: Any, *operands: Any, name: str, graph: Graph) -> list[Any]:
 
         avals = [a for a, on in zip(graph.in_avals, linear) if not on]
         avals += [a.strip_weak_type() for a, on in zip(graph.out_avals, active) if on]
-        made, captured = trace_flat(pulled, avals, name=name)
-        assert not captured, "a graph closes over nothing"
+        made = trace_closed(pulled, avals, name=name)
         return made, [None if ct is None else Zero(ct.aval) if is_zero(ct) else True for ct in found]
 
     pulled_graph, kinds = kept(graph, ("transpose", linear, active), make)
@@ -93,9 +91,7 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
             out_dims.extend(found)
             return outs
 
-        made, captured = trace_flat(batched, [aval_of(a) for a in args], name=name)
-        assert not captured, "a graph closes over nothing"
-        return made, out_dims
+        return trace_closed(batched, [aval_of(a) for a in args], name=name), out_dims
 
     batched_graph, out_dims = kept(graph, ("batch", tuple(dims), size), make)
     return primitive(*args, name=f"vmap_{name}", graph=batched_graph), out_dims

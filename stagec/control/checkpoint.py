@@ -10,7 +10,7 @@ from stagec.control import graph_rules
 from stagec.control.call import jit_p
 from stagec.control.derived import kept
 from stagec.core import location
-from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_flat
+from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_closed
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.trace import bind, current
 from stagec.core.zero import is_linear, is_zero
@@ -110,9 +110,7 @@ def _split_control_flow(graph: Graph, unknown: Sequence[bool], name: str) -> Gra
         found = iter(replay(late, [*residuals, *[v for v, u in zip(values, unknown) if u]]))
         return [next(found) if partial.is_unknown(o) else o for o in outs]
 
-    made, captured = trace_flat(run, graph.in_avals, [v.name for v in graph.inputs], name=name)
-    assert not captured, "a graph closes over nothing"
-    return inlined(made, name)
+    return inlined(trace_closed(run, graph.in_avals, [v.name for v in graph.inputs], name), name)
 
 
 def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: str) -> Any:
@@ -143,8 +141,7 @@ def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: s
         return _replay_from(graph, table, [a for a, u in zip(graph.outputs, out_unknown) if u])
 
     leading = [*saved, *known_inputs]
-    whole, captured = trace_flat(remainder, [v.aval for v in (*leading, *unknown_inputs)], name=name)
-    assert not captured, "a graph closes over nothing"
+    whole = trace_closed(remainder, [v.aval for v in (*leading, *unknown_inputs)], name=name)
     late, used = prune(whole)
     used = used[: len(leading)]
     # All unknown inputs stay, so that the equation's operands are known from the arguments alone.
@@ -192,9 +189,7 @@ def inlined(graph: Graph, name: str) -> Graph:
     def flat(*values: Any) -> list[Any]:
         return _replay_inlined(graph, values)
 
-    made, captured = trace_flat(flat, graph.in_avals, [v.name for v in graph.inputs], name=name)
-    assert not captured, "a graph closes over nothing"
-    return made
+    return trace_closed(flat, graph.in_avals, [v.name for v in graph.inputs], name)
 
 
 def _replay_inlined(graph: Graph, args: Sequence[Any]) -> list[Any]:

@@ -345,6 +345,15 @@ class GraphTrace(Trace):
         return Graph(self.captured_vars + self.inputs, self.equations, atoms), self.captured
 
 
+def trace_closed(
+    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], names: Sequence[str] = (), name: str = ""
+) -> Graph:
+    """As `trace_flat`, for a function of stagec's own, which closes over no traced value or array."""
+    graph, captured = trace_flat(function, avals, names, name)
+    assert not captured, "the function closes over nothing"
+    return graph
+
+
 def trace_flat(
     function: Callable[..., Sequence[Any]],
     avals: Sequence[ShapedArray],
