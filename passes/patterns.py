@@ -46,6 +46,7 @@ class Pattern:
       assumes: what the law takes for granted, by the names of `passes.fast_math.FLAGS`. Passes apply it where
         `fast_math` grants all of them.
       doc: the law, in the function's docstring.
+      targets: the names in `passes.pipeline.LAWS` for which passes apply it. Empty for all.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Pattern:
     of: frozenset[str] = frozenset()
     assumes: frozenset[str] = frozenset()
     doc: str = ""
+    targets: frozenset[str] = frozenset()
 
     @property
     def exact(self) -> bool:
@@ -69,7 +71,11 @@ class Pattern:
 
 
 def pattern(
-    *ops: str, exact: bool = True, of: str | Sequence[str] = (), assumes: FastMath = ()
+    *ops: str,
+    exact: bool = True,
+    of: str | Sequence[str] = (),
+    assumes: FastMath = (),
+    targets: Sequence[str] = (),
 ) -> Callable[[Callable[[Any], Any]], Pattern]:
     """Make a `Pattern` of a function that rewrites one op.
 
@@ -80,6 +86,8 @@ def pattern(
       of: the names of ops that must produce an operand, or `passes.match.SPLAT`; the law is not called for ops
         without such an operand.
       assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
+      targets: the names in `passes.pipeline.LAWS` of the targets for which the law pays; empty for all. A law that a
+        user passes by itself runs in any case.
 
     Raises:
       UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.
@@ -101,14 +109,14 @@ def pattern(
     assumed = flags(assumes) if exact else frozenset(FLAGS)
 
     def wrap(fn: Callable[[Any], Any]) -> Pattern:
-        return Pattern(fn.__name__, ops, fn, inner, assumed, inspect.cleandoc(fn.__doc__ or ""))
+        return Pattern(fn.__name__, ops, fn, inner, assumed, inspect.cleandoc(fn.__doc__ or ""), frozenset(targets))
 
     return wrap
 
 
-def selected(laws: Iterable[Pattern], fast_math: frozenset[str]) -> tuple[Pattern, ...]:
-    """The laws that may run: those that assume nothing but what `fast_math` grants."""
-    return tuple(law for law in laws if law.assumes <= fast_math)
+def selected(laws: Iterable[Pattern], fast_math: frozenset[str], target: str) -> tuple[Pattern, ...]:
+    """The laws that may run for a target: those that assume nothing but what `fast_math` grants."""
+    return tuple(law for law in laws if law.assumes <= fast_math and (not law.targets or target in law.targets))
 
 
 def digest(*parts: Any) -> str:

@@ -47,7 +47,8 @@ makes of it. `python -m tests.laws` writes this page from the laws and from `tes
 that each example keeps its results.
 
 Laws are exact unless their heading says what they assume: the bits of every result stay, for every input, except where
-StableHLO itself leaves the order of a sum open. The others run where `fast_math` grants all their assumptions:
+StableHLO itself leaves the order of a sum open. A few run only for some targets, by the names of `python -m passes
+--laws`. Those that are not exact run where `fast_math` grants all their assumptions:
 
 | Assumption | |
 |---|---|
@@ -72,6 +73,8 @@ def _section(law, example):
     passes.apply(module, [law])
     assumed = ", ".join(f"`{name}`" for name in FLAGS if name in law.assumes)
     assumes = f" (assumes {'all' if len(law.assumes) == len(FLAGS) else assumed})" if assumed else ""
+    if law.targets:
+        assumes += f" (for {', '.join(f'`{name}`' for name in sorted(law.targets))})"
     return f"### `{law.name}`{assumes}\n\n{law.doc}\n\n```mlir\n{_body(before)}```\n\n```mlir\n{_body(module)}```\n"
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from passes import attributes as attrs, bindings
-from passes.match import before_barriers, dtype_of, is_static, other_operand, producer, splat_of, yielded
+from passes import attributes as attrs, bindings, operations
+from passes.match import before_barriers, dtype_of, is_static, other_operand, producer, size_of, splat_of, yielded
 
 LOOP = "stablehlo.while"
+# How many operations back from a number `line` goes.
+_DEPTH = 8
 
 
 class Counter(NamedTuple):
@@ -41,8 +44,16 @@ def _step(body: Any, number: int) -> int:
     return 0 if step is None else -int(step)
 
 
-def trip_count(loop: Any) -> int | None:
-    """How often a loop's body runs, if its condition compares a counter with a known number."""
+class _Test(NamedTuple):
+    """The comparison of a part of a loop's state with a value, in the condition."""
+
+    number: int
+    direction: str
+    limit: Any
+
+
+def _test(loop: Any) -> _Test | None:
+    """What a loop's condition compares, if that decides alone."""
     condition = loop.regions[0].blocks[0]
     compared = producer(yielded(condition)[0], "stablehlo.compare")
     if compared is None:
@@ -51,24 +62,32 @@ def trip_count(loop: Any) -> int | None:
     direction = attrs.word(compared, "comparison_direction")
     if not _is_argument(lhs, condition):
         lhs, rhs, direction = rhs, lhs, attrs.EXCHANGED[direction]
-    bound = splat_of(rhs)
-    if direction in ("EQ", "NE") or bound is None or not _is_argument(lhs, condition):
+    return _Test(lhs.arg_number, direction, rhs) if _is_argument(lhs, condition) else None
+
+
+def trip_count(loop: Any) -> int | None:
+    """How often a loop's body runs, if its condition compares a counter with a known number."""
+    test = _test(loop)
+    bound = splat_of(test.limit) if test is not None else None
+    if test is None or bound is None or test.direction in ("EQ", "NE"):
         return None
-    found = counter(loop, lhs.arg_number)
+    found = counter(loop, test.number)
     if found is None:
         return None
     # A counter that decreases is negated, so that what follows sees one that increases.
-    upwards = direction in ("LT", "LE")
+    upwards = test.direction in ("LT", "LE")
     start, step, limit = (found.start, found.step, int(bound)) if upwards else (-found.start, -found.step, -int(bound))
-    limit += direction in ("LE", "GE")
+    limit += test.direction in ("LE", "GE")
     if start >= limit:
         return 0
     count = -(-(limit - start) // step) if step > 0 else 0
-    return count if step > 0 and _fits(found, count, lhs) else None
+    return count if step > 0 and _fits(found, count, loop.operands[test.number]) else None
 
 
 def bounds(value: Any) -> tuple[int, int] | None:
     """The least and the greatest value of an argument of a loop's body, if it is a counter; else None.
+
+    If the trip count is not known, a counter that grows by one while it is less than a limit still never wraps around.
 
     An argument of the condition has no bounds: otherwise the comparison in the condition, which determines the trip
     count, would be folded.
@@ -79,10 +98,69 @@ def bounds(value: Any) -> tuple[int, int] | None:
         return None
     found = counter(loop, value.arg_number)
     count = trip_count(loop) if found is not None else None
-    if found is None or not count or not _fits(found, count, value):
+    if found is None:
+        return None
+    if count is None:
+        info, test = np.iinfo(dtype_of(value)), _test(loop)
+        if test is None or test.number != value.arg_number or (test.direction, found.step) not in _STRICT:
+            return None
+        return (found.start, int(info.max) - 1) if found.step > 0 else (int(info.min) + 1, found.start)
+    if not count or not _fits(found, count, value):
         return None
     ends = found.start, found.start + found.step * (count - 1)
     return min(ends), max(ends)
+
+
+# Directions of a comparison that holds for no counter whose next step would wrap around.
+_STRICT = (("LT", 1), ("GT", -1))
+
+
+def line(value: Any, loop: Any, count: int) -> Counter | None:
+    """The integer `start + step * round` that a scalar of a loop's body is, for `count` rounds; None for others.
+
+    No number on the way wraps around.
+    """
+    return _line(value, loop, count, _DEPTH)
+
+
+def _line(value: Any, loop: Any, count: int, depth: int) -> Counter | None:
+    if not depth or not is_static(value) or dtype_of(value).kind not in "iu" or size_of(value) != 1:
+        return None
+    number = splat_of(value)
+    if number is not None:
+        return Counter(int(number), 0)
+    if value.owner == loop.regions[1].blocks[0]:
+        found = counter(loop, value.arg_number)
+    else:
+        op = producer(value)
+        found = None if op is None else _combined(op.operation, lambda v: _line(v, loop, count, depth - 1))
+    return found if found is not None and _fits(found, 0, value) and _fits(found, count - 1, value) else None
+
+
+def _combined(op: Any, ask: Callable[[Any], Counter | None]) -> Counter | None:
+    """The line that an operation computes of lines, in integers of any size."""
+    row = operations.of(op.name)
+    if op.name not in (*_LINEAR, "stablehlo.convert", "stablehlo.negate") and not row.layout:
+        return None
+    found = [ask(operand) for operand in op.operands]
+    if any(line is None for line in found):
+        return None
+    first, second = found[0], found[-1]
+    assert first is not None and second is not None, "checked above"
+    if op.name == "stablehlo.negate":
+        return Counter(-first.start, -first.step)
+    if op.name not in _LINEAR:
+        return first
+    if op.name != "stablehlo.multiply":
+        sign = 1 if op.name == "stablehlo.add" else -1
+        return Counter(first.start + sign * second.start, first.step + sign * second.step)
+    if first.step and second.step:
+        return None
+    constant, other = (first, second) if not first.step else (second, first)
+    return Counter(constant.start * other.start, constant.start * other.step)
+
+
+_LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.multiply")
 
 
 def final(loop: Any, number: int) -> int | None:

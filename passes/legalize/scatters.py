@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, bindings, build
+from passes.analysis.identities import identity as identity_of
 from passes.legalize import indices as index_laws
-from passes.legalize.identities import identity as identity_of
 from passes.legalize.indices import IN_RANGE
 from passes.legalize.memory import index_along
 from passes.match import dtype_of, is_assignment, is_static, shape_of

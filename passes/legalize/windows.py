@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, bindings, build, operations
+from passes.analysis.identities import identity
 from passes.legalize.expressions import Tensor
-from passes.legalize.identities import identity
 from passes.match import dtype_of, is_boolean, is_static, shape_of, single_op, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import tensor_type

@@ -16,6 +16,7 @@ from passes.simplify import (
     commutative,
     comparisons,
     complexes,
+    conditionals,
     constants,
     control_flow,
     convolutions,
@@ -24,6 +25,7 @@ from passes.simplify import (
     fast_math,
     functions,
     gathers,
+    independent,
     integers,
     iotas,
     joins,
@@ -40,6 +42,7 @@ from passes.simplify import (
     slices,
     sparse_products,
     stacks,
+    unrolling,
     unused,
     updates,
     windows,
@@ -88,7 +91,10 @@ _PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, 
 _REDUCTIONS = (*reductions.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)
 LAWS = (
     *control_flow.PATTERNS,
+    *conditionals.PATTERNS,
     *loops.PATTERNS,
+    *independent.PATTERNS,
+    *unrolling.PATTERNS,
     *unused.PATTERNS,
     *constants.PATTERNS,
     *_ALGEBRA,
@@ -126,7 +132,7 @@ def _merge(module: Any) -> bool:
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
-    laws = selected(LAWS, options.granted)
+    laws = selected(LAWS, options.granted, options.laws)
     calls = _inline(module)
     _merge(module)
     matches = apply_own(module, laws)
@@ -149,7 +155,14 @@ SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move element
 PRODUCTS = pattern_pass("products", _PRODUCTS, "Laws of products and convolutions: less to multiply, or to move.")
 REDUCTIONS = pattern_pass("reductions", _REDUCTIONS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
-_FLOW = (*control_flow.PATTERNS, *loops.PATTERNS, *unused.PATTERNS)
+_FLOW = (
+    *control_flow.PATTERNS,
+    *conditionals.PATTERNS,
+    *loops.PATTERNS,
+    *independent.PATTERNS,
+    *unrolling.PATTERNS,
+    *unused.PATTERNS,
+)
 CONTROL_FLOW = pattern_pass("control_flow", _FLOW, "Laws of conditionals and loops: known branches, unused state.")
 INLINE = Pass("inline", _inline, "Inline function calls.")
 CSE = Pass("cse", _cse, "Merge equal ops.")

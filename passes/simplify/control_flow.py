@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import SPLAT, is_static, operations_in, size_of, splat_of, uses, yielded
+from passes.match import SPLAT, is_static, operations_in, splat_of, uses, yielded
 from passes.operations import Cost
 from passes.patterns import pattern
 from passes.simplify.regions import (
@@ -17,9 +17,6 @@ from passes.simplify.regions import (
     with_sources,
     with_zeros,
 )
-
-# A select reads both of its operands, a conditional only runs one branch.
-_SELECTED_ELEMENTS = 1 << 16
 
 
 def _returned(op: Any) -> list[list[Any]]:
@@ -158,22 +155,6 @@ def _numbered(ops: list[Any], names: set[str], numbers: dict[Any, int]) -> dict[
     return found
 
 
-@pattern(*operations.CONDITIONALS)
-def conditional_of_values(op: Any) -> Any:
-    """A conditional of two branches without ops -> select. Exact."""
-    regions, results = op.operation.regions, list(op.operation.results)
-    if len(regions) != 2 or not results or not all(map(is_static, results)):
-        return None
-    has_ops = any(len(region.blocks[0].operations) > 1 for region in regions)
-    if has_ops or sum(map(size_of, results)) > _SELECTED_ELEMENTS:
-        return None
-    condition = op.operation.operands[0]
-    if op.operation.name == "stablehlo.case":
-        condition = build.compare(condition, build.full(0, condition), "EQ", "SIGNED")
-    first, second = _returned(op)
-    return [build.select(condition, a, b) for a, b in zip(first, second)]
-
-
 PATTERNS = (
     known_branch,
     single_branch,
@@ -182,5 +163,4 @@ PATTERNS = (
     equal_results,
     branches_that_agree,
     op_of_all_branches,
-    conditional_of_values,
 )

@@ -10,7 +10,8 @@ from passes import attributes as attrs, bindings, build, operations
 from passes.match import has_one_use, is_static, producer, size_of, splat_of
 
 ELEMENTWISE = operations.where(elementwise=True)
-_WEIGHT = {
+# How long it takes to compute an element, by cost.
+WEIGHT = {
     operations.Cost.FREE: 0,
     operations.Cost.CHEAP: 1,
     operations.Cost.MODERATE: 2,
@@ -89,7 +90,7 @@ def cloned(op: Any, operands: Sequence[Any], types: Sequence[Any]) -> list[Any]:
 def saves_work(op: Any, kept: int, moves: int) -> bool:
     """Whether moving elements first is cheaper: `moves` moves of `kept` elements, then `op` on `kept` elements only."""
     size = size_of(op.operation.results[0])
-    weight = _WEIGHT[operations.of(op.operation.name).cost] + 1
+    weight = WEIGHT[operations.of(op.operation.name).cost] + 1
     return kept * (weight + moves) < size * weight + kept
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import yielded
+from passes.match import captured_values, is_integer, operations_in, yielded
 
 _DEPTH = 64
 
@@ -25,10 +25,23 @@ def is_function(operation: Any) -> bool:
     return len(operation.results) > 0 and not len(operation.regions)
 
 
+def is_pure(operation: Any) -> bool:
+    """Whether an op has no effects and its results depend on its operands alone, as those of a reduction do."""
+    if operations.of(operation.name).regions is not operations.Regions.ELEMENTS:
+        return is_function(operation)
+    return not captured_values(operation)
+
+
 def has_effects(operation: Any) -> bool:
     """Whether an op itself, apart from the ops in its regions, may have side effects."""
     row = operations.TABLE.get(operation.name)
     return row is None or (row.effects and not row.is_control)
+
+
+def may_trap(operation: Any) -> bool:
+    """Whether it may end the process, as a division of integers by zero does on some processors."""
+    inner = [operation, *operations_in(operation)] if len(operation.regions) else [operation]
+    return any(operations.of(o.name).partial and is_integer(o.results[0]) for o in inner)
 
 
 def with_results(op: Any, kept: Sequence[int]) -> list[Any]:
@@ -196,8 +209,15 @@ def _return(block: Any, values: Sequence[Any]) -> None:
 def _with_regions_of(copy: Any, operands: Sequence[Any], kept: Sequence[int]) -> Any:
     """Move the regions of a copy to a new op with other operands and some of the copy's results; return the op."""
     types = [copy.results[i].type for i in kept]
-    made = build.op(copy.name, operands, types, attributes=attrs.copied(copy), regions=len(copy.regions))
-    for source, target in zip(copy.regions, made.regions):
+    return with_regions(copy.name, operands, types, list(copy.regions), attrs.copied(copy))
+
+
+def with_regions(
+    name: str, operands: Sequence[Any], types: Sequence[Any], regions: Sequence[Any], attributes: Any = None
+) -> Any:
+    """Build an op of the regions of a copy, which is left without their blocks; return the op."""
+    made = build.op(name, operands, types, attributes=attributes, regions=len(regions))
+    for source, target in zip(regions, made.regions):
         source.blocks[0].append_to(target)
     return made
 

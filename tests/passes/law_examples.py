@@ -41,8 +41,9 @@ class Example:
 
     @property
     def options(self):
-        """`fast_math` for laws that need it."""
-        return PassOptions(fast_math=self.family == "fast_math")
+        """`fast_math` and the target for laws that need it."""
+        targets = self.law.targets if self.leaves is not None else ()
+        return PassOptions(fast_math=self.family == "fast_math", laws=min(targets, default="cpu"))
 
     @property
     def main(self):

@@ -45,15 +45,15 @@ func.func @index_inside_branch__of_case(%i: tensor<i32>, %x: tensor<4xi32>) -> t
 }
 
 // keeps
-func.func @index_inside_last_branch(%i: tensor<i32>, %x: tensor<4xi32>) -> tensor<4xi32> {
+func.func @index_inside_last_branch(%i: tensor<i32>, %x: tensor<90xi32>) -> tensor<90xi32> {
   %r = "stablehlo.case"(%i) ({
-    stablehlo.return %x : tensor<4xi32>
+    stablehlo.return %x : tensor<90xi32>
   }, {
-    %0 = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<4xi32>
-    %1 = stablehlo.add %0, %x : tensor<4xi32>
-    stablehlo.return %1 : tensor<4xi32>
-  }) : (tensor<i32>) -> tensor<4xi32>
-  return %r : tensor<4xi32>
+    %0 = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<i32>) -> tensor<90xi32>
+    %1 = stablehlo.add %0, %x : tensor<90xi32>
+    stablehlo.return %1 : tensor<90xi32>
+  }) : (tensor<i32>) -> tensor<90xi32>
+  return %r : tensor<90xi32>
 }
 
 // leaves if
@@ -91,32 +91,32 @@ func.func @branches_that_agree(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf
 }
 
 // leaves sine, if
-func.func @op_of_all_branches(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+func.func @op_of_all_branches(%p: tensor<i1>, %x: tensor<90xf32>, %y: tensor<90xf32>) -> tensor<90xf32> {
   %r = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    %1 = stablehlo.add %0, %y : tensor<4xf32>
-    stablehlo.return %1 : tensor<4xf32>
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    %1 = stablehlo.add %0, %y : tensor<90xf32>
+    stablehlo.return %1 : tensor<90xf32>
   }, {
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    %1 = stablehlo.multiply %0, %y : tensor<4xf32>
-    stablehlo.return %1 : tensor<4xf32>
-  }) : (tensor<i1>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    %1 = stablehlo.multiply %0, %y : tensor<90xf32>
+    stablehlo.return %1 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
 }
 
 // keeps
-func.func @op_of_one_branch_of_three(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @op_of_one_branch_of_three(%i: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
   %r = "stablehlo.case"(%i) ({
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    stablehlo.return %0 : tensor<4xf32>
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
   }, {
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    %1 = stablehlo.negate %0 : tensor<4xf32>
-    stablehlo.return %1 : tensor<4xf32>
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    %1 = stablehlo.negate %0 : tensor<90xf32>
+    stablehlo.return %1 : tensor<90xf32>
   }, {
-    stablehlo.return %x : tensor<4xf32>
-  }) : (tensor<i32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
+    stablehlo.return %x : tensor<90xf32>
+  }) : (tensor<i32>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
 }
 
 // keeps
@@ -133,13 +133,13 @@ func.func @calls_of_the_host_in_all_branches(%i: tensor<i32>) {
 }
 
 // leaves select
-func.func @conditional_of_values(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+func.func @branches_of_one_form(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.if"(%p) ({ stablehlo.return %x : tensor<4xf32> }, { stablehlo.return %y : tensor<4xf32> }) : (tensor<i1>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
 // leaves constant, compare, select
-func.func @conditional_of_values__of_case(%i: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+func.func @branches_of_one_form__of_case(%i: tensor<i32>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.case"(%i) ({ stablehlo.return %x : tensor<4xf32> }, { stablehlo.return %y : tensor<4xf32> }) : (tensor<i32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
@@ -361,7 +361,7 @@ func.func @reshaped_state_of_other_rows(%x: tensor<6xf32>) -> tensor<6xf32> {
 // leaves constant, constant, constant, multiply, sine, while
 func.func @invariant_operations(%x: tensor<1024xf32>, %y: tensor<1024xf32>) -> tensor<1024xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
-  %n = stablehlo.constant dense<3> : tensor<i32>
+  %n = stablehlo.constant dense<50> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<1024xf32>
   cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
@@ -413,4 +413,345 @@ func.func @invariant_operations_behind_a_barrier(%x: tensor<1024xf32>, %y: tenso
   %2 = stablehlo.add %1, %s : tensor<1024xf32>
   stablehlo.return %j, %2 : tensor<i32>, tensor<1024xf32> }
   return %r#1 : tensor<1024xf32>
+}
+
+// leaves sine
+func.func @independent_rounds(%x: tensor<5x3xf32>) -> tensor<5x3xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %ys = stablehlo.constant dense<0.0> : tensor<5x3xf32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %ys) : tensor<i32>, tensor<5x3xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %row = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 3] : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+  %y = stablehlo.sine %row : tensor<1x3xf32>
+  %u = stablehlo.dynamic_update_slice %s, %y, %i, %zero : (tensor<5x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<5x3xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<5x3xf32> }
+  return %r#1 : tensor<5x3xf32>
+}
+
+// leaves constant, constant, constant, slice, dot_general, dynamic_update_slice, reduce, maximum
+func.func @independent_rounds__in_part_of_an_array(%x: tensor<5x3xf32>, %w: tensor<3x3xf32>, %y: tensor<7x3xf32>, %z: tensor<3xf32>) -> (tensor<7x3xf32>, tensor<3xf32>) {
+  %four = stablehlo.constant dense<4> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %four, %s = %y, %m = %z) : tensor<i32>, tensor<7x3xf32>, tensor<3xf32>
+  cond { %p = stablehlo.compare GE, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %row = stablehlo.dynamic_slice %x, %i, %zero, sizes = [1, 3] : (tensor<5x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+  %v = stablehlo.reshape %row : (tensor<1x3xf32>) -> tensor<3xf32>
+  %d = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<3x3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %e = stablehlo.reshape %d : (tensor<3xf32>) -> tensor<1x3xf32>
+  %k = stablehlo.add %i, %two : tensor<i32>
+  %u = stablehlo.dynamic_update_slice %s, %e, %k, %zero : (tensor<7x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<7x3xf32>
+  %a = stablehlo.maximum %m, %d : tensor<3xf32>
+  %j = stablehlo.subtract %i, %one : tensor<i32>
+  stablehlo.return %j, %u, %a : tensor<i32>, tensor<7x3xf32>, tensor<3xf32> }
+  return %r#1, %r#2 : tensor<7x3xf32>, tensor<3xf32>
+}
+
+// leaves constant, reduce, add
+func.func @independent_rounds__of_sums(%x: tensor<5xi32>, %c: tensor<i32>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %c) : tensor<i32>, tensor<i32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<5xi32>, tensor<i32>) -> tensor<1xi32>
+  %f = stablehlo.reshape %e : (tensor<1xi32>) -> tensor<i32>
+  %u = stablehlo.add %s, %f : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<i32> }
+  return %r#1 : tensor<i32>
+}
+
+// keeps
+func.func @rounds_that_read_what_others_wrote(%x: tensor<9x3xf32>) -> tensor<9x3xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<8> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<9x3xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %row = stablehlo.dynamic_slice %s, %i, %zero, sizes = [1, 3] : (tensor<9x3xf32>, tensor<i32>, tensor<i32>) -> tensor<1x3xf32>
+  %y = stablehlo.sine %row : tensor<1x3xf32>
+  %u = stablehlo.dynamic_update_slice %s, %y, %j, %zero : (tensor<9x3xf32>, tensor<1x3xf32>, tensor<i32>, tensor<i32>) -> tensor<9x3xf32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<9x3xf32> }
+  return %r#1 : tensor<9x3xf32>
+}
+
+// keeps
+func.func @rounds_that_add_floats(%x: tensor<50xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<50> : tensor<i32>
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %c) : tensor<i32>, tensor<f32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<50xf32>, tensor<i32>) -> tensor<1xf32>
+  %f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+  %u = stablehlo.add %s, %f : tensor<f32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<f32> }
+  return %r#1 : tensor<f32>
+}
+
+// leaves if
+func.func @case_of_boolean(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %i = stablehlo.convert %p : (tensor<i1>) -> tensor<i32>
+  %r = "stablehlo.case"(%i) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i32>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves if
+func.func @if_not(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %q = stablehlo.not %p : tensor<i1>
+  %r = "stablehlo.if"(%q) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves if
+func.func @case_of_selected_constants(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %i = stablehlo.select %p, %two, %zero : tensor<i1>, tensor<i32>
+  %r = "stablehlo.case"(%i) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    stablehlo.return %x : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i32>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves case
+func.func @case_of_minimum(%n: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %i = stablehlo.minimum %n, %two : tensor<i32>
+  %r = "stablehlo.case"(%i) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    stablehlo.return %x : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i32>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves constant, and, case
+func.func @branches_out_of_range(%n: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %i = stablehlo.and %n, %one : tensor<i32>
+  %r = "stablehlo.case"(%i) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    stablehlo.return %x : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i32>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves constant, constant, select, multiply, sine
+func.func @branches_of_one_form__with_other_constants(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %r = "stablehlo.if"(%p) ({
+    %c = stablehlo.constant dense<3.0> : tensor<f32>
+    %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<90xf32>
+    %0 = stablehlo.multiply %x, %b : tensor<90xf32>
+    %1 = stablehlo.sine %0 : tensor<90xf32>
+    stablehlo.return %1 : tensor<90xf32>
+  }, {
+    %c = stablehlo.constant dense<2.0> : tensor<f32>
+    %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> tensor<90xf32>
+    %0 = stablehlo.multiply %x, %b : tensor<90xf32>
+    %1 = stablehlo.sine %0 : tensor<90xf32>
+    stablehlo.return %1 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves reverse
+func.func @branches_of_one_form__all_of_them(%i: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %r = "stablehlo.case"(%i) ({
+    %0 = stablehlo.reverse %x, dims = [0] : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.reverse %x, dims = [0] : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.reverse %x, dims = [0] : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i32>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves if, add, multiply
+func.func @conditionals_of_one_index(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %a = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    stablehlo.return %x : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  %y = stablehlo.add %x, %x : tensor<90xf32>
+  %b = "stablehlo.if"(%p) ({
+    %0 = stablehlo.tanh %a : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %a : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  %r = stablehlo.multiply %b, %y : tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// keeps
+func.func @conditionals_that_read_one_another(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %a = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    stablehlo.return %x : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  %y = stablehlo.tanh %a : tensor<90xf32>
+  %b = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %y : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %y : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  return %b : tensor<90xf32>
+}
+
+// leaves add, multiply, select
+func.func @cheap_branches(%p: tensor<i1>, %x: tensor<2xf32>) -> tensor<2xf32> {
+  %r = "stablehlo.if"(%p) ({
+    %0 = stablehlo.add %x, %x : tensor<2xf32>
+    stablehlo.return %0 : tensor<2xf32>
+  }, {
+    %0 = stablehlo.multiply %x, %x : tensor<2xf32>
+    stablehlo.return %0 : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// keeps
+func.func @branches_that_may_trap(%p: tensor<i1>, %x: tensor<i32>, %y: tensor<i32>) -> tensor<i32> {
+  %r = "stablehlo.if"(%p) ({
+    %0 = stablehlo.divide %x, %y : tensor<i32>
+    stablehlo.return %0 : tensor<i32>
+  }, {
+    stablehlo.return %x : tensor<i32>
+  }) : (tensor<i1>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// leaves sine, cosine, select
+func.func @cheap_branches_on_a_gpu(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %r = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  return %r : tensor<90xf32>
+}
+
+// leaves multiply, add, multiply, add
+func.func @short_loop(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<2> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %m = stablehlo.multiply %s, %y : tensor<4xf32>
+  %t = stablehlo.add %m, %s : tensor<4xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %t : tensor<i32>, tensor<4xf32> }
+  return %r#1 : tensor<4xf32>
+}
+
+// leaves sine, sine, sine
+func.func @short_loop_on_a_gpu(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %t = stablehlo.sine %s : tensor<4xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %t : tensor<i32>, tensor<4xf32> }
+  return %r#1 : tensor<4xf32>
+}
+
+// keeps
+func.func @short_loop_of_functions(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<3> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %t = stablehlo.sine %s : tensor<4xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %t : tensor<i32>, tensor<4xf32> }
+  return %r#1 : tensor<4xf32>
+}
+
+// leaves constant, constant, constant, constant, reduce, while
+func.func @invariant_operations__of_many_rounds(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %n = stablehlo.constant dense<110> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %init = stablehlo.constant dense<0.0> : tensor<f32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<8xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.reduce(%y init: %init) applies stablehlo.maximum across dimensions = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<8xf32>
+  %2 = stablehlo.multiply %1, %s : tensor<8xf32>
+  stablehlo.return %j, %2 : tensor<i32>, tensor<8xf32> }
+  return %r#1 : tensor<8xf32>
+}
+
+// leaves constant, constant, sine, while
+func.func @invariant_operations_on_a_gpu(%x: tensor<8xf32>, %y: tensor<8xf32>, %n: tensor<i32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<8xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do { %j = stablehlo.add %i, %one : tensor<i32>
+  %1 = stablehlo.sine %y : tensor<8xf32>
+  %2 = stablehlo.add %1, %s : tensor<8xf32>
+  stablehlo.return %j, %2 : tensor<i32>, tensor<8xf32> }
+  return %r#1 : tensor<8xf32>
 }

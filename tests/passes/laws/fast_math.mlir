@@ -531,3 +531,20 @@ func.func @convolution_with_padded_kernel(%x: tensor<2x8x3xf32>, %w: tensor<3x3x
   %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
   return %r : tensor<2x4x4xf32>
 }
+
+// leaves constant, constant, reduce, add
+func.func @independent_rounds_and_sums(%x: tensor<4xf32>) -> tensor<f32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<4> : tensor<i32>
+  %c = stablehlo.constant dense<2.0> : tensor<f32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %c) : tensor<i32>, tensor<f32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+  %f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+  %u = stablehlo.add %s, %f : tensor<f32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<f32> }
+  return %r#1 : tensor<f32>
+}

@@ -1,4 +1,4 @@
-"""Identity elements of reduction bodies."""
+"""Identity elements of operations that combine two elements, and of reduction bodies."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ _IDENTITY: dict[str, Identity] = {
     "stablehlo.or": lambda dtype: 0,
     "stablehlo.xor": lambda dtype: 0,
 }
+
+
+def identity_of(name: str) -> Identity:
+    """The identity element of an associative operation, as a function of the dtype."""
+    return _IDENTITY[name]
 
 
 def identity(region: Any) -> Identity | None:

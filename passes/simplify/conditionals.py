@@ -1,0 +1,293 @@
+"""Laws of conditionals that become selections, of their conditions, and of several with the same condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from passes import attributes as attrs, bindings, build, operations
+from passes.analysis import facts
+from passes.match import (
+    captured_values,
+    is_static,
+    operations_in,
+    producer,
+    size_of,
+    splat_of,
+    yielded,
+)
+from passes.patterns import pattern
+from passes.simplify.moves import WEIGHT
+from passes.simplify.regions import has_effects, inlined_region, is_function, is_pure, may_trap, with_regions
+
+# A select reads both of its operands, a conditional only runs one branch.
+_SELECTED_ELEMENTS = 1 << 16
+# The most work in both branches, in elements times their weight, for which both are computed. On a CPU, it takes about
+# as long as a branch that was predicted wrongly; on a GPU, a conditional waits until the host has read its condition.
+_CHEAP, _CHEAP_ON_GPU = 32, 1 << 18
+# Branches of more ops are not compared.
+_OPS = 128
+
+
+@pattern("stablehlo.case", of="stablehlo.convert")
+def case_of_boolean(op: Any) -> Any:
+    """A case of two branches whose index is a converted boolean -> if. Exact: true is 1."""
+    converted = producer(op.operation.operands[0], "stablehlo.convert")
+    if converted is None or len(op.operation.regions) != 2 or not _is_boolean(converted.operand):
+        return None
+    return _rebuilt(op, "stablehlo.if", converted.operand, [1, 0])
+
+
+def _is_boolean(value: Any) -> bool:
+    return str(value.type.element_type) == "i1"
+
+
+def _rebuilt(op: Any, name: str, index: Any, branches: Sequence[int]) -> list[Any]:
+    """The results of a conditional with another index, and some of the branches."""
+    copy = op.operation.clone(ip=False)
+    regions = [copy.regions[number] for number in branches]
+    return list(with_regions(name, [index], [r.type for r in op.operation.results], regions).results)
+
+
+@pattern("stablehlo.if", of="stablehlo.not")
+def if_not(op: Any) -> Any:
+    """if(not p, x, y) -> if(p, y, x). Exact."""
+    negated = producer(op.operation.operands[0], "stablehlo.not")
+    return None if negated is None else _rebuilt(op, "stablehlo.if", negated.operand, [1, 0])
+
+
+@pattern("stablehlo.case", of="stablehlo.select")
+def case_of_selected_constants(op: Any) -> Any:
+    """case(select(p, 2, 0), a, b, c) -> if(p, c, a). Exact; a number out of range is that of the last branch."""
+    chosen, count = producer(op.operation.operands[0], "stablehlo.select"), len(op.operation.regions)
+    if chosen is None or chosen.on_true == chosen.on_false:
+        return None
+    numbers = [splat_of(value) for value in (chosen.on_true, chosen.on_false)]
+    if any(number is None for number in numbers):
+        return None
+    first, second = (int(n) if 0 <= int(n) < count else count - 1 for n in numbers)  # type: ignore[arg-type]
+    return None if first == second else _rebuilt(op, "stablehlo.if", chosen.pred, [first, second])
+
+
+@pattern("stablehlo.case", of="stablehlo.minimum")
+def case_of_minimum(op: Any) -> Any:
+    """case(min(i, n)) -> case(i), where n is at least the number of the last branch.
+
+    Exact: the last branch runs for every index out of range.
+    """
+    least, last = producer(op.operation.operands[0], "stablehlo.minimum"), len(op.operation.regions) - 1
+    for value, bound in ((least.lhs, least.rhs), (least.rhs, least.lhs)) if least is not None else ():
+        number = splat_of(bound)
+        if number is not None and int(number) >= last:
+            return _rebuilt(op, "stablehlo.case", value, range(last + 1))
+    return None
+
+
+@pattern("stablehlo.case", of=facts.KNOWN)
+def branches_out_of_range(op: Any) -> Any:
+    """A case whose index never reaches the last branches -> one without them. Exact."""
+    known, count = facts.of(op.operation.operands[0]), len(op.operation.regions)
+    if known is None or known.low < 0 or known.high >= count - 1:
+        return None
+    return _rebuilt(op, "stablehlo.case", op.operation.operands[0], range(int(known.high) + 1))
+
+
+@pattern(*operations.CONDITIONALS)
+def branches_of_one_form(op: Any) -> Any:
+    """Branches that compute the same of different values -> those ops of selected values. Exact.
+
+    The values come from outside or are constants. Branches that are equal need no selection.
+    """
+    operation = op.operation
+    results = list(operation.results)
+    if not results or not all(map(is_static, results)) or any(has_effects(o) for o in operations_in(op)):
+        return None
+    blocks = [region.blocks[0] for region in operation.regions]
+    if max(len(block.operations) for block in blocks) > _OPS:
+        return None
+    form = _Form(operation, blocks)
+    columns = list(zip(*map(yielded, blocks)))
+    if not all(form.fits(column) for column in columns):
+        return None
+    return [form.built(column) for column in columns]
+
+
+class _Form:
+    """What all branches of a conditional compute, with selections where they read different values."""
+
+    def __init__(self, operation: Any, blocks: Sequence[Any]) -> None:
+        self.operation, self.blocks = operation, blocks
+        self._known: dict[tuple[Any, ...], bool] = {}
+        self._made: dict[tuple[Any, ...], Any] = {}
+        self._selected = 0
+
+    def fits(self, column: tuple[Any, ...]) -> bool:
+        """Whether the branches compute these values, one of each, in the same way."""
+        if column not in self._known:
+            self._known[column] = False
+            self._known[column] = self._is_selected(column) or self._is_computed(column)
+        return self._known[column]
+
+    def _is_inside(self, value: Any, block: Any) -> bool:
+        return not isinstance(value.owner, bindings.ir.Block) and value.owner.operation.block == block
+
+    def _is_outer(self, column: tuple[Any, ...]) -> bool:
+        """Whether each value is from outside, or a constant."""
+        pairs = zip(column, self.blocks)
+        return all(not self._is_inside(v, b) or producer(v, "stablehlo.constant") is not None for v, b in pairs)
+
+    def _is_equal(self, column: tuple[Any, ...]) -> bool:
+        first, *others = column
+        numbers = [producer(value, "stablehlo.constant") for value in column]
+        if all(number is not None for number in numbers):
+            return len({number.operation.attributes["value"] for number in numbers}) == 1  # type: ignore[union-attr]
+        return all(value == first for value in others)
+
+    def _is_selected(self, column: tuple[Any, ...]) -> bool:
+        if not self._is_outer(column):
+            return False
+        if self._is_equal(column):
+            return True
+        if len(column) != 2 or not is_static(column[0]) or column[0].type != column[1].type:
+            return False
+        self._selected += size_of(column[0])
+        return self._selected <= _SELECTED_ELEMENTS
+
+    def _is_computed(self, column: tuple[Any, ...]) -> bool:
+        if not all(self._is_inside(value, block) for value, block in zip(column, self.blocks)):
+            return False
+        first, *others = (value.owner.operation for value in column)
+        if not is_function(first) or len(first.results) != 1 or not len(first.operands):
+            return False
+        for other, value in zip(others, column[1:]):
+            if other.name != first.name or value.type != column[0].type or len(other.operands) != len(first.operands):
+                return False
+            if attrs.copied(other) != attrs.copied(first):
+                return False
+        return all(self.fits(operands) for operands in zip(first.operands, *(other.operands for other in others)))
+
+    def built(self, column: tuple[Any, ...]) -> Any:
+        """The value that `column` has after the conditional."""
+        if column not in self._made:
+            self._made[column] = self._build(column)
+        return self._made[column]
+
+    def _build(self, column: tuple[Any, ...]) -> Any:
+        ops = [value.owner for value in column]
+        if self._is_outer(column):
+            values = [
+                op.operation.clone(bindings.ir.InsertionPoint.current).operation.results[0]
+                if self._is_inside(value, block)
+                else value
+                for value, op, block in zip(column, ops, self.blocks)
+            ]
+            return values[0] if self._is_equal(column) else build.select(self._condition(), *values)
+        first = ops[0].operation
+        operands = [self.built(values) for values in zip(*(op.operation.operands for op in ops))]
+        return build.op(first.name, operands, column[0].type, attributes=attrs.copied(first))
+
+    def _condition(self) -> Any:
+        return _takes_first(self.operation)
+
+
+def _takes_first(operation: Any) -> Any:
+    """Whether the first of a conditional's two branches runs."""
+    index = operation.operands[0]
+    return index if operation.name == "stablehlo.if" else build.compare(index, build.full(0, index), "EQ", "SIGNED")
+
+
+@pattern(*operations.CONDITIONALS)
+def cheap_branches(op: Any) -> Any:
+    """A conditional of two branches of a few cheap ops -> the ops of both branches, and a select. Exact."""
+    return _both_branches(op, _CHEAP)
+
+
+@pattern(*operations.CONDITIONALS, targets=("gpu", "spirv"))
+def cheap_branches_on_a_gpu(op: Any) -> Any:
+    """A conditional of two branches that compute little -> the ops of both branches, and a select. Exact.
+
+    The host need not wait for the condition then.
+    """
+    return _both_branches(op, _CHEAP_ON_GPU)
+
+
+def _both_branches(op: Any, most: int) -> Any:
+    operation = op.operation
+    results = list(operation.results)
+    if len(operation.regions) != 2 or not results or not all(map(is_static, results)):
+        return None
+    inner = [o.operation for region in operation.regions for o in region.blocks[0].operations]
+    work = sum(map(size_of, results))
+    for o in inner:
+        if o.name == "stablehlo.return":
+            continue
+        row = operations.of(o.name)
+        if not is_pure(o) or may_trap(o) or not all(map(is_static, (*o.operands, *o.results))):
+            return None
+        sizes = sum(map(size_of, (*o.operands, *o.results) if row.regions is not row.regions.NONE else o.results))
+        work += sizes * max(1, WEIGHT[row.cost])
+        if work > most:
+            return None
+    condition = _takes_first(operation)
+    first, second = (inlined_region(op, number, []) for number in range(2))
+    return [build.select(condition, a, b) for a, b in zip(first, second)]
+
+
+@pattern(*operations.CONDITIONALS)
+def conditionals_of_one_index(op: Any) -> Any:
+    """Two conditionals with the same index -> one. Exact.
+
+    The second one has no effects, and reads nothing that is computed between the two.
+    """
+    operation = op.operation
+    other = _next(operation)
+    if other is None:
+        return None
+    first, second = operation.clone(ip=False), other.clone(ip=False)
+    for region, later in zip(first.regions, second.regions):
+        end = list(region.blocks[0].operations)[-1].operation
+        given = list(end.operands)
+        for top in [o.operation for o in later.blocks[0].operations]:
+            for inner in (top, *operations_in(top)):
+                for result, value in zip(operation.results, given):
+                    inner.replace_uses_of_with(result, value)
+        with bindings.ir.InsertionPoint(end), end.location:
+            build.op("stablehlo.return", [*given, *build.inlined(later.blocks[0], [])], [])
+        end.erase()
+    types = [result.type for result in (*operation.results, *other.results)]
+    results = list(with_regions(operation.name, list(operation.operands), types, list(first.regions)).results)
+    count = len(operation.results)
+    for result, value in zip(other.results, results[count:]):
+        result.replace_all_uses_with(value)
+    return results[:count]
+
+
+def _next(operation: Any) -> Any:
+    """A later conditional that can run together with this one; None if there is none."""
+    index = operation.operands[0]
+    readers = [use.owner.operation for use in index.uses]
+    found = [o for o in readers if o != operation and o.name == operation.name and o.block == operation.block]
+    if not found or not len(operation.results):
+        return None
+    order = {o.operation: n for n, o in enumerate(operation.block.operations)}
+    here = order[operation]
+    for other in sorted(found, key=order.__getitem__):
+        if order[other] < here or not len(other.results) or any(has_effects(o) for o in operations_in(other)):
+            continue
+        makers = [v.owner.operation for v in captured_values(other) if not isinstance(v.owner, bindings.ir.Block)]
+        if all(order.get(maker, -1) <= here for maker in makers):
+            return other
+    return None
+
+
+PATTERNS = (
+    case_of_boolean,
+    if_not,
+    case_of_selected_constants,
+    case_of_minimum,
+    branches_out_of_range,
+    branches_of_one_form,
+    conditionals_of_one_index,
+    cheap_branches,
+    cheap_branches_on_a_gpu,
+)

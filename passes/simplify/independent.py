@@ -1,0 +1,157 @@
+"""Loops whose rounds do not depend on one another: operations on the arrays of all rounds take their place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from passes import build, operations
+from passes.analysis.counters import LOOP, final, trip_count
+from passes.analysis.identities import identity_of
+from passes.match import before_barriers, dtype_of, has_one_use, is_static, producer, shape_of, size_of, uses, yielded
+from passes.patterns import pattern
+from passes.simplify.regions import has_effects
+from passes.simplify.rounds import Along, Rounds, along
+
+_UPDATE = "stablehlo.dynamic_update_slice"
+_ASSOCIATIVE = operations.where(associative=True)
+
+# The final value of a part of the state, once the body has been built for all rounds.
+Final = Callable[[], Any]
+
+
+class _Part(NamedTuple):
+    """One part of a loop's state: the op of the body that updates it, and its value after the loop."""
+
+    update: Any
+    final: Final
+
+
+@pattern(LOOP)
+def independent_rounds(op: Any) -> Any:
+    """A loop of known length whose rounds do not depend on one another -> ops on the arrays of all rounds.
+
+    Exact: each round reads what was there before the loop, and writes a row of its own; or integers are added or
+    multiplied, or maxima and the like are formed. Only where the arrays of all rounds are small, or not much larger
+    than those that the loop reads and writes.
+    """
+    return _all_rounds(op.operation, lambda dtype, name: dtype.kind in "iub" or operations.of(name).idempotent)
+
+
+@pattern(LOOP, assumes="reassoc")
+def independent_rounds_and_sums(op: Any) -> Any:
+    """A loop of known length whose rounds only add or multiply floats -> a reduction of the arrays of all rounds.
+
+    Changes the order in which the numbers are added.
+    """
+    return _all_rounds(op.operation, lambda dtype, name: True)
+
+
+def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
+    """Replace a loop by ops on all of its rounds, where `is_free` says in what order may be combined."""
+    count = trip_count(loop)
+    if count is None or count < 2 or "sorts" in loop.attributes or "first" in loop.attributes:
+        return None
+    if any(has_effects(o.operation) for o in loop.regions[0].blocks[0].operations):
+        return None
+    body = loop.regions[1].blocks[0]
+    columns = zip(body.arguments, yielded(body), loop.operands)
+    updates = {a: (value.owner.operation, initial) for a, value, initial in columns if producer(value, _UPDATE)}
+    rounds = Rounds(loop, count, {a: before_barriers(initial) for a, (_, initial) in updates.items()})
+    for update, _ in updates.values():
+        found = _along(rounds, update)
+        if found is not None and found.counter.step < 0:
+            rounds.backwards = True
+            break
+    parts: list[_Part] = []
+    for i in range(len(loop.operands)):
+        part = _part(rounds, i, is_free)
+        if part is None:
+            return None
+        parts.append(part)
+    if not rounds.plan([part.update for part in parts if part.update is not None]):
+        return None
+    rounds.build()
+    return [part.final() if uses(result) else build.full(0, result) for part, result in zip(parts, loop.results)]
+
+
+def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool]) -> _Part | None:
+    """How a part of the state follows from all rounds; None if a round depends on what another one left there."""
+    loop, argument, updated = rounds.loop, rounds.body.arguments[i], yielded(rounds.body)[i]
+    if not is_static(argument):
+        return None
+    if rounds.line(argument) is not None:
+        number = final(loop, i)
+        return None if number is None else _Part(None, lambda: build.full(number, loop.results[i]))
+    if producer(updated, _UPDATE) is not None:
+        return _written(rounds, i, updated.owner.operation)
+    if not uses(argument):
+        return _Part(None, lambda: _last(rounds, updated))
+    made = producer(updated)
+    if made is None or made.operation.name not in _ASSOCIATIVE or not has_one_use(argument) or not has_one_use(updated):
+        return None
+    name = made.operation.name
+    operands = list(made.operation.operands)
+    if argument not in operands or dtype_of(argument).kind == "c" or not is_free(dtype_of(argument), name):
+        return None
+    (value,) = [v for v in operands if v != argument]
+    return _Part(made.operation, lambda: _combined(rounds, name, value, loop.operands[i]))
+
+
+def _along(rounds: Rounds, update: Any) -> Along | None:
+    """Along which dimension the rounds write rows."""
+    target, row, *starts = update.operands
+    return along(rounds, starts, shape_of(row), shape_of(target))
+
+
+def _last(rounds: Rounds, value: Any) -> Any:
+    """What a value of the body is in the last round."""
+    if value not in rounds.varying:
+        return rounds.value(value)
+    shape = shape_of(value)
+    last = 0 if rounds.backwards else rounds.count - 1
+    row = build.slice_(rounds.value(value), [last, *(0 for _ in shape)], [last + 1, *shape])
+    return build.reshape(row, shape)
+
+
+def _combined(rounds: Rounds, name: str, value: Any, initial: Any) -> Any:
+    """All rounds of a value, combined with what the loop began with."""
+    neutral = build.constant(identity_of(name)(dtype_of(value)), dtype=dtype_of(value))
+    (total,) = build.reduce([name], [rounds.whole(value)], [neutral], [0])
+    return build.op(name, [before_barriers(initial), total])
+
+
+def _written(rounds: Rounds, i: int, update: Any) -> _Part | None:
+    """An array of which each round writes a row of its own, and reads no other one."""
+    argument, initial = rounds.body.arguments[i], before_barriers(rounds.loop.operands[i])
+    target, row, *starts = update.operands
+    if target != argument or not has_one_use(update.results[0]):
+        return None
+    shape = shape_of(argument)
+    found = _along(rounds, update)
+    if found is None or found.counter.step != 1 or size_of(row) * shape[found.dimension] != size_of(argument):
+        return None
+    dimension, counter = found
+    for use in argument.uses:
+        reader = use.owner.operation
+        if reader == update:
+            continue
+        if reader.name != "stablehlo.dynamic_slice" or reader.operands[0] != argument:
+            return None
+        if along(rounds, list(reader.operands)[1:], shape_of(reader.results[0]), shape) != found:
+            return None
+
+    def written() -> Any:
+        others = [n for d, n in enumerate(shape) if d != dimension]
+        value = build.reshape(rounds.whole(row), (rounds.count, *others))
+        order = [*range(1, dimension + 1), 0, *range(dimension + 1, len(shape))]
+        value = build.transpose(value, order)
+        if rounds.count == shape[dimension]:
+            return value
+        begin = [build.full(counter.start if d == dimension else 0, start.type) for d, start in enumerate(starts)]
+        return build.op(_UPDATE, [initial, value, *begin])
+
+    return _Part(update, written)
+
+
+PATTERNS = (independent_rounds, independent_rounds_and_sums)

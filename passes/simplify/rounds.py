@@ -1,0 +1,345 @@
+"""All rounds of a loop at once: what its body computes, as arrays whose first axis counts the rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from passes import attributes as attrs, build, operations
+from passes.analysis.counters import Counter, line
+from passes.match import captured_values, is_static, shape_of, size_of, splat_of
+from passes.simplify.moves import cloned, rebuilt
+from passes.simplify.regions import is_pure
+
+# A value of all rounds has at most as many elements, or four times those of the largest array that the loop reads,
+# writes or returns: a loop may be there to save memory.
+_ELEMENTS, _GROWTH = 1 << 16, 4
+
+# Builds the results of an operation of its operands: of those that vary, the first axis counts the rounds.
+Builder = Callable[[list[Any]], list[Any]]
+
+
+class Rounds:
+    """What the body of a loop computes in all of its rounds. Nothing is built before `build`.
+
+    Args:
+      loop: the loop; the parts of its state that are not counters are in `instead`, or nothing that is planned reads
+        them.
+      count: the number of rounds.
+      instead: by argument of the body, the value from outside that may be read in its place.
+
+    Attributes:
+      varying: the values of the body that may differ from round to round.
+      backwards: whether the last round comes first in the arrays.
+    """
+
+    backwards = False
+
+    def __init__(self, loop: Any, count: int, instead: Mapping[Any, Any]) -> None:
+        self.loop, self.count = loop, count
+        self.body = loop.regions[1].blocks[0]
+        self.varying = {argument for argument in self.body.arguments if argument not in instead}
+        self._inner = [o.operation for o in self.body.operations][:-1]
+        for op in self._inner:
+            if any(value in self.varying for value in op.operands):
+                self.varying.update(op.results)
+        self._values = dict(instead)
+        self._steps: list[tuple[Any, Builder]] = []
+        used = [*loop.operands, *captured_values(loop)]
+        self._most = max([_ELEMENTS, *(_GROWTH * size_of(v) for v in used if is_static(v))])
+
+    def line(self, value: Any) -> Counter | None:
+        """The integer `start + step * n` that a scalar of the body is at index `n` of the arrays of all rounds."""
+        found = line(value, self.loop, self.count)
+        if found is None or not self.backwards:
+            return found
+        return Counter(found.start + found.step * (self.count - 1), -found.step)
+
+    def plan(self, skipped: Container[Any]) -> bool:
+        """Whether all operations of the body, apart from those that are skipped, have a form for all rounds."""
+        for op in self._inner:
+            builder = None if op in skipped else self._builder(op)
+            if builder is not None:
+                self._steps.append((op, builder))
+            elif op not in skipped:
+                return False
+        return True
+
+    def _builder(self, op: Any) -> Builder | None:
+        row = operations.of(op.name)
+        if not is_pure(op) or not all(map(is_static, (*op.operands, *op.results))):
+            return None
+        if not any(value in self.varying for value in op.operands):
+            return lambda operands: cloned(op, operands, [])
+        if any(self.count * size_of(result) > self._most for result in op.results):
+            return None
+        if row.elementwise and len(op.results) == 1:
+            return self._elementwise(op)
+        rule = RULES.get(op.name)
+        return None if rule is None else rule(self, op)
+
+    def build(self) -> None:
+        """Build what is planned."""
+        for op, builder in self._steps:
+            self._values.update(zip(op.results, builder([self.value(value) for value in op.operands])))
+
+    def value(self, value: Any) -> Any:
+        """A value of the body: all rounds of it if it varies, or what it is in each of them."""
+        if value in self.varying and value not in self._values:
+            found = self.line(value)
+            assert found is not None, "a plan reads no other state"
+            type_ = build.tensor_type((self.count,), value.type.element_type)
+            rounds = build.op("stablehlo.iota", [], type_, attributes={"iota_dimension": build.i64(0)})
+            scaled = build.op("stablehlo.multiply", [rounds, build.full(found.step, type_)])
+            self._values[value] = build.op("stablehlo.add", [scaled, build.full(found.start, type_)])
+        return self._values.get(value, value)
+
+    def whole(self, value: Any, shape: Sequence[int] | None = None) -> Any:
+        """A value of the body in all rounds, repeated to `shape` in each of them; its own shape by default."""
+        made, rank = self.value(value), len(shape_of(value))
+        target = (self.count, *(shape_of(value) if shape is None else shape))
+        if value in self.varying:
+            return made if rank + 1 == len(target) else build.broadcast_in_dim(made, target, (0,))
+        number = splat_of(made)
+        if number is not None:
+            return build.full(number, build.tensor_type(target, value.type.element_type))
+        return build.broadcast_in_dim(made, target, range(1, 1 + rank))
+
+    def _elementwise(self, op: Any) -> Builder:
+        shape = shape_of(op.results[0])
+        return lambda _: [rebuilt(op, [self.whole(v, shape) for v in op.operands], (self.count, *shape))]
+
+
+Rule = Callable[[Rounds, Any], Builder | None]
+RULES: dict[str, Rule] = {}
+
+
+def _rule(*names: str) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        RULES.update({f"stablehlo.{name}": rule for name in names})
+        return rule
+
+    return register
+
+
+def _later(op: Any, name: str) -> Any:
+    """The axes in an attribute, when there is one more axis before them."""
+    return build.i64_array([axis + 1 for axis in attrs.ints(op, name)])
+
+
+def _remade(rounds: Rounds, op: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
+    """The results of an op without regions for all rounds."""
+    result = op.results[0]
+    type_ = build.tensor_type((rounds.count, *shape_of(result)), result.type.element_type)
+    return [build.op(op.name, operands, type_, attributes={**attrs.copied(op), **changed})]
+
+
+@_rule("reshape", "bitcast_convert", "cholesky", "triangular_solve", "fft")
+def _leading(rounds: Rounds, op: Any) -> Builder:
+    """An op that computes each matrix, row or element by itself, or keeps the order of elements."""
+    return lambda _: _remade(rounds, op, [rounds.whole(value) for value in op.operands])
+
+
+@_rule("broadcast_in_dim")
+def _broadcast(rounds: Rounds, op: Any) -> Builder:
+    dims = [0, *(d + 1 for d in attrs.ints(op, "broadcast_dimensions"))]
+    return lambda operands: [build.broadcast_in_dim(operands[0], (rounds.count, *shape_of(op.results[0])), dims)]
+
+
+@_rule("transpose")
+def _transpose(rounds: Rounds, op: Any) -> Builder:
+    return lambda operands: [build.transpose(operands[0], [0, *(d + 1 for d in attrs.ints(op, "permutation"))])]
+
+
+@_rule("reverse")
+def _reverse(rounds: Rounds, op: Any) -> Builder:
+    return lambda operands: _remade(rounds, op, operands, dimensions=_later(op, "dimensions"))
+
+
+@_rule("slice")
+def _slice(rounds: Rounds, op: Any) -> Builder:
+    starts, limits, strides = attrs.cut(op)
+    return lambda operands: [build.slice_(operands[0], (0, *starts), (rounds.count, *limits), (1, *strides))]
+
+
+@_rule("pad")
+def _pad(rounds: Rounds, op: Any) -> Builder | None:
+    operand, padding = op.operands
+    if padding in rounds.varying:
+        return None
+    amounts = [(0, *amount) for amount in attrs.padding(op)]
+    return lambda operands: [build.pad(rounds.whole(operand), operands[1], *amounts)]
+
+
+@_rule("concatenate")
+def _concatenate(rounds: Rounds, op: Any) -> Builder:
+    dimension = attrs.integer(op, "dimension") + 1
+    return lambda _: [build.concatenate([rounds.whole(value) for value in op.operands], dimension)]
+
+
+@_rule("reduce")
+def _reduce(rounds: Rounds, op: Any) -> Builder | None:
+    count = len(op.results)
+    inputs, initial = list(op.operands)[:count], list(op.operands)[count:]
+    if any(value in rounds.varying for value in initial):
+        return None
+
+    def builder(operands: list[Any]) -> list[Any]:
+        found = _with_regions(rounds, op, [*map(rounds.whole, inputs), *operands[count:]])
+        found[0].owner.operation.attributes["dimensions"] = _later(op, "dimensions")
+        return found
+
+    return builder
+
+
+@_rule("sort")
+def _sort(rounds: Rounds, op: Any) -> Builder:
+    def builder(_: list[Any]) -> list[Any]:
+        found = _with_regions(rounds, op, [rounds.whole(value) for value in op.operands])
+        found[0].owner.operation.attributes["dimension"] = build.i64(attrs.sort_dimension(op) + 1)
+        return found
+
+    return builder
+
+
+def _with_regions(rounds: Rounds, op: Any, operands: Sequence[Any]) -> list[Any]:
+    types = [build.tensor_type((rounds.count, *shape_of(r)), r.type.element_type) for r in op.results]
+    return cloned(op, operands, types)
+
+
+@_rule("dot_general")
+def _product(rounds: Rounds, op: Any) -> Builder:
+    lhs, rhs = op.operands
+    dims, given, element = attrs.dot_dimensions(op), attrs.copied(op), op.results[0].type.element_type
+    left, right = lhs in rounds.varying, rhs in rounds.varying
+    free = [len(shape_of(v)) - len(dims.lhs_batch) - len(dims.lhs_contract) for v in (lhs, rhs)]
+
+    def product(a: Any, b: Any, own: tuple[bool, bool], swap: bool = False) -> Any:
+        """The product, where the axes of the operands that have all rounds are one further back."""
+        both = [0] if all(own) else []
+        batch = [[*both, *(d + later for d in side)] for side, later in zip((dims.lhs_batch, dims.rhs_batch), own)]
+        inner = [[d + later for d in side] for side, later in zip((dims.lhs_contract, dims.rhs_contract), own)]
+        if swap:
+            a, b, batch, inner = b, a, batch[::-1], inner[::-1]
+        contracting, batching = (inner[0], inner[1]), (batch[0], batch[1])
+        return build.dot_general(a, b, contracting=contracting, batching=batching, attributes=given, element=element)
+
+    def builder(operands: list[Any]) -> list[Any]:
+        swap = right and not left and not dims.lhs_batch and not free[1]
+        found = product(operands[0], operands[1], (left, right), swap)
+        # The rounds are a free axis of one operand: the first one, after the batches and those of the operand before.
+        axis = 0 if swap or (left and right) else len(dims.lhs_batch) + (0 if left else free[0])
+        others = [d for d in range(len(shape_of(found))) if d != axis]
+        return [build.transpose(found, [axis, *others]) if axis else found]
+
+    return builder
+
+
+@_rule("dynamic_slice")
+def _dynamic_slice(rounds: Rounds, op: Any) -> Builder | None:
+    operand, *starts = op.operands
+    sizes, shape = shape_of(op.results[0]), shape_of(operand)
+    cut = [d for d in range(len(shape)) if sizes[d] != shape[d]]
+    moving = [d for d in cut if starts[d] in rounds.varying]
+    if operand in rounds.varying:
+        return None if moving else lambda operands: [_cut(rounds, operands, cut, sizes)]
+    found = along(rounds, starts, sizes, shape)
+    if found is None:
+        return _gathered(rounds, op, cut)
+    dimension, counter = found
+
+    def builder(operands: list[Any]) -> list[Any]:
+        rest = [d for d in cut if d != dimension]
+        widths = [n if d == dimension else sizes[d] for d, n in enumerate(shape)]
+        value = _sliced(operands[0], operands[1:], rest, widths) if rest else operands[0]
+        return [rows(value, dimension, counter, rounds.count, sizes)]
+
+    return builder
+
+
+class Along(NamedTuple):
+    """A dimension of which each round takes one element, at the number that a counter has."""
+
+    dimension: int
+    counter: Counter
+
+
+def along(rounds: Rounds, starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> Along | None:
+    """Along which dimension the rounds take parts of an array; None if there are several, or indices out of range."""
+    moving = [d for d in range(len(shape)) if sizes[d] != shape[d] and starts[d] in rounds.varying]
+    if len(moving) != 1 or sizes[moving[0]] != 1:
+        return None
+    found = rounds.line(starts[moving[0]])
+    if found is None or not found.step:
+        return None
+    ends = found.start, found.start + found.step * (rounds.count - 1)
+    return Along(moving[0], found) if min(ends) >= 0 and max(ends) < shape[moving[0]] else None
+
+
+def rows(value: Any, dimension: int, counter: Counter, count: int, sizes: Sequence[int]) -> Any:
+    """The elements of a dimension at the numbers of a counter, as the first axis, each with the shape `sizes`."""
+    shape = shape_of(value)
+    last = counter.start + counter.step * (count - 1)
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[dimension], limits[dimension] = min(counter.start, last), max(counter.start, last) + 1
+    strides[dimension] = abs(counter.step)
+    value = build.slice_(value, starts, limits, strides)
+    if counter.step < 0:
+        value = build.op("stablehlo.reverse", [value], attributes={"dimensions": build.i64_array([dimension])})
+    others = [d for d in range(len(shape)) if d != dimension]
+    return build.reshape(build.transpose(value, [dimension, *others]), (count, *sizes))
+
+
+def _sliced(value: Any, starts: Sequence[Any], cut: Sequence[int], sizes: Sequence[int]) -> Any:
+    """A dynamic slice; the start index of a dimension that is not cut does not matter."""
+    first = [start if d in cut else build.full(0, starts[0].type) for d, start in enumerate(starts)]
+    type_ = build.tensor_type(sizes, value.type.element_type)
+    attributes = {"slice_sizes": build.i64_array(sizes)}
+    return build.op("stablehlo.dynamic_slice", [value, *first], type_, attributes=attributes)
+
+
+def _cut(rounds: Rounds, operands: list[Any], cut: list[int], sizes: Sequence[int]) -> Any:
+    """The same part of an array in each round."""
+    value, *starts = operands
+    if not cut:
+        return value
+    kind = starts[cut[0]].type
+    return _sliced(value, [build.full(0, kind), *starts], [d + 1 for d in cut], (rounds.count, *sizes))
+
+
+def _gathered(rounds: Rounds, op: Any, cut: list[int]) -> Builder:
+    """Parts of an array that does not vary, at indices of each round."""
+    sizes, starts = shape_of(op.results[0]), list(op.operands)[1:]
+    dropped = [d for d in cut if sizes[d] == 1]
+    kept = [d for d in range(len(sizes)) if d not in dropped]
+
+    def builder(operands: list[Any]) -> list[Any]:
+        columns = [build.reshape(rounds.whole(starts[d]), (rounds.count, 1)) for d in cut]
+        indices = build.concatenate(columns, 1) if len(columns) > 1 else columns[0]
+        numbers = f"offset_dims = {list(range(1, 1 + len(kept)))}, collapsed_slice_dims = {dropped}"
+        numbers += f", start_index_map = {cut}, index_vector_dim = 1"
+        attributes = {"dimension_numbers": f"#stablehlo.gather<{numbers}>", "slice_sizes": build.i64_array(sizes)}
+        type_ = build.tensor_type((rounds.count, *(sizes[d] for d in kept)), op.results[0].type.element_type)
+        found = build.op("stablehlo.gather", [operands[0], indices], type_, attributes=attributes)
+        return [build.reshape(found, (rounds.count, *sizes))]
+
+    return builder
+
+
+@_rule("dynamic_update_slice")
+def _update(rounds: Rounds, op: Any) -> Builder | None:
+    operand, update, *starts = op.operands
+    shape, sizes = shape_of(operand), shape_of(update)
+    cut = [d for d in range(len(shape)) if sizes[d] != shape[d]]
+    if any(starts[d] in rounds.varying for d in cut):
+        return None
+    if not cut:
+        return lambda _: [rounds.whole(update)]
+
+    def builder(operands: list[Any]) -> list[Any]:
+        kind = starts[cut[0]].type
+        first = [operands[2 + d] if d in cut else build.full(0, kind) for d in range(len(shape))]
+        values = [rounds.whole(operand), rounds.whole(update), build.full(0, kind), *first]
+        return [build.op("stablehlo.dynamic_update_slice", values)]
+
+    return builder
