@@ -39,6 +39,29 @@ def _int(number: int) -> Value:
     return np.asarray(number, np.int32)
 
 
+@rule("chlo.scan")
+def _scan(site: Site, *operands: Value) -> list[Value]:
+    count, _ = site.ints("operandSegmentSizes")
+    outputs, _ = site.ints("resultSegmentSizes")
+    axis, body = site.integer("dimension"), site.region()
+    rows = tuple([_moved(x, axis, 0) for x in operands[:count]])
+
+    def step(carry: Any, row: Any) -> Any:
+        found = body(*row, *carry)
+        return tuple(found[outputs:]), tuple(found[:outputs])
+
+    length = rows[0].shape[0] if rows else site.shape()[axis]
+    carry, stacked = lax.scan(step, tuple(operands[count:]), rows, length, site.boolean("is_reverse"))
+    return [*[_moved(y, 0, axis) for y in stacked], *carry]
+
+
+def _moved(x: Value, source: int, destination: int) -> Value:
+    """An array with one axis at another position."""
+    order = [axis for axis in range(x.ndim) if axis != source]
+    order.insert(destination, source)
+    return lax.transpose(x, order)
+
+
 @rule("func.call")
 def _call(site: Site, *operands: Value) -> list[Value]:
     return site.call(site.op.attributes["callee"].value, operands)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 from typing import Any
@@ -99,7 +100,16 @@ class Imported:
             return results[0] if len(results) == 1 else tuple(results)
 
         run.__name__ = run.__qualname__ = function
+        self._replay = replay
         self._jitted = jit(run)
+        # For programs whose parameters include sizes of arrays: integers, traced as what they are.
+        self._sizes = [i for i, p in enumerate(self._parameters) if p.shape == () and p.dtype.kind in "iu"]
+
+        def run_for_sizes(*values: Any) -> Any:
+            known = [np.asarray(v, p.dtype) if type(v) is int else v for v, p in zip(values, self._parameters)]
+            return run(*known)
+
+        self._jitted_for_sizes = jit(run_for_sizes, static_argnums=self._sizes)
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword arguments that describe a call, for `stagec.export` or `jit(...).lower`.
@@ -154,10 +164,14 @@ class Imported:
                 "pass one array for each parameter, in this order",
             )
         values = [p.fitted(value, self.name) for p, value in zip(self._parameters, args)]
-        if not self._wide:
-            return self._jitted(*values)
-        with config.override(enable_x64=True):
-            return self._jitted(*values)
+        with config.override(enable_x64=True) if self._wide else contextlib.nullcontext():
+            try:
+                if not self._replay.lacked_number:
+                    return self._jitted(*values)
+            except errors.UnsupportedError:
+                if not self._sizes or not self._replay.lacked_number:
+                    raise
+            return self._jitted_for_sizes(*[int(v) if i in self._sizes else v for i, v in enumerate(values)])
 
 
 _WIDE = ("xi64>", "xf64>", "<i64>", "<f64>", "ui64>", "complex<f64>")

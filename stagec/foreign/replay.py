@@ -31,10 +31,14 @@ class Replay:
     Args:
       module: an `ir.Module` in StableHLO.
       name: its name in messages.
+
+    Attributes:
+      lacked_number: an operation was refused because a number, such as a size, was not known while tracing.
     """
 
     def __init__(self, module: Any, name: str = "the module") -> None:
         self.functions: dict[str, Any] = dict(match.functions(module))
+        self.lacked_number = False
         self._name = name
         self._locations: dict[str, Location] = {}
 

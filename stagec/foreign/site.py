@@ -131,9 +131,10 @@ class Site:
     def known(self, value: Value, what: str) -> np.ndarray[Any, Any]:
         """An operand whose value has to be known while tracing."""
         if not isinstance(value, (np.ndarray, np.generic)):
+            self._replay.lacked_number = True
             raise self.refusal(
                 f"needs its {what} while the program is traced, and it depends on the arguments",
-                "make it a constant in the module",
+                "make it a constant in the module, or a parameter that is an integer without axes",
             )
         return np.asarray(value)
 

@@ -48,8 +48,13 @@ def test_a_program_computes_what_jax_computes(number: int, monkeypatch: pytest.M
     with jax.default_matmul_precision("highest"):
         expected = jax.tree.leaves(function(*arguments))
         exported = jax.export.export(function)(*arguments)
-    imported = stagec.from_stablehlo(bytes(exported.serialize()) if number % 2 else exported.mlir_module())
-    found = stagec.tree.leaves(imported(*jax.tree.map(np.asarray, arguments)))
+    if number % 2:
+        imported = stagec.from_stablehlo(bytes(exported.serialize()))
+        found = stagec.tree.leaves(imported(*jax.tree.map(np.asarray, arguments)))
+    else:  # The text alone has no parameters for arguments that nothing reads.
+        arrays = list(map(np.asarray, jax.tree.leaves(arguments)))
+        imported = stagec.from_stablehlo(exported.mlir_module())
+        found = stagec.tree.leaves(imported(*[arrays[i] for i in exported.module_kept_var_idx]))
     assert len(found) == len(expected), harness.fullname
     for result, wanted in zip(found, expected):
         _assert_same(np.asarray(result), np.asarray(wanted), harness.fullname)

@@ -195,3 +195,44 @@ def test_a_routine_with_other_options_or_types_is_refused(
     }}"""
     with pytest.raises(stagec.errors.UnsupportedError, match=rf"{what}[\s\S]*Fix: {fix}"):
         stagec.from_stablehlo(text)(np.eye(3, dtype=np.float32))
+
+
+SCAN = """func.func @main(%x: tensor<2x3xf32>, %start: tensor<2xf32>) -> (tensor<2x3xf32>, tensor<2xf32>) {{
+  %0:2 = chlo.scan(%x) inits(%start) dimension=1 attributes {{is_reverse = {reverse}}} {{
+  ^bb0(%column: tensor<2xf32>, %sum: tensor<2xf32>):
+    %1 = stablehlo.add %column, %sum : tensor<2xf32>
+    %2 = stablehlo.multiply %sum, %column : tensor<2xf32>
+    stablehlo.return %2, %1 : tensor<2xf32>, tensor<2xf32>
+  }} : (tensor<2x3xf32>, tensor<2xf32>) -> (tensor<2x3xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<2x3xf32>, tensor<2xf32>
+}}"""
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_goes_along_its_dimension(reverse: bool) -> None:
+    x, start = np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1, 2], np.float32)
+    products, total = stagec.from_stablehlo(SCAN.format(reverse=str(reverse).lower()))(x, start)
+    order = slice(None, None, -1 if reverse else 1)
+    after = np.cumsum(np.column_stack([start, x[:, order]]), axis=1)
+    np.testing.assert_array_equal(total, after[:, -1])
+    np.testing.assert_array_equal(products, (after[:, :-1] * x[:, order])[:, order])
+
+
+SIZES = """func.func @main(%n: tensor<i32>, %x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %0 = stablehlo.abs %n : tensor<i32>
+  %1 = stablehlo.reshape %0 : (tensor<i32>) -> tensor<1xi32>
+  %2 = stablehlo.constant dense<3> : tensor<1xi32>
+  %3 = stablehlo.concatenate %1, %2, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>
+  %4 = stablehlo.dynamic_iota %3, dim = 0 : (tensor<2xi32>) -> tensor<?x3xf32>
+  %5 = stablehlo.add %4, %x : tensor<?x3xf32>
+  return %5 : tensor<?x3xf32>
+}"""
+
+
+def test_sizes_may_be_arguments() -> None:
+    function = stagec.from_stablehlo(SIZES)
+    for n in (4, 2, 4):
+        expected = np.arange(n)[:, None] + np.ones((n, 3), np.float32)
+        np.testing.assert_array_equal(function(n, np.ones((n, 3), np.float32)), expected)
+    with pytest.raises(stagec.errors.ConcretizationError):
+        stagec.jit(function)(np.int32(4), np.ones((4, 3), np.float32))
