@@ -21,7 +21,7 @@ class Plan:
 
     def refuse(self, name: str, location: Any, reason: str) -> None:
         """Note an operation that stays outside kernels, and the reason."""
-        self.lines.append(f"{name}{_at(location)}: stays, because of {reason}")
+        self.lines.append(f"{name}{_at(location)}: stays outside ({reason})")
 
     def attach(self, module: Any) -> None:
         """Keep the decisions with a module, as an attribute."""

@@ -242,7 +242,7 @@ def test_the_plan_says_what_became_of_each_product():
         text = stagec.jit(lambda x, w, z: (x @ w, wide(z))).lower(x, w, z).as_text("kernels")
     lines = [line for line in text.splitlines() if line.startswith("// product")]
     assert [line.split(" (")[0] for line in lines] == ["// product 20x40x30, tiled", "// product"]
-    assert "a kernel of" in lines[0] and "stays, because of element types" in lines[1]
+    assert "a kernel of" in lines[0] and "stays outside (element types" in lines[1]
 
 
 def test_what_is_read_before_the_epilogue_ends_stays_outside():

@@ -107,7 +107,7 @@ def test_rows_that_are_too_long_for_the_stack_are_kept_in_memory():
 
 def test_what_lies_apart_stays_and_takes_nothing_with_it():
     found = kinds(lambda x: (snp.exp(x.T + x).sum(1), x + 1), spec(400, 400))
-    assert sorted(set(found)) == ["elements", "stays, because of elements that are strided in memory"]
+    assert sorted(set(found)) == ["elements", "stays outside (elements that are strided in memory)"]
 
 
 def test_transposes_are_turned_in_registers_with_what_reads_them():
@@ -172,7 +172,7 @@ def test_programs_of_moves_take_the_short_way(function):
 
 
 def test_a_large_product_that_stays_keeps_kernels_away():
-    reason = "stays, because of a large product, for which the compiler packs operands"
+    reason = "stays outside (a large product, for which the compiler packs operands)"
 
     def function(z, x):
         # Kernels have no code for such a sum.
