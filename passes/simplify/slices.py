@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
+import numpy as np
+
 from passes import attributes as attrs, build, operations
+from passes.analysis.facts import of
 from passes.match import dtype_of, producer, shape_of, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.moves import (
@@ -305,57 +309,64 @@ def dynamic_slice(value: Any, starts: list[Any], sizes: list[int]) -> Any:
     return build.op("stablehlo.dynamic_slice", [value, *starts], type_, attributes=attributes)
 
 
-@pattern("stablehlo.dynamic_slice", of="stablehlo.slice")
-def dynamic_slice_of_slice(op: Any) -> Any:
-    """dynamic_slice(slice(x)) -> one dynamic_slice of x, where the two do not cut the same dimension.
+@pattern(*_SLICES, of=_SLICES)
+def slice_within_slice(op: Any) -> Any:
+    """slice(dynamic_slice(x)), dynamic_slice(slice(x)) and the like -> one dynamic_slice of x.
 
-    Exact: a constant start within bounds is not clamped.
+    Exact. In a dimension that both cut, starts that are not constants must be known to be in range, since the two
+    slices clamp them to different bounds.
     """
-    inner = producer(op.operand, "stablehlo.slice")
-    if inner is None or not all_static(inner.operand, op.operand):
+    inner = producer(op.operand)
+    if inner is None or inner.operation.name not in _SLICES or not all_static(inner.operand, op.operand):
         return None
-    starts, _, strides = attrs.cut(inner)
-    if any(step != 1 for step in strides):
+    names = {one.operation.name for one in (op, inner)}
+    if names == {"stablehlo.slice"} or size_of(op.operation.results[0]) == 0:
+        return None  # `slice_of_slice` has strides, too
+    if op.operation.name == "stablehlo.slice" and not used_once(inner):
         return None
-    begin, cut = list(op.start_indices), [d for d in range(len(starts)) if not _is_whole(inner, d)]
-    if not all(_is_whole(op, d) for d in cut):
+    starts = [_starts(one) for one in (inner, op)]
+    if starts[0] is None or starts[1] is None:
         return None
-    for d in cut:
-        begin[d] = build.full(starts[d], begin[d])
-    return dynamic_slice(inner.operand, begin, list(attrs.ints(op, "slice_sizes")))
-
-
-@pattern("stablehlo.dynamic_slice", of="stablehlo.dynamic_slice")
-def dynamic_slice_of_dynamic_slice(op: Any) -> Any:
-    """dynamic_slice(dynamic_slice(x)) -> one dynamic_slice of x, where the two do not cut the same dimension. Exact."""
-    inner = producer(op.operand, "stablehlo.dynamic_slice")
-    if inner is None or not all_static(inner.operand, op.operand):
+    sums = [_sum(op, inner, d, *pair) for d, pair in enumerate(zip(*starts))]
+    dynamic = [value for pair in zip(*starts) for value in pair if not isinstance(value, int)]
+    if any(found is None for found in sums) or any(value.type != dynamic[0].type for value in dynamic[1:]):
         return None
-    if any(a.type != b.type for a, b in zip(inner.start_indices, op.start_indices)):
-        return None
-    rank = len(shape_of(op.operand))
-    if any(not _is_whole(inner, d) and not _is_whole(op, d) for d in range(rank)):
-        return None
-    starts = [(op if _is_whole(inner, d) else inner).start_indices[d] for d in range(rank)]
-    return dynamic_slice(inner.operand, starts, list(attrs.ints(op, "slice_sizes")))
-
-
-@pattern("stablehlo.slice", of="stablehlo.dynamic_slice")
-def slice_of_dynamic_slice(op: Any) -> Any:
-    """slice(dynamic_slice(x)) -> one dynamic_slice of x, where the two do not cut the same dimension. Exact."""
-    inner = producer(op.operand, "stablehlo.dynamic_slice")
-    if inner is None or not all_static(inner.operand, op.operand) or not used_once(inner):
-        return None
-    starts, _, strides = attrs.cut(op)
-    if any(step != 1 for step in strides) or size_of(op.operation.results[0]) == 0:
-        return None
-    begin = list(inner.start_indices)
-    for d, start in enumerate(starts):
-        if not _is_whole(op, d):
-            if not _is_whole(inner, d):
-                return None
-            begin[d] = build.full(start, begin[d])
+    begin = [functools.reduce(_added, values, offset) for values, offset in sums]  # type: ignore[misc]
+    begin = [build.full(start, dynamic[0]) if isinstance(start, int) else start for start in begin]
     return dynamic_slice(inner.operand, begin, list(shape_of(op.operation.results[0])))
+
+
+def _starts(op: Any) -> list[Any] | None:
+    """Return the starts of a slice, as integers where it is not dynamic; None where it skips elements."""
+    if op.operation.name == "stablehlo.dynamic_slice":
+        return list(op.start_indices)
+    starts, _, strides = attrs.cut(op)
+    return list(starts) if all(step == 1 for step in strides) else None
+
+
+def _sum(op: Any, inner: Any, d: int, first: Any, second: Any) -> tuple[list[Any], int] | None:
+    """Return the values and the integer that add up to the start of both slices in a dimension; None if unknown."""
+    if _is_whole(op, d):
+        second = 0
+    elif _is_whole(inner, d):
+        first = 0
+    offset = sum(start for start in (first, second) if isinstance(start, int))
+    values = [start for start in (first, second) if not isinstance(start, int)]
+    if not values or _is_whole(op, d) or _is_whole(inner, d):
+        return values, offset
+    total = shape_of(inner.operand)[d]
+    for start, one in ((first, inner), (second, op)):
+        known = None if isinstance(start, int) else of(start)
+        limit = shape_of(one.operand)[d] - shape_of(one.operation.results[0])[d]
+        if not isinstance(start, int) and (known is None or not known.within(0, limit)):
+            return None
+    return (values, offset) if total <= np.iinfo(dtype_of(values[0])).max else None
+
+
+def _added(start: Any, value: Any) -> Any:
+    if isinstance(start, int):
+        return build.op("stablehlo.add", [value, build.full(start, value)]) if start else value
+    return build.op("stablehlo.add", [start, value])
 
 
 @pattern("stablehlo.dynamic_slice", of="stablehlo.constant")
@@ -390,9 +401,7 @@ PATTERNS = (
     slice_of_reduce,
     slice_of_dot,
     slice_of_convolution,
-    slice_of_dynamic_slice,
     dynamic_slice_of_broadcast,
     dynamic_slice_of_transpose,
-    dynamic_slice_of_slice,
-    dynamic_slice_of_dynamic_slice,
+    slice_within_slice,
 )

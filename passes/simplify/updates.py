@@ -59,7 +59,10 @@ def read_of_update(op: Any) -> Any:
 
 @pattern("stablehlo.slice", of=_UPDATE)
 def slice_of_update(op: Any) -> Any:
-    """A slice inside the updated region -> a slice of the update; outside of it -> a slice of the operand. Exact."""
+    """A slice inside the updated region -> a slice of the update; outside of it -> a slice of the operand. Exact.
+
+    A slice that reads both, and is alone to read them, is an update of a slice: fewer elements are copied.
+    """
     inner = producer(op.operand, _UPDATE)
     begin = _starts(inner) if inner is not None else None
     if inner is None or begin is None or size_of(op.operation.results[0]) == 0:
@@ -68,10 +71,15 @@ def slice_of_update(op: Any) -> Any:
     ends = [b + n for b, n in zip(begin, shape_of(inner.update))]
     if any(hi <= b or lo >= e for lo, hi, b, e in zip(starts, limits, begin, ends)):
         return build.slice_(inner.operand, starts, limits, strides)
-    if any(lo < b or hi > e for lo, hi, b, e in zip(starts, limits, begin, ends)):
-        return None
     low, high = ([k - b for k, b in zip(bounds, begin)] for bounds in (starts, limits))
-    return build.slice_(inner.update, low, high, strides)
+    if all(b <= lo and hi <= e for lo, hi, b, e in zip(starts, limits, begin, ends)):
+        return build.slice_(inner.update, low, high, strides)
+    if any(step != 1 for step in strides) or not used_once(inner) or same_type(op.operand, op.operation.results[0]):
+        return None
+    part = [max(k, 0) for k in low], [min(k, n) for k, n in zip(high, shape_of(inner.update))]
+    at = [build.full(max(b - k, 0), index) for b, k, index in zip(begin, starts, inner.start_indices)]
+    old, new = build.slice_(inner.operand, starts, limits), build.slice_(inner.update, *part)
+    return build.op(_UPDATE, [old, new, *at])
 
 
 def _limits(op: Any) -> list[int] | None:

@@ -325,7 +325,7 @@ def test_loops_over_complex_numbers_are_one_kernel(dtype):
 def test_a_loop_that_updates_complex_rows_copies_no_array():
     x = np.ones((40, 77), np.complex64)
     (line,) = lines(lambda x: lax.fori_loop(0, 39, lambda i, x: x.at[i + 1].set(x[i] * 0.5 + x[i + 1]), x), x)
-    assert f", {77 * 8} bytes of scratch" in line
+    assert ", 0 bytes of scratch" in line
 
 
 @pytest.mark.parametrize("kernels", [True, False])

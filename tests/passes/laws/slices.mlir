@@ -128,7 +128,7 @@ func.func @slice_of_convolution(%x: tensor<4x5x2xi32>, %y: tensor<3x2x6xi32>) ->
 }
 
 // leaves constant, dynamic_slice
-func.func @slice_of_dynamic_slice(%x: tensor<8x8xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
+func.func @slice_within_slice(%x: tensor<8x8xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
   %0 = stablehlo.dynamic_slice %x, %i, %i, sizes = [2, 8] : (tensor<8x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
   %r = stablehlo.slice %0 [0:2, 4:7] : (tensor<2x8xf32>) -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
@@ -149,14 +149,14 @@ func.func @dynamic_slice_of_transpose(%x: tensor<8x6xf32>, %i: tensor<i32>) -> t
 }
 
 // leaves constant, dynamic_slice
-func.func @dynamic_slice_of_slice(%x: tensor<8x6xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
+func.func @slice_within_slice__dynamic(%x: tensor<8x6xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
   %0 = stablehlo.slice %x [0:8, 2:5] : (tensor<8x6xf32>) -> tensor<8x3xf32>
   %r = stablehlo.dynamic_slice %0, %i, %i, sizes = [2, 3] : (tensor<8x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
 }
 
 // leaves dynamic_slice
-func.func @dynamic_slice_of_dynamic_slice(%x: tensor<8x6xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
+func.func @slice_within_slice__twice_dynamic(%x: tensor<8x6xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
   %0 = stablehlo.dynamic_slice %x, %i, %j, sizes = [2, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x6xf32>
   %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<2x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
@@ -195,4 +195,26 @@ func.func @two_cuts_of_one_dimension_may_be_clamped(%x: tensor<8x4xf32>, %i: ten
   %0 = stablehlo.slice %x [2:6, 1:4] : (tensor<8x4xf32>) -> tensor<4x3xf32>
   %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 2] : (tensor<4x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x2xf32>
   return %r : tensor<2x2xf32>
+}
+
+// leaves constant, constant, constant, clamp, clamp, add, dynamic_slice
+func.func @slice_within_slice__of_one_dimension(%x: tensor<12x2xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1x2xf32> {
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %k = stablehlo.constant dense<8> : tensor<i32>
+  %m = stablehlo.constant dense<3> : tensor<i32>
+  %a = stablehlo.clamp %0, %i, %k : tensor<i32>
+  %b = stablehlo.clamp %0, %j, %m : tensor<i32>
+  %c = stablehlo.dynamic_slice %x, %a, %0, sizes = [4, 2] : (tensor<12x2xf32>, tensor<i32>, tensor<i32>) -> tensor<4x2xf32>
+  %r = stablehlo.dynamic_slice %c, %b, %0, sizes = [1, 2] : (tensor<4x2xf32>, tensor<i32>, tensor<i32>) -> tensor<1x2xf32>
+  return %r : tensor<1x2xf32>
+}
+
+// leaves constant, constant, constant, clamp, add, dynamic_slice
+func.func @slice_within_slice__after_a_known_start(%x: tensor<12xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %3 = stablehlo.constant dense<2> : tensor<i32>
+  %a = stablehlo.clamp %0, %i, %3 : tensor<i32>
+  %c = stablehlo.slice %x [5:10] : (tensor<12xf32>) -> tensor<5xf32>
+  %r = stablehlo.dynamic_slice %c, %a, sizes = [2] : (tensor<5xf32>, tensor<i32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
 }

@@ -153,3 +153,12 @@ func.func @an_update_of_another_array_is_selected(%p: tensor<i1>, %x: tensor<8xf
   %r = stablehlo.select %p, %0, %z : tensor<i1>, tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// leaves constant, slice, slice, dynamic_update_slice
+func.func @slice_of_update__in_part(%x: tensor<8x2xf32>, %y: tensor<4x1xf32>) -> tensor<3x2xf32> {
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %d = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %y, %c, %d : (tensor<8x2xf32>, tensor<4x1xf32>, tensor<i32>, tensor<i32>) -> tensor<8x2xf32>
+  %r = stablehlo.slice %0 [2:5, 0:2] : (tensor<8x2xf32>) -> tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
