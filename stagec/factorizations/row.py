@@ -127,6 +127,8 @@ def _each(
     if not lead:
         return one(*operands)
     count = math.prod(lead)
+    if not count:
+        return [zeros(a) for a in out]
     flat = [reshape(x, (count, *aval_of(x).shape[len(lead) :])) for x in operands]
     if count == 1:
         results = one(*(x[0] for x in flat))

@@ -223,6 +223,16 @@ def test_a_vector_and_a_stack_of_matrices():
     assert snp.linalg.solve(a[0], snp.ones((3, 2, 1))).shape == (3, 2, 1)
 
 
+def test_stacks_of_no_matrices():
+    def f(a):
+        return stagec.vmap(snp.linalg.det)(a), snp.linalg.inv(a), snp.linalg.cholesky(a)
+
+    a = np.zeros((0, 3, 3), np.float32)
+    expected = np.linalg.det(a), np.linalg.inv(a), np.linalg.cholesky(a)
+    for want, got in zip(expected, stagec.jit(f)(a), strict=True):
+        assert (want.shape, want.dtype) == (got.shape, got.dtype)
+
+
 def test_qr_modes():
     a = random(5, 3)
     for mode in ("reduced", "complete", "r", "raw"):
