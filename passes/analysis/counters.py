@@ -27,12 +27,12 @@ def counter(loop: Any, number: int) -> Counter | None:
     initial = loop.operands[number]
     if not is_static(initial) or dtype_of(initial).kind not in "iu":
         return None
-    start, step = splat_of(before_barriers(initial)), _step(loop.regions[1].blocks[0], number)
+    start, step = splat_of(before_barriers(initial)), step_of(loop.regions[1].blocks[0], number)
     return None if start is None or not step else Counter(int(start), step)
 
 
-def _step(body: Any, number: int) -> int:
-    """The constant that the body adds to a part of the state; 0 if there is none."""
+def step_of(body: Any, number: int) -> int:
+    """The constant that a loop's body adds to a part of the state; 0 if there is none."""
     argument = body.arguments[number]
     following = yielded(body)[number]
     total, difference = producer(following, "stablehlo.add"), producer(following, "stablehlo.subtract")
@@ -63,6 +63,12 @@ def _test(loop: Any) -> _Test | None:
     if not _is_argument(lhs, condition):
         lhs, rhs, direction = rhs, lhs, attrs.EXCHANGED[direction]
     return _Test(lhs.arg_number, direction, rhs) if _is_argument(lhs, condition) else None
+
+
+def compared(loop: Any) -> int | None:
+    """The index of the part of the state that the condition compares with a value; None if it does something else."""
+    test = _test(loop)
+    return None if test is None else test.number
 
 
 def trip_count(loop: Any) -> int | None:

@@ -21,11 +21,13 @@ from passes.simplify import (
     control_flow,
     convolutions,
     diagonals,
+    empty,
     extremes,
     fast_math,
     functions,
     gathers,
     independent,
+    induction,
     integers,
     iotas,
     joins,
@@ -93,9 +95,11 @@ LAWS = (
     *control_flow.PATTERNS,
     *conditionals.PATTERNS,
     *loops.PATTERNS,
+    *induction.PATTERNS,
     *independent.PATTERNS,
     *unrolling.PATTERNS,
     *unused.PATTERNS,
+    *empty.PATTERNS,
     *constants.PATTERNS,
     *_ALGEBRA,
     *casts.PATTERNS,
@@ -133,12 +137,11 @@ def _merge(module: Any) -> bool:
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
     laws = selected(LAWS, options.granted, options.laws)
-    calls = _inline(module)
+    calls, arguments = _inline(module), empty.replace_arguments(module)
     _merge(module)
     matches = apply_own(module, laws)
     total = Counter(matches)
-    if calls:
-        total["inline"] = calls
+    total.update({name: n for name, n in (("inline", calls), ("empty_arguments", arguments)) if n})
     # Merging makes operands equal, which is what `x - x` and `select(p, x, x)` ask for.
     for _ in range(4):
         before = count_ops(module) if matches else 0
@@ -159,9 +162,11 @@ _FLOW = (
     *control_flow.PATTERNS,
     *conditionals.PATTERNS,
     *loops.PATTERNS,
+    *induction.PATTERNS,
     *independent.PATTERNS,
     *unrolling.PATTERNS,
     *unused.PATTERNS,
+    *empty.PATTERNS,
 )
 CONTROL_FLOW = pattern_pass("control_flow", _FLOW, "Laws of conditionals and loops: known branches, unused state.")
 INLINE = Pass("inline", _inline, "Inline function calls.")

@@ -1,10 +1,10 @@
-"""Laws that drop unused results of reductions and sorts of several arrays."""
+"""Laws that drop unused results of reductions, sorts and barriers of several arrays."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs
+from passes import attributes as attrs, build
 from passes.match import is_static, shape_of, uses, yielded
 from passes.patterns import pattern
 from passes.simplify.regions import with_operands, with_zeros
@@ -73,4 +73,17 @@ def sort_of_one_element(op: Any) -> Any:
     return operands if is_static(operands[0]) and shape_of(operands[0])[attrs.sort_dimension(op)] <= 1 else None
 
 
-PATTERNS = (unused_reduce_results, unused_sort_results, sort_of_one_element)
+@pattern("stablehlo.optimization_barrier")
+def unused_barrier_results(op: Any) -> Any:
+    """A barrier with unused results -> one of the values that are read. Exact."""
+    results = list(op.operation.results)
+    kept = [i for i, result in enumerate(results) if uses(result)]
+    if len(kept) == len(results) or not kept:
+        return None
+    operands = list(op.operation.operands)
+    made = build.op(op.operation.name, [operands[i] for i in kept], [results[i].type for i in kept])
+    instead = dict(zip(kept, [made] if len(kept) == 1 else made))
+    return [instead.get(i, operand) for i, operand in enumerate(operands)]
+
+
+PATTERNS = (unused_reduce_results, unused_sort_results, unused_barrier_results, sort_of_one_element)

@@ -755,3 +755,104 @@ func.func @invariant_operations_on_a_gpu(%x: tensor<8xf32>, %y: tensor<8xf32>, %
   stablehlo.return %j, %2 : tensor<i32>, tensor<8xf32> }
   return %r#1 : tensor<8xf32>
 }
+
+// leaves constant, constant, constant, constant, and, while, multiply, add
+func.func @counters_in_step(%n: tensor<i32>, %k: tensor<i32>, %x: tensor<4xi32>) -> (tensor<4xi32>, tensor<i32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %seven = stablehlo.constant dense<7> : tensor<i32>
+  %m = stablehlo.and %n, %seven : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %j = %k, %s = %x) : tensor<i32>, tensor<i32>, tensor<4xi32>
+  cond { %p = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %b = stablehlo.broadcast_in_dim %j, dims = [] : (tensor<i32>) -> tensor<4xi32>
+  %t = stablehlo.multiply %s, %b : tensor<4xi32>
+  %u = stablehlo.add %i, %one : tensor<i32>
+  %v = stablehlo.add %j, %two : tensor<i32>
+  stablehlo.return %u, %v, %t : tensor<i32>, tensor<i32>, tensor<4xi32> }
+  return %r#2, %r#1 : tensor<4xi32>, tensor<i32>
+}
+
+// leaves constant, constant, constant, while
+func.func @rotated_state(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %a = %x, %b = %y, %c = %z) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %d = stablehlo.sine %c : tensor<4xf32>
+  stablehlo.return %j, %b, %a, %d : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }
+  return %r#1, %r#3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// keeps
+func.func @rotated_state_that_is_read(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<90> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %a = %x, %b = %y, %c = %z) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %d = stablehlo.add %c, %a : tensor<4xf32>
+  stablehlo.return %j, %b, %a, %d : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }
+  return %r#1, %r#3 : tensor<4xf32>, tensor<4xf32>
+}
+
+// leaves constant
+func.func @nothing_of_array(%x: tensor<4xf32>) -> tensor<0xf32> {
+  %r = stablehlo.slice %x [2:2] : (tensor<4xf32>) -> tensor<0xf32>
+  return %r : tensor<0xf32>
+}
+
+// leaves constant
+func.func @nothing_of_nothing() -> tensor<0xf32> {
+  %c = stablehlo.constant dense<> : tensor<0xf32>
+  %r = stablehlo.sine %c : tensor<0xf32>
+  return %r : tensor<0xf32>
+}
+
+// leaves constant
+func.func @product_of_nothing(%y: tensor<0x3xf32>) -> tensor<4x3xf32> {
+  %c = stablehlo.constant dense<> : tensor<4x0xf32>
+  %r = stablehlo.dot_general %c, %y, contracting_dims = [1] x [0] : (tensor<4x0xf32>, tensor<0x3xf32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
+// leaves constant, constant, constant, constant, while
+func.func @empty_state(%x: tensor<4xf32>, %e: tensor<0xf32>) -> (tensor<4xf32>, tensor<0xf32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<90> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %s = %x, %t = %e) : tensor<i32>, tensor<4xf32>, tensor<0xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %0 = stablehlo.sine %s : tensor<4xf32>
+  %1 = stablehlo.sine %t : tensor<0xf32>
+  stablehlo.return %j, %0, %1 : tensor<i32>, tensor<4xf32>, tensor<0xf32> }
+  return %r#1, %r#2 : tensor<4xf32>, tensor<0xf32>
+}
+
+// leaves constant, if
+func.func @empty_results(%p: tensor<i1>, %x: tensor<90xf32>, %e: tensor<0xf32>) -> (tensor<90xf32>, tensor<0xf32>) {
+  %r:2 = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    %1 = stablehlo.sine %e : tensor<0xf32>
+    stablehlo.return %0, %1 : tensor<90xf32>, tensor<0xf32>
+  }, {
+    %0 = stablehlo.cosine %x : tensor<90xf32>
+    stablehlo.return %0, %e : tensor<90xf32>, tensor<0xf32>
+  }) : (tensor<i1>) -> (tensor<90xf32>, tensor<0xf32>)
+  return %r#0, %r#1 : tensor<90xf32>, tensor<0xf32>
+}
+
+// leaves optimization_barrier, sine
+func.func @unused_barrier_results(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r:2 = stablehlo.optimization_barrier %x, %y : tensor<4xf32>, tensor<4xf32>
+  %s = stablehlo.sine %r#1 : tensor<4xf32>
+  return %s : tensor<4xf32>
+}
