@@ -29,7 +29,7 @@ _CHEAP = 6
 # Arrays of at most this many elements are never stored for their cost.
 _SMALL = 8
 # Instead of a value that would be overwritten while it is read, parts that are this many times smaller are stored.
-_MUCH_SMALLER = 4
+MUCH_SMALLER = 4
 
 
 def element_type(type_: Any) -> tuple[tuple[int, ...], Element]:
@@ -240,6 +240,20 @@ class Lowering:
                 found.add(compare(read.address, space, target, self.symbols, self._inner))
         return next(order for order in reversed(Order) if order in found)
 
+    def replaces(self, value: Value, target: View) -> bool:
+        """Whether a value reads memory at its own index, and elsewhere only for parts that are much smaller."""
+        space, reads_own = self.space(value.shape), False
+        for read in self.record(value).reads:
+            if read.buffer is not target.buffer:
+                continue
+            order = compare(read.address, space, target, self.symbols, self._inner)
+            reads_own = reads_own or order is Order.SAME
+            if order not in (Order.DISJOINT, Order.SAME):
+                part = next((v for v in read.path if v.size * MUCH_SMALLER <= value.size), None)
+                if part is None or part.is_scalar:
+                    return False
+        return reads_own
+
     def store_hazards(self, value: Value, targets: Sequence[tuple[View, bool]]) -> bool:
         """Store a value, or its parts, if they read memory that is written before or while the value is computed.
 
@@ -263,7 +277,7 @@ class Lowering:
                 order = compare(read.address, space, target, self.symbols, self._inner)
                 if is_own and order in (Order.DISJOINT, Order.SAME):
                     continue
-                part = next((v for v in read.path if v.size * _MUCH_SMALLER <= value.size), None)
+                part = next((v for v in read.path if v.size * MUCH_SMALLER <= value.size), None)
                 if part is None or part.is_scalar:
                     self.store(value)
                     return True

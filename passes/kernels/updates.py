@@ -9,7 +9,7 @@ from passes import attributes as attrs
 from passes.kernels.builder import Builder
 from passes.kernels.elements import RefusedError
 from passes.kernels.hazards import Order
-from passes.kernels.kernel import Lowering, Rule
+from passes.kernels.kernel import MUCH_SMALLER, Lowering, Rule
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Write, lanes_of, nest
 from passes.kernels.regions import region
@@ -17,11 +17,24 @@ from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 from passes.match import is_assignment
 
 
-def target(k: Lowering, value: Value) -> View:
-    """The memory in which to update a value: its own if that is writable, else a copy."""
+def target(k: Lowering, value: Value, updates: Sequence[Value]) -> View:
+    """The memory in which to update a value: its own if that is writable, or that of an array that it replaces, or new.
+
+    Args:
+      updates: what the update reads.
+    """
     if k.is_writable(value):
         assert value.view is not None, "what is writable is in memory"
         return value.view
+    replaced = _replaced(k, value, updates)
+    if replaced is not None:
+        for update in updates:
+            if k.reads(update, [replaced.buffer]):
+                k.store(update)
+        k.store_hazards(value, [(replaced, True)])
+        k.store_overwritten(replaced, value.shape)
+        k.write([Write(value, replaced)])
+        return replaced
     order = _order(k, value)
     if order == sorted(order):
         copy = k.temporary(value.shape, value.element)
@@ -35,6 +48,29 @@ def target(k: Lowering, value: Value) -> View:
     copy = k.temporary(shape, value.element)
     k.write([Write(Value(shape, value.element, function=turned, location=value.location), copy)])
     return copy._replace(strides=tuple(copy.strides[order.index(axis)] for axis in range(len(order))))
+
+
+def _replaced(k: Lowering, value: Value, updates: Sequence[Value]) -> View | None:
+    """The memory of an array that a value is computed from element by element, and that nothing large needs any more.
+
+    For instance, a matrix from which an outer product is subtracted before one of its columns is updated.
+    """
+    if value.function is None:
+        return None
+    for view in dict.fromkeys(other.view for other in k.env.values() if _is_like(k, other, value)):
+        assert view is not None, "what is writable is in memory"
+        needed = [other for name, other in k.env.items() if k.is_needed(name)]
+        large = [other for other in (*needed, *updates) if other.size * MUCH_SMALLER > value.size]
+        if k.replaces(value, view) and not any(k.reads(other, [view.buffer]) for other in large):
+            return view
+    return None
+
+
+def _is_like(k: Lowering, other: Value, value: Value) -> bool:
+    """Whether an array fills memory that may be written to with the elements of a value of this shape."""
+    if other.shape != value.shape or other.element != value.element or not k.is_writable(other):
+        return False
+    return other.view is not None and other.view.buffer.size == value.size
 
 
 def _order(k: Lowering, value: Value) -> list[int]:
@@ -62,7 +98,7 @@ def _dynamic_update_slice(k: Lowering, op: Any) -> None:
     if update.shape == value.shape:
         k.env[op.results[0]] = update
         return
-    whole = target(k, value)
+    whole = target(k, value, [update])
     part = whole.shifted(starts)
     if k.order(update, part) is Order.CONFLICT:
         k.store_hazards(update, [(part, True)])
@@ -75,7 +111,7 @@ def _scatter(k: Lowering, op: Any) -> None:
     """Windows of the operand, one for each row of indices; windows out of bounds are dropped."""
     check_scatter(op)
     value, indices, update = (k.env[v] for v in op.operands)
-    whole = target(k, value)
+    whole = target(k, value, [indices, update])
     k.store_joined(indices)
     k.store_joined(update)
     # Rows may be written in any order and repeatedly, so nothing may read that memory meanwhile.
