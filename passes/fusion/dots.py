@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build
 from passes.match import has_one_use, is_static, producer, shape_of, size_of
 from passes.patterns import pattern
+from passes.simplify.sides import DOT, Side, labels, product, sides
 
 
-@pattern("stablehlo.dot_general")
+@pattern(DOT, of="stablehlo.transpose")
 def transpose_into_dot(op: Any) -> Any:
     """dot(transpose(x), y) -> dot(x, y) with other dimension numbers.
 
@@ -17,67 +19,50 @@ def transpose_into_dot(op: Any) -> Any:
     does not change. The free dimensions must keep their order, which is that
     of the result's dimensions.
     """
-    dims = attrs.dot_dimensions(op)
-    sides = [(op.lhs, dims.lhs_batch, dims.lhs_contract), (op.rhs, dims.rhs_batch, dims.rhs_contract)]
-    changed = False
-    for i, (value, batch, contract) in enumerate(sides):
-        inner = producer(value, "stablehlo.transpose")
-        if inner is None:
-            continue
-        order = attrs.ints(inner, "permutation")
-        free = [order[d] for d in range(len(order)) if d not in batch and d not in contract]
-        if free != sorted(free):
-            continue
-        sides[i] = (inner.operand, tuple(order[d] for d in batch), tuple(order[d] for d in contract))
-        changed = True
-    if not changed:
+    left, right = sides(op)
+    found = [_turned(side, side.free) or side for side in (left, right)]
+    return product(op, found[0], found[1]) if found != [left, right] else None
+
+
+def _turned(side: Side, free: Sequence[int]) -> Side | None:
+    """The side before the transpose that makes its value; None unless `free` are its free dimensions in their order."""
+    inner = producer(side.value, "stablehlo.transpose")
+    if inner is None:
         return None
-    (lhs, lhs_batch, lhs_contract), (rhs, rhs_batch, rhs_contract) = sides
-    return build.dot_general(
-        lhs,
-        rhs,
-        contracting=(lhs_contract, rhs_contract),
-        batching=(lhs_batch, rhs_batch),
-        attributes=_other_attributes(op),
-        element=op.operation.results[0].type.element_type,
-    )
+    order = attrs.ints(inner, "permutation")
+    if (axes := [order[d] for d in free]) != sorted(axes):
+        return None
+    return Side(inner.operand, tuple(order[d] for d in side.batch), tuple(order[d] for d in side.contract))
 
 
-@pattern("stablehlo.transpose")
+@pattern("stablehlo.transpose", of=DOT)
 def transpose_of_dot(op: Any) -> Any:
     """transpose(dot(x, y)) -> dot(y, x), where the transpose exchanges the two sides' free dimensions.
 
+    It may also permute batch dimensions, and free dimensions that a transpose of the operand permuted.
+
     Exact for real numbers: products commute, and sums keep their order.
     """
-    inner = producer(op.operand, "stablehlo.dot_general")
+    inner = producer(op.operand, DOT)
     if inner is None or not has_one_use(op.operand):
         return None
-    dims = attrs.dot_dimensions(inner)
-    batch = len(dims.lhs_batch)
-    left = len(shape_of(inner.lhs)) - batch - len(dims.lhs_contract)
-    right = len(shape_of(inner.rhs)) - batch - len(dims.rhs_contract)
-    exchanged = (*range(batch), *range(batch + left, batch + left + right), *range(batch, batch + left))
-    # If one side has no free dimension, the exchange is the identity, which would match forever.
-    if not left or not right or attrs.ints(op, "permutation") != exchanged:
+    left, right = sides(inner)
+    places, batch = labels(left, right), len(left.batch)
+    wanted = [places[i] for i in attrs.ints(op, "permutation")]
+    order, rest = wanted[:batch], [name for name, _ in wanted[batch:]]
+    if any(name != "batch" for name, _ in order) or rest not in (sorted(rest), sorted(rest, reverse=True)):
         return None
-    return build.dot_general(
-        inner.rhs,
-        inner.lhs,
-        contracting=(dims.rhs_contract, dims.lhs_contract),
-        batching=(dims.rhs_batch, dims.lhs_batch),
-        attributes=_other_attributes(inner, swapped=True),
-        element=op.operation.results[0].type.element_type,
-    )
-
-
-def _other_attributes(op: Any, swapped: bool = False) -> dict[str, Any]:
-    """A product's attributes, without its dimension numbers."""
-    attributes = op.operation.attributes
-    found: dict[str, Any] = {}
-    if "precision_config" in attributes:
-        items = list(attributes["precision_config"])
-        found["precision_config"] = bindings.ir.ArrayAttr.get(items[::-1] if swapped else items)
-    return found
+    found = []
+    for name, side in (("left", left), ("right", right)):
+        side = side._replace(batch=tuple(side.batch[i] for _, i in order))
+        free = [d for role, d in wanted if role == name]
+        turned = side if free == sorted(free) else _turned(side, free)
+        if turned is None:
+            return None
+        found.append(turned)
+    exchanged = rest != sorted(rest)
+    first, second = found[::-1] if exchanged else found
+    return product(inner, first, second, exchanged)
 
 
 TRANSPOSES = (transpose_into_dot, transpose_of_dot)
@@ -121,7 +106,7 @@ def _merge_block(block: Any) -> int:
             dims = attrs.dot_dimensions(op)
             if len(shape_of(op.rhs)) - len(dims.rhs_batch) - len(dims.rhs_contract) == 1:
                 type_ = op.operation.results[0].type.element_type
-                key = (op.lhs, op.rhs.type.element_type, type_, dims, str(_other_attributes(op)))
+                key = (op.lhs, op.rhs.type.element_type, type_, dims, tuple(attrs.copied(op).values()))
                 groups.setdefault(key, []).append((i, op))
     merged = 0
     for (_, _, _, dims, _), found in groups.items():
@@ -144,21 +129,15 @@ def _merge(ops: list[Any], dims: attrs.DotDimensions) -> None:
     location = ir.Location.fused([op.operation.location for op in ops])
     with ir.InsertionPoint(first), location:
         weights = build.concatenate([op.rhs for op in ops], free)
-        product = build.dot_general(
-            first.lhs,
-            weights,
-            contracting=(dims.lhs_contract, dims.rhs_contract),
-            batching=(dims.lhs_batch, dims.rhs_batch),
-            attributes=_other_attributes(first),
-            element=first.operation.results[0].type.element_type,
-        )
-        shape = shape_of(product)
+        left, right = sides(first)
+        whole = product(first, left, right._replace(value=weights))
+        shape = shape_of(whole)
         offset = 0
         for op in ops:
             width = shape_of(op.rhs)[free]
             start, limit = [0] * len(shape), list(shape)
             start[-1], limit[-1] = offset, offset + width
-            part = build.slice_(product, start, limit, loc=op.operation.location)
+            part = build.slice_(whole, start, limit, loc=op.operation.location)
             op.operation.results[0].replace_all_uses_with(part)
             offset += width
     for op in ops:  # not before, since the insertion point is at the first one

@@ -29,8 +29,10 @@ _REPEATS = ("stablehlo.broadcast_in_dim", SPLAT)
 @pattern(DOT)
 def dot_of_nothing(op: Any) -> Any:
     """A product that sums over a dimension of size 0 -> zeros. Exact."""
+    if 0 not in shape_of(op.lhs) or not is_static_op(op):
+        return None
     left, _ = sides(op)
-    if not is_static_op(op) or left.size(left.contract):
+    if left.size(left.contract):
         return None
     zero = build.full(0, build.tensor_type((), op.operation.results[0].type.element_type))
     return build.broadcast_in_dim(zero, shape_of(op.operation.results[0]), ())
@@ -43,9 +45,11 @@ def dot_of_single_terms(op: Any) -> Any:
     Exact: the sum begins with +0.0, which the addition keeps. Measured for outer products of vectors on a CPU with
     AVX-512: 1.4 times as fast for 512 elements, 4 to 6 times for 2048.
     """
-    left, right = sides(op)
     result = op.operation.results[0]
-    if not is_static_op(op) or left.size(left.contract) != 1 or not (is_floating(result) or is_integer(result)):
+    if not is_static_op(op) or size_of(op.lhs) > size_of(result) or size_of(op.rhs) > size_of(result):
+        return None
+    left, right = sides(op)
+    if left.size(left.contract) != 1 or not (is_floating(result) or is_integer(result)):
         return None
     if not all(
         dtype_of(side.value) == dtype_of(result) or is_lossless(dtype_of(side.value), dtype_of(result))

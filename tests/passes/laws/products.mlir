@@ -347,3 +347,18 @@ func.func @sum_of_outer_products(%x: tensor<4x5xi32>, %y: tensor<5x6xi32>) -> te
   %r = stablehlo.reduce(%2 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x5x6xi32>, tensor<i32>) -> tensor<4x6xi32>
   return %r : tensor<4x6xi32>
 }
+
+// leaves dot_general
+func.func @transpose_of_dot__batches(%x: tensor<5x7x2x3xi32>, %y: tensor<5x7x3x4xi32>) -> tensor<7x5x4x2xi32> {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<5x7x2x3xi32>, tensor<5x7x3x4xi32>) -> tensor<5x7x2x4xi32>
+  %r = stablehlo.transpose %0, dims = [1, 0, 3, 2] : (tensor<5x7x2x4xi32>) -> tensor<7x5x4x2xi32>
+  return %r : tensor<7x5x4x2xi32>
+}
+
+// leaves dot_general
+func.func @transpose_of_dot__of_a_transpose(%x: tensor<2x5x3xi32>, %y: tensor<3x4xi32>) -> tensor<2x5x4xi32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<2x5x3xi32>) -> tensor<5x2x3xi32>
+  %1 = stablehlo.dot_general %0, %y, contracting_dims = [2] x [0] : (tensor<5x2x3xi32>, tensor<3x4xi32>) -> tensor<5x2x4xi32>
+  %r = stablehlo.transpose %1, dims = [1, 0, 2] : (tensor<5x2x4xi32>) -> tensor<2x5x4xi32>
+  return %r : tensor<2x5x4xi32>
+}
