@@ -19,7 +19,18 @@ from passes.match import (
 from passes.patterns import pattern
 from passes.simplify.moves import is_static_op, rebuilt, used_once
 from passes.simplify.proven import exact_if_proven
-from passes.simplify.sides import DOT, Side, in_order, is_wide_real, multiplications, once, product, repeated, sides
+from passes.simplify.sides import (
+    DOT,
+    Side,
+    in_order,
+    is_one_axis,
+    is_wide_real,
+    multiplications,
+    once,
+    product,
+    repeated,
+    sides,
+)
 
 _BILINEAR = (DOT, "stablehlo.convolution")
 _NEGATE, _MULTIPLY = "stablehlo.negate", "stablehlo.multiply"
@@ -244,6 +255,8 @@ def _reordered(op: Any, left: Side, right: Side, outer: Side, other: Side, numbe
 def sum_of_dot(op: Any, exactly: bool) -> Any:
     """sum(dot(x, y)) over free dimensions of x -> dot(sum(x), y), and over batch dimensions -> a longer sum in dot.
 
+    The latter where the batch dimensions are adjacent to what is summed over.
+
     Over batch dimensions alone exact apart from the order of the sums, and exact for integers; else differs by
     rounding, and where a sum overflows.
     """
@@ -264,14 +277,19 @@ def sum_of_dot(op: Any, exactly: bool) -> Any:
         return None
     if not dims or 0 in shape_of(inner.lhs) or 0 in shape_of(inner.rhs):
         return None
-    found = []
-    for side, summed in zip((left, right), free):
-        value = side.value
-        roles = Side(
-            value,
+    longer = [
+        Side(
+            side.value,
             tuple(d for i, d in enumerate(side.batch) if i not in over),
             (*(side.batch[i] for i in over), *side.contract),
         )
+        for side in (left, right)
+    ]
+    if over and not is_one_axis(*longer):
+        return None
+    found = []
+    for roles, summed in zip(longer, free):
+        value = roles.value
         if summed:
             zero = build.full(0, build.tensor_type((), value.type.element_type))
             (value,) = build.reduce(["stablehlo.add"], [value], [zero], summed)

@@ -157,7 +157,7 @@ def slice_of_reshape(op: Any) -> Any:
         return None
     part = [(0, n, 1) for n in before]
     for left, right in found:
-        cut = [d for d in right if limits[d] - starts[d] != after[d] or strides[d] != 1]
+        cut = [d for d in right if limits[d] - starts[d] != after[d] or (strides[d] != 1 and after[d] != 1)]
         if not cut:
             continue
         if len(left) == len(right) == 1:

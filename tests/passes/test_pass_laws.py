@@ -10,7 +10,7 @@ from pass_helpers import op_names, parse, same_bits
 
 import passes
 from passes import build
-from passes.match import shape_of
+from passes.match import dtype_of, shape_of
 from passes.numeric.interpreter import interpret
 from tests.laws import page
 
@@ -140,7 +140,7 @@ def test_a_law_of_fast_math_agrees_to_rounding_and_asks_for_leave(example):
     assert passes.apply(fast, [example.law])
     arguments = plain.body.operations[0].operation.regions[0].blocks[0].arguments
     numbers = np.array([0.25, 0.5, 1.5, 3.0], np.float32)
-    arrays = [np.resize(np.roll(numbers, i), shape_of(argument)) for i, argument in enumerate(arguments)]
+    arrays = [np.resize(np.roll(numbers, i), shape_of(v)).astype(dtype_of(v)) for i, v in enumerate(arguments)]
     np.testing.assert_allclose(interpret(plain, *arrays)[0], interpret(fast, *arrays)[0], rtol=2e-6)
     assert list(example.leaves) != op_names(plain)
     # Each of its assumptions is needed: without it, the law does not run.

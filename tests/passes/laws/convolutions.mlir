@@ -93,6 +93,12 @@ func.func @convolution_that_is_a_product__whole(%x: tensor<2x8x3xi32>, %w: tenso
   return %r : tensor<2x1x4xi32>
 }
 
+// leaves reshape, broadcast_in_dim, dot_general
+func.func @convolution_that_is_a_product__features_before_pixels(%x: tensor<2x3x8xi32>, %w: tensor<4x3x1xi32>) -> tensor<2x4x8xi32> {
+  %r = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x3x8xi32>, tensor<4x3x1xi32>) -> tensor<2x4x8xi32>
+  return %r : tensor<2x4x8xi32>
+}
+
 // keeps
 func.func @groups_of_features_are_no_single_product(%x: tensor<2x8x4xi32>, %w: tensor<1x2x4xi32>) -> tensor<2x8x4xi32> {
   %r = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x8x4xi32>, tensor<1x2x4xi32>) -> tensor<2x8x4xi32>

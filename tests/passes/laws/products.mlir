@@ -52,15 +52,8 @@ func.func @dot_of_repeated_matrix(%x: tensor<5x2x3xi32>, %y: tensor<3x4xi32>) ->
   return %r : tensor<5x2x4xi32>
 }
 
-// leaves dot_general, transpose
-func.func @dot_of_repeated_matrix__transposed(%x: tensor<2x9xi32>, %y: tensor<5x9x4xi32>) -> tensor<5x2x4xi32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<2x9xi32>) -> tensor<5x2x9xi32>
-  %r = stablehlo.dot_general %0, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<5x2x9xi32>, tensor<5x9x4xi32>) -> tensor<5x2x4xi32>
-  return %r : tensor<5x2x4xi32>
-}
-
 // keeps
-func.func @a_result_larger_than_the_repeated_matrices_is_not_transposed(%x: tensor<2x3xi32>, %y: tensor<5x3x9xi32>) -> tensor<5x2x9xi32> {
+func.func @a_result_that_would_have_to_be_transposed(%x: tensor<2x3xi32>, %y: tensor<5x3x9xi32>) -> tensor<5x2x9xi32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<2x3xi32>) -> tensor<5x2x3xi32>
   %r = stablehlo.dot_general %0, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<5x2x3xi32>, tensor<5x3x9xi32>) -> tensor<5x2x9xi32>
   return %r : tensor<5x2x9xi32>
@@ -124,19 +117,19 @@ func.func @concatenate_of_dots(%x: tensor<4x3xi32>, %y: tensor<3x5xi32>) -> tens
 }
 
 // leaves dot_general
-func.func @diagonal_of_dot(%x: tensor<4x3xi32>, %y: tensor<3x4xi32>) -> tensor<4xi32> {
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x3xi32>, tensor<3x4xi32>) -> tensor<4x4xi32>
-  %1 = stablehlo.reshape %0 : (tensor<4x4xi32>) -> tensor<16xi32>
-  %r = stablehlo.slice %1 [0:16:5] : (tensor<16xi32>) -> tensor<4xi32>
-  return %r : tensor<4xi32>
+func.func @diagonal_of_dot(%x: tensor<40x3xi32>, %y: tensor<3x40xi32>) -> tensor<40xi32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<40x3xi32>, tensor<3x40xi32>) -> tensor<40x40xi32>
+  %1 = stablehlo.reshape %0 : (tensor<40x40xi32>) -> tensor<1600xi32>
+  %r = stablehlo.slice %1 [0:1600:41] : (tensor<1600xi32>) -> tensor<40xi32>
+  return %r : tensor<40xi32>
 }
 
 // leaves slice, slice, dot_general
-func.func @diagonal_of_dot__above(%x: tensor<4x3xi32>, %y: tensor<3x4xi32>) -> tensor<3xi32> {
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x3xi32>, tensor<3x4xi32>) -> tensor<4x4xi32>
-  %1 = stablehlo.reshape %0 : (tensor<4x4xi32>) -> tensor<16xi32>
-  %r = stablehlo.slice %1 [1:12:5] : (tensor<16xi32>) -> tensor<3xi32>
-  return %r : tensor<3xi32>
+func.func @diagonal_of_dot__above(%x: tensor<40x3xi32>, %y: tensor<3x40xi32>) -> tensor<39xi32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<40x3xi32>, tensor<3x40xi32>) -> tensor<40x40xi32>
+  %1 = stablehlo.reshape %0 : (tensor<40x40xi32>) -> tensor<1600xi32>
+  %r = stablehlo.slice %1 [1:1600:41] : (tensor<1600xi32>) -> tensor<39xi32>
+  return %r : tensor<39xi32>
 }
 
 // leaves constant
@@ -317,7 +310,15 @@ func.func @sum_of_dot(%x: tensor<4x5xi32>, %y: tensor<5x6xi32>) -> tensor<6xi32>
 }
 
 // leaves dot_general
-func.func @sum_of_dot__batches(%x: tensor<7x4x5xi32>, %y: tensor<7x5x6xi32>) -> tensor<4x6xi32> {
+func.func @sum_of_dot__batches(%x: tensor<7x5x4xi32>, %y: tensor<7x5x6xi32>) -> tensor<4x6xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<7x5x4xi32>, tensor<7x5x6xi32>) -> tensor<7x4x6xi32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<7x4x6xi32>, tensor<i32>) -> tensor<4x6xi32>
+  return %r : tensor<4x6xi32>
+}
+
+// keeps
+func.func @batches_that_are_not_adjacent_to_the_sum(%x: tensor<7x4x5xi32>, %y: tensor<7x5x6xi32>) -> tensor<4x6xi32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
   %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<7x4x5xi32>, tensor<7x5x6xi32>) -> tensor<7x4x6xi32>
   %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<7x4x6xi32>, tensor<i32>) -> tensor<4x6xi32>
@@ -361,4 +362,14 @@ func.func @transpose_of_dot__of_a_transpose(%x: tensor<2x5x3xi32>, %y: tensor<3x
   %1 = stablehlo.dot_general %0, %y, contracting_dims = [2] x [0] : (tensor<5x2x3xi32>, tensor<3x4xi32>) -> tensor<5x2x4xi32>
   %r = stablehlo.transpose %1, dims = [1, 0, 2] : (tensor<5x2x4xi32>) -> tensor<2x5x4xi32>
   return %r : tensor<2x5x4xi32>
+}
+
+// leaves constant, constant, constant, gather, compare, compare, and, broadcast_in_dim, select
+func.func @dot_with_one_hot(%i: tensor<4xi32>, %x: tensor<9x2xi32>) -> tensor<4x2xi32> {
+  %0 = stablehlo.iota dim = 1 : tensor<4x9xi32>
+  %1 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x9xi32>
+  %2 = stablehlo.compare EQ, %1, %0 : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi1>
+  %3 = stablehlo.convert %2 : (tensor<4x9xi1>) -> tensor<4x9xi32>
+  %r = stablehlo.dot_general %3, %x, contracting_dims = [1] x [0] : (tensor<4x9xi32>, tensor<9x2xi32>) -> tensor<4x2xi32>
+  return %r : tensor<4x2xi32>
 }

@@ -218,3 +218,10 @@ func.func @slice_within_slice__after_a_known_start(%x: tensor<12xf32>, %i: tenso
   %r = stablehlo.dynamic_slice %c, %a, sizes = [2] : (tensor<5xf32>, tensor<i32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
 }
+
+// leaves slice, reshape
+func.func @slice_of_reshape__with_a_stride_along_a_unit_dimension(%x: tensor<4xf32>) -> tensor<1x2xf32> {
+  %0 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<1x4xf32>
+  %r = stablehlo.slice %0 [0:1:2, 1:3] : (tensor<1x4xf32>) -> tensor<1x2xf32>
+  return %r : tensor<1x2xf32>
+}

@@ -124,6 +124,17 @@ func.func @sum_of_splat_windows(%c: tensor<i32>) -> tensor<1x5xi32> {
 // leaves constant, reduce_window, reduce_window
 func.func @window_along_one_axis(%x: tensor<9x9xf32>) -> tensor<9x9xf32> {
   %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 5, 5>, padding = dense<[[2, 2], [2, 2]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<9x9xf32>, tensor<f32>) -> tensor<9x9xf32>
+  return %r : tensor<9x9xf32>
+}
+
+// keeps
+func.func @windows_of_3_x_3_are_combined_at_once(%x: tensor<9x9xf32>) -> tensor<9x9xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
   %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 3, 3>, padding = dense<[[1, 1], [1, 1]]> : tensor<2x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %m = stablehlo.maximum %a, %b : tensor<f32>
