@@ -120,9 +120,13 @@ def constant_of(value: Any) -> np.ndarray | None:
 
 
 class _Remembered(threading.local):
-    """What `splat_of` found since the driver came to an op; None outside of it, and after the first change."""
+    """What is known since the driver came to an op; None outside of it, and after the first change.
 
-    splats: dict[Any, np.generic | None] | None = None
+    Attributes:
+      splats: by value, what `splat_of` found, and by loop, its trip count.
+    """
+
+    splats: dict[Any, Any] | None = None
 
 
 remembered = _Remembered()

@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, bindings, operations
-from passes.match import before_barriers, dtype_of, is_static, other_operand, producer, size_of, splat_of, yielded
+from passes.match import (
+    before_barriers,
+    dtype_of,
+    is_static,
+    other_operand,
+    producer,
+    remembered,
+    size_of,
+    splat_of,
+    yielded,
+)
 
 LOOP = "stablehlo.while"
 # How many operations back from a number `line` goes.
@@ -73,6 +83,15 @@ def compared(loop: Any) -> int | None:
 
 def trip_count(loop: Any) -> int | None:
     """How often a loop's body runs, if its condition compares a counter with a known number."""
+    known = remembered.splats
+    if known is None:
+        return _trip_count(loop)
+    if loop not in known:
+        known[loop] = _trip_count(loop)
+    return known[loop]
+
+
+def _trip_count(loop: Any) -> int | None:
     test = _test(loop)
     bound = splat_of(test.limit) if test is not None else None
     if test is None or bound is None or test.direction in ("EQ", "NE"):

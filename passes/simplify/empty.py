@@ -47,9 +47,9 @@ def nothing_of_nothing(op: Any) -> Any:
     return _nothing(op)
 
 
-@pattern("stablehlo.dot_general", "stablehlo.convolution", of="stablehlo.constant")
-def product_of_nothing(op: Any) -> Any:
-    """A product of matrices without elements -> zeros: sums of nothing. Exact."""
+@pattern("stablehlo.convolution", of="stablehlo.constant")
+def convolution_of_nothing(op: Any) -> Any:
+    """A convolution with an array without elements -> zeros: sums of nothing. Exact."""
     result = op.operation.results[0]
     if not is_static(result) or not any(map(is_empty, op.operation.operands)):
         return None
@@ -94,4 +94,4 @@ def replace_arguments(module: Any) -> int:
     return count
 
 
-PATTERNS = (nothing_of_array, nothing_of_nothing, product_of_nothing, empty_state, empty_results)
+PATTERNS = (nothing_of_array, nothing_of_nothing, convolution_of_nothing, empty_state, empty_results)

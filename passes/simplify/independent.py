@@ -14,6 +14,7 @@ from passes.simplify.regions import has_effects
 from passes.simplify.rounds import Along, Rounds, along
 
 _UPDATE = "stablehlo.dynamic_update_slice"
+_COUNTING = ("stablehlo.add", "stablehlo.subtract")
 _ASSOCIATIVE = operations.where(associative=True)
 
 # The final value of a part of the state, once the body has been built for all rounds.
@@ -52,9 +53,11 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
     count = trip_count(loop)
     if count is None or count < 2 or "sorts" in loop.attributes or "first" in loop.attributes:
         return None
+    body = loop.regions[1].blocks[0]
+    if not all(_may_be_independent(*column) for column in zip(body.arguments, yielded(body))):
+        return None
     if any(has_effects(o.operation) for o in loop.regions[0].blocks[0].operations):
         return None
-    body = loop.regions[1].blocks[0]
     columns = zip(body.arguments, yielded(body), loop.operands)
     updates = {a: (value.owner.operation, initial) for a, value, initial in columns if producer(value, _UPDATE)}
     rounds = Rounds(loop, count, {a: before_barriers(initial) for a, (_, initial) in updates.items()})
@@ -73,6 +76,12 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
         return None
     rounds.build()
     return [part.final() if uses(result) else build.full(0, result) for part, result in zip(parts, loop.results)]
+
+
+def _may_be_independent(argument: Any, updated: Any) -> bool:
+    """Whether an update of state has a form that the law knows."""
+    made = producer(updated)
+    return not uses(argument) or (made is not None and made.operation.name in (_UPDATE, *_COUNTING, *_ASSOCIATIVE))
 
 
 def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool]) -> _Part | None:

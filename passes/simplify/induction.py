@@ -54,12 +54,11 @@ def _follows(loop: Any, number: int, base: int, factor: int, start: int) -> list
 def rotated_state(op: Any) -> Any:
     """State that only changes places, in a loop of known length -> the initial values in their last order. Exact."""
     loop = op.operation
-    count = trip_count(loop)
+    condition, body = (region.blocks[0] for region in loop.regions)
+    following = {i: value.arg_number for i, value in enumerate(yielded(body)) if value.owner == body}
+    count = trip_count(loop) if following else None
     if count is None:
         return None
-    condition, body = (region.blocks[0] for region in loop.regions)
-    numbers = {argument: i for i, argument in enumerate(body.arguments)}
-    following = {i: numbers[value] for i, value in enumerate(yielded(body)) if value in numbers}
     final: dict[int, Any] = {}
     for i in following:
         cycle = [i]

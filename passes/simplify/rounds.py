@@ -45,8 +45,7 @@ class Rounds:
                 self.varying.update(op.results)
         self._values = dict(instead)
         self._steps: list[tuple[Any, Builder]] = []
-        used = [*loop.operands, *captured_values(loop)]
-        self._most = max([_ELEMENTS, *(_GROWTH * size_of(v) for v in used if is_static(v))])
+        self._most = _ELEMENTS
 
     def line(self, value: Any) -> Counter | None:
         """The integer `start + step * n` that a scalar of the body is at index `n` of the arrays of all rounds."""
@@ -57,6 +56,8 @@ class Rounds:
 
     def plan(self, skipped: Container[Any]) -> bool:
         """Whether all operations of the body, apart from those that are skipped, have a form for all rounds."""
+        used = [*self.loop.operands, *captured_values(self.loop)]
+        self._most = max([_ELEMENTS, *(_GROWTH * size_of(v) for v in used if is_static(v))])
         for op in self._inner:
             builder = None if op in skipped else self._builder(op)
             if builder is not None:

@@ -816,10 +816,10 @@ func.func @nothing_of_nothing() -> tensor<0xf32> {
 }
 
 // leaves constant
-func.func @product_of_nothing(%y: tensor<0x3xf32>) -> tensor<4x3xf32> {
-  %c = stablehlo.constant dense<> : tensor<4x0xf32>
-  %r = stablehlo.dot_general %c, %y, contracting_dims = [1] x [0] : (tensor<4x0xf32>, tensor<0x3xf32>) -> tensor<4x3xf32>
-  return %r : tensor<4x3xf32>
+func.func @convolution_of_nothing(%x: tensor<2x8x0xf32>) -> tensor<2x6x4xf32> {
+  %c = stablehlo.constant dense<> : tensor<3x0x4xf32>
+  %r = stablehlo.convolution(%x, %c) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x0xf32>, tensor<3x0x4xf32>) -> tensor<2x6x4xf32>
+  return %r : tensor<2x6x4xf32>
 }
 
 // leaves constant, constant, constant, constant, while

@@ -1,0 +1,109 @@
+"""Loops of independent rounds become operations on the arrays of all rounds, with the same results; others stay."""
+
+import numpy as np
+import pytest
+from pass_helpers import same_bits
+
+import passes
+import stagec
+import stagec.numpy as snp
+from passes.match import operations_in
+from passes.numeric.interpreter import interpret
+from stagec import lax
+
+X = np.arange(20, dtype=np.int32).reshape(5, 4) - 7
+F = X.astype(np.float32) / 4
+W = np.arange(12, dtype=np.int32).reshape(3, 4) % 5 - 2
+INDICES = np.array([3, -1, 0, 9, 2], np.int32)
+FILTER = np.float32([1, 2, 3])
+
+
+def rounds_of(f):
+    """A function of matrices' rows, one round each."""
+    return lambda x, *others: lax.map(lambda row: f(row, *others), x)
+
+
+# What each computes has a form for all rounds.
+INDEPENDENT = {
+    "function": (rounds_of(snp.sin), F),
+    "number with an array": (rounds_of(lambda t, x: t[0] * x[1] + 2), F, F),
+    "clamp and selection": (rounds_of(lambda t: snp.where(t[0] > 0, lax.clamp(t[1], t, t[2]), -t)), X),
+    "moves": (rounds_of(lambda t: snp.pad(t[1:].reshape(3, 1).T[:, ::-1], ((0, 1), (1, 0)))), X),
+    "concatenation": (rounds_of(lambda t, w: snp.concatenate([t, w[0], t[:1]])), X, W),
+    "reduction": (rounds_of(lambda t: t.reshape(2, 2).max(0)), F),
+    "several arrays reduced": (rounds_of(lambda t: (t.argmax(), t.sum())), X),
+    "sort": (rounds_of(lambda t: (snp.sort(t), snp.argsort(-t))), X),
+    "matrix times row": (rounds_of(lambda t, w: w @ t), X, W),
+    "row times matrix": (rounds_of(lambda t, w: t @ w.T), X, W),
+    "row times row": (rounds_of(lambda t: t @ t), X),
+    "outer product": (rounds_of(lambda t, w: snp.outer(w[0], t)), X, W),
+    "products of batches": (
+        rounds_of(lambda t, w: snp.einsum("bi,bj->bij", w[:, :2], snp.stack([t[:2], t[1:3], t[2:]]))),
+        X,
+        W,
+    ),
+    "rows of indices": (lambda x, i: lax.map(lambda k: lax.dynamic_slice(x, (k, 1), (2, 2)), i), X, INDICES),
+    "part of a row": (rounds_of(lambda t: lax.dynamic_slice(t, (1,), (2,))), X),
+    "part of a row is replaced": (rounds_of(lambda t, w: lax.dynamic_update_slice(t, w[0, :2] + t[0], (1,))), X, W),
+    "bits": (rounds_of(lambda t: lax.bitcast_convert_type(t, np.int32)), F),
+    "transform": (rounds_of(lambda t: lax.fft(t, "RFFT", (4,)).real), F),
+    "from the last": (lambda x: lax.scan(lambda c, t: (c + 2, t * c), 1, x, reverse=True), X),
+    "every second row": (lambda x: lax.map(lambda i: x[2 * i] - i, snp.arange(3)), X),
+    "columns": (lambda x: lax.fori_loop(0, 4, lambda i, s: s.at[:, i].set(x[:, 3 - i] * i), x), X),
+    "rows in place": (lambda x: lax.fori_loop(1, 4, lambda i, s: s.at[i].set(s[i] * s[i, 0]), x), X),
+    "fill": (lambda x: lax.fori_loop(0, 3, lambda i, s: s.at[i + 1].set(x[0]), x * 2), X),
+    "sum of integers": (lambda x: lax.fori_loop(0, 5, lambda i, s: s + x[i] * i, x[0]), X),
+    "maximum": (lambda x: lax.fori_loop(0, 5, lambda i, s: snp.maximum(x[i, 0] / 3, s), np.float32(-9)), F),
+    "any": (lambda x: lax.fori_loop(0, 5, lambda i, s: s | (x[i].sum() > 30), False), X),
+    "last round": (lambda x: lax.fori_loop(0, 5, lambda i, s: x[i] * 2, x[0]), X),
+    "last round backwards": (lambda x: lax.scan(lambda c, t: (t, t * 2), x[0], x, reverse=True), X),
+    "loop in a loop": (lambda x: lax.map(lambda t: lax.map(lambda e: e * 2 + t[0], t), x), X),
+    "cheap choice": (lambda x: lax.map(lambda e: lax.cond(e > 0, lambda: e * 2, lambda: e - 1), x[0]), X),
+}
+# A round depends on what another one left, or on more than the law knows.
+DEPENDENT = {
+    "recurrence": (lambda x: lax.scan(lambda c, t: (snp.sin(c) * t, c), F[0], x), F),
+    "running sum": (lambda x: lax.scan(lambda c, t: (c + t, c), x[0], x), F),
+    "sum of floats": (lambda x: lax.fori_loop(0, 50, lambda i, s: s + x[i % 5], x[0]), F),
+    "row before": (lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(snp.sin(s[i - 1])), x), F),
+    "whole state": (lambda x: lax.fori_loop(0, 5, lambda i, s: s.at[i].set(snp.sin(s.sum(0))), x), F),
+    "one row often": (lambda x, k: lax.fori_loop(0, 5, lambda i, s: s.at[k[i]].set(snp.sin(x[i])), x), F, INDICES),
+    "large array": (
+        lambda x: lax.map(lambda i: (snp.outer(x, x) * i).sum(), snp.arange(9)),
+        np.arange(200, dtype=np.float32),
+    ),
+}
+
+
+def simplified(f, arrays):
+    module = stagec.jit(f).lower(*arrays).compiler_ir()
+    read = arrays[: len(module.body.operations[0].operation.regions[0].blocks[0].arguments)]
+    before = interpret(module, *read)
+    passes.run(module, "forms,simplify")
+    return module, before, interpret(module, *read)
+
+
+@pytest.mark.parametrize("name", INDEPENDENT)
+def test_independent_rounds_become_array_operations(name):
+    f, *arrays = INDEPENDENT[name]
+    module, before, after = simplified(f, arrays)
+    assert not operations_in(module, "stablehlo.while"), str(module)
+    for want, got in zip(before, after, strict=True):
+        assert same_bits(want, got) or np.allclose(want, got, rtol=1e-6), (want, got)
+
+
+@pytest.mark.parametrize("name", DEPENDENT)
+def test_rounds_that_depend_on_others_stay(name):
+    f, *arrays = DEPENDENT[name]
+    module, before, after = simplified(f, arrays)
+    assert len(operations_in(module, "stablehlo.while")) == 1
+    assert all(same_bits(want, got) for want, got in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("name", ["matrix times row", "rows of indices", "columns", "from the last", "loop in a loop"])
+def test_array_operations_of_all_rounds_compute_what_numpy_does(name):
+    f, *arrays = INDEPENDENT[name]
+    with stagec.disable_jit():
+        expected = f(*map(snp.asarray, arrays))
+    for want, got in zip(stagec.tree.leaves(expected), stagec.tree.leaves(stagec.jit(f)(*arrays)), strict=True):
+        np.testing.assert_array_equal(np.asarray(want), np.asarray(got))
