@@ -51,7 +51,9 @@ def binding() -> Any:
 def _topology_flag() -> str:
     """The runtime's flag for the number of its worker threads, and for their cores where there are few."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if 1 < len(cores) <= _BOUND_CORES:
+    # Without this folder, as in some sandboxes, the runtime finds no cores, and makes one worker.
+    known = all(os.path.exists(f"/sys/devices/system/cpu/cpu{core}/topology") for core in cores)
+    if known and 1 < len(cores) <= _BOUND_CORES:
         # The first worker does most; those of several processes begin on different cores.
         first = os.getpid() % len(cores)
         return "--task_topology_cpu_ids=" + ",".join(map(str, cores[first:] + cores[:first]))

@@ -102,6 +102,19 @@ def test_workers_are_as_many_as_the_process_may_use():
     assert device.worker_count() == count
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are not bound to cores here")
+def test_workers_are_bound_to_cores_where_these_are_few_and_known(monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 5)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3})
+    monkeypatch.setattr(os.path, "exists", lambda path: True)
+    assert device._topology_flag() == "--task_topology_cpu_ids=3,0"
+    monkeypatch.setattr(os.path, "exists", lambda path: "cpu3/" not in path)
+    assert device._topology_flag() == "--task_topology_group_count=2"
+    monkeypatch.setattr(os.path, "exists", lambda path: True)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(16)))
+    assert device._topology_flag() == "--task_topology_group_count=16"
+
+
 def test_doubles_stay_doubles():
     with stagec.enable_x64():
         x = np.float64(1) + np.float64(1e-12)
