@@ -164,28 +164,28 @@ def _line(value: Any, loop: Any, count: int, depth: int) -> Counter | None:
 
 def _combined(op: Any, ask: Callable[[Any], Counter | None]) -> Counter | None:
     """The line that an operation computes of lines, in integers of any size."""
-    row = operations.of(op.name)
-    if op.name not in (*_LINEAR, "stablehlo.convert", "stablehlo.negate") and not row.layout:
+    rule = _LINES.get(op.name)
+    if rule is None:
         return None
     found = [ask(operand) for operand in op.operands]
-    if any(line is None for line in found):
-        return None
-    first, second = found[0], found[-1]
-    assert first is not None and second is not None, "checked above"
-    if op.name == "stablehlo.negate":
-        return Counter(-first.start, -first.step)
-    if op.name not in _LINEAR:
-        return first
-    if op.name != "stablehlo.multiply":
-        sign = 1 if op.name == "stablehlo.add" else -1
-        return Counter(first.start + sign * second.start, first.step + sign * second.step)
+    known = [counter for counter in found if counter is not None]
+    return rule(*known) if len(known) == len(found) else None
+
+
+def _product(first: Counter, second: Counter) -> Counter | None:
     if first.step and second.step:
         return None
     constant, other = (first, second) if not first.step else (second, first)
     return Counter(constant.start * other.start, constant.start * other.step)
 
 
-_LINEAR = ("stablehlo.add", "stablehlo.subtract", "stablehlo.multiply")
+_LINES: dict[str, Callable[..., Counter | None]] = {
+    **dict.fromkeys((*operations.where(layout=True), "stablehlo.convert"), lambda x: x),
+    "stablehlo.add": lambda x, y: Counter(x.start + y.start, x.step + y.step),
+    "stablehlo.multiply": _product,
+    "stablehlo.negate": lambda x: Counter(-x.start, -x.step),
+    "stablehlo.subtract": lambda x, y: Counter(x.start - y.start, x.step - y.step),
+}
 
 
 def final(loop: Any, number: int) -> int | None:

@@ -91,18 +91,18 @@ _BINARY = (
     ),
     _row(
         "stablehlo.and", "lhs rhs", np.bitwise_and, ufunc=np.bitwise_and, modular=True, host=_NUMBERS,
-        of_booleans="stablehlo.and", idempotent=True, **_SYMMETRIC,
+        of_booleans="stablehlo.and", idempotent=True, dual="stablehlo.or", **_SYMMETRIC,
     ),
     _function("stablehlo.atan2", through_float32(np.arctan2), "lhs rhs"),
     _row("stablehlo.complex", "lhs rhs", meaning.complex_of, by_parts=True),
     _row("stablehlo.divide", "lhs rhs", meaning.divide, any_width=True, partial=True, cost=Cost.COSTLY, **_ROUNDED),
     _row(
         "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, any_width=True, host=_INTEGERS,
-        of_booleans="stablehlo.or", idempotent=True, **_SYMMETRIC,
+        of_booleans="stablehlo.or", idempotent=True, dual="stablehlo.minimum", **_SYMMETRIC,
     ),
     _row(
         "stablehlo.minimum", "lhs rhs", meaning.minimum, ufunc=np.minimum, chooses=True, any_width=True, host=_INTEGERS,
-        of_booleans="stablehlo.and", idempotent=True, **_SYMMETRIC,
+        of_booleans="stablehlo.and", idempotent=True, dual="stablehlo.maximum", **_SYMMETRIC,
     ),
     _row(
         "stablehlo.multiply", "lhs rhs", meaning.multiply, ufunc=np.multiply, modular=True, any_width=True,
@@ -110,7 +110,7 @@ _BINARY = (
     ),
     _row(
         "stablehlo.or", "lhs rhs", np.bitwise_or, ufunc=np.bitwise_or, modular=True, host=_NUMBERS,
-        of_booleans="stablehlo.or", idempotent=True, **_SYMMETRIC,
+        of_booleans="stablehlo.or", idempotent=True, dual="stablehlo.and", **_SYMMETRIC,
     ),
     # With an exponent of 1 it is the identity, so it may be folded to its operand.
     _row("stablehlo.power", "lhs rhs", meaning.power, partial=True, cost=Cost.COSTLY, precision=Precision.OPEN),

@@ -19,7 +19,7 @@ _MADE = (
     _row("constant", "", cost=Cost.FREE, precision=Precision.EXACT, **_NEW),
     _row("create_token", ""),
     _row("dynamic_iota", "output_shape"),
-    _row("iota", "", cost=Cost.FREE, precision=Precision.EXACT, **_NEW),
+    _row("iota", "", may_be_empty=True, cost=Cost.FREE, precision=Precision.EXACT, **_NEW),
     _row("partition_id", ""),
     _row("replica_id", ""),
     _row("rng", "a b shape", random=True),
@@ -29,7 +29,7 @@ _MADE = (
 _COMBINED = (
     _row("map", "*inputs", **_ELEMENTS),
     _row("reduce", "*inputs *init_values", **_ELEMENTS),
-    _row("reduce_window", "*inputs *init_values", **_ELEMENTS),
+    _row("reduce_window", "*inputs *init_values", may_be_empty=True, **_ELEMENTS),
     _row(
         "scatter",
         "*inputs scatter_indices *updates",
@@ -48,7 +48,7 @@ _PRODUCTS = (
     _row("batch_norm_inference", "operand scale offset mean variance"),
     _row("batch_norm_training", "operand scale offset"),
     _row("cholesky", "operand", **_NEW),
-    _row("convolution", "lhs rhs", repeats=True, **_NEW),
+    _row("convolution", "lhs rhs", repeats=True, may_be_empty=True, **_NEW),
     _row("dot", "lhs rhs", repeats=True),
     _row("dot_general", "lhs rhs", repeats=True),
     _row("dynamic_conv", "lhs rhs padding", repeats=True),

@@ -68,6 +68,7 @@ class Operation:
       commutative: whether the two operands can be exchanged.
       associative: whether operands can be grouped in another way; if it rounds, only integers.
       idempotent: whether the result of equal operands is the operand.
+      dual: the operation g with f(x, g(x, y)) = x and g(x, f(x, y)) = x, over which it distributes.
       even: whether f(-x) is f(x).
       odd: whether f(-x) is -f(x), for a function that costs more than the negation.
       inverse: the function that it inverts, up to rounding, and within that function's domain.
@@ -89,6 +90,7 @@ class Operation:
       moves: whether it takes elements from other indices and computes none.
       joins: whether each element comes from one of several operands, depending on its index.
       repeats: whether it reads elements of an operand several times.
+      may_be_empty: whether results of static shape may have no elements although all operands have some.
       regions: what its regions are.
       effects: whether it may do more than compute its results, so that its order among others with effects is kept.
     """
@@ -104,6 +106,7 @@ class Operation:
     commutative: bool = False
     associative: bool = False
     idempotent: bool = False
+    dual: str = ""
     even: bool = False
     odd: bool = False
     inverse: str = ""
@@ -124,6 +127,7 @@ class Operation:
     moves: bool = False
     joins: bool = False
     repeats: bool = False
+    may_be_empty: bool = False
     regions: Regions = Regions.NONE
     effects: bool = False
 

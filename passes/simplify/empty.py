@@ -16,14 +16,12 @@ def is_empty(value: Any) -> bool:
     return is_static(value) and 0 in shape_of(value)
 
 
-# Operations whose results may have no elements where all operands have some; those of all others have such an operand.
-_CUTTING = tuple(
-    f"stablehlo.{name}" for name in "broadcast_in_dim dynamic_slice gather iota pad reduce_window slice".split()
-)
+_CUTTING = operations.where(may_be_empty=True)
+# Where results of these have no elements, an operand has none.
 _OTHERS = tuple(
     row.name
     for row in operations.TABLE.values()
-    if not row.effects and not row.random and row.name not in (*_CUTTING, "stablehlo.constant", "stablehlo.return")
+    if row.operands != "" and not row.effects and not row.random and not row.may_be_empty
 )
 
 

@@ -13,8 +13,7 @@ from passes.patterns import pattern
 from passes.simplify.regions import has_effects
 from passes.simplify.rounds import Along, Rounds, along
 
-_UPDATE = "stablehlo.dynamic_update_slice"
-_COUNTING = ("stablehlo.add", "stablehlo.subtract")
+_UPDATE, _SUBTRACT = "stablehlo.dynamic_update_slice", "stablehlo.subtract"
 _ASSOCIATIVE = operations.where(associative=True)
 
 # The final value of a part of the state, once the body has been built for all rounds.
@@ -81,7 +80,7 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
 def _may_be_independent(argument: Any, updated: Any) -> bool:
     """Whether an update of state has a form that the law knows."""
     made = producer(updated)
-    return not uses(argument) or (made is not None and made.operation.name in (_UPDATE, *_COUNTING, *_ASSOCIATIVE))
+    return not uses(argument) or (made is not None and made.operation.name in (_UPDATE, _SUBTRACT, *_ASSOCIATIVE))
 
 
 def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool]) -> _Part | None:

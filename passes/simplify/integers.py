@@ -23,6 +23,7 @@ from passes.match import (
 )
 from passes.operations import Precision
 from passes.patterns import pattern
+from passes.simplify.logic import DUAL
 
 ADD, SUBTRACT, NEGATE = "stablehlo.add", "stablehlo.subtract", "stablehlo.negate"
 MULTIPLY, DIVIDE = "stablehlo.multiply", "stablehlo.divide"
@@ -274,11 +275,8 @@ def logic_of_shifts(op: Any) -> Any:
 _DISTRIBUTES = {
     ADD: MULTIPLY,
     SUBTRACT: MULTIPLY,
-    "stablehlo.and": "stablehlo.or",
-    "stablehlo.or": "stablehlo.and",
     "stablehlo.xor": "stablehlo.and",
-    "stablehlo.maximum": "stablehlo.minimum",
-    "stablehlo.minimum": "stablehlo.maximum",
+    **DUAL,
 }
 
 

@@ -25,17 +25,18 @@ from passes.types import is_lossless
 
 AND, OR, XOR, NOT = "stablehlo.and", "stablehlo.or", "stablehlo.xor", "stablehlo.not"
 CONVERT = "stablehlo.convert"
-_DUAL = {AND: OR, OR: AND, "stablehlo.maximum": "stablehlo.minimum", "stablehlo.minimum": "stablehlo.maximum"}
+# By operation, the one that it absorbs and distributes over.
+DUAL = {row.name: row.dual for row in operations.TABLE.values() if row.dual}
 
 
-@pattern(*_DUAL, of=tuple(_DUAL))
+@pattern(*DUAL, of=tuple(DUAL))
 def absorption(op: Any) -> Any:
     """x & (x | y) -> x, x | (x & y) -> x, max(x, min(x, y)) -> x, min(x, max(x, y)) -> x.
 
     Exact; max and min of floats only where y is never NaN.
     """
     for value, other in sides(op):
-        inner = producer(value, _DUAL[op.operation.name])
+        inner = producer(value, DUAL[op.operation.name])
         remaining = other_operand(inner, other) if inner is not None else None
         if remaining is None or is_complex(other):
             continue
@@ -64,14 +65,14 @@ def complements(op: Any) -> Any:
     left, right = producer(op.lhs, NOT), producer(op.rhs, NOT)
     if left is None or right is None or not has_one_use(op.lhs) or not has_one_use(op.rhs):
         return None
-    return build.op(NOT, [build.op(_DUAL[op.operation.name], [left.operand, right.operand])])
+    return build.op(NOT, [build.op(DUAL[op.operation.name], [left.operand, right.operand])])
 
 
 @pattern(AND, OR, of=(AND, OR))
 def absorbed_complement(op: Any) -> Any:
     """x & (~x | y) -> x & y and x | (~x & y) -> x | y. Exact."""
     for value, other in sides(op):
-        inner = producer(value, _DUAL[op.operation.name])
+        inner = producer(value, DUAL[op.operation.name])
         for part, remaining in sides(inner) if inner is not None else ():
             complement, own = producer(part, NOT), producer(other, NOT)
             if (complement is not None and complement.operand == other) or (own is not None and own.operand == part):

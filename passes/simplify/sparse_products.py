@@ -166,11 +166,19 @@ def _runs(indices: list[int | None]) -> list[Run]:
     return found
 
 
-# What makes the matrices that select rows, such as a shifted identity.
-_MATRICES = tuple(f"stablehlo.{name}" for name in ("constant", "convert", "concatenate", "pad", "reverse", "select"))
-
-
-@exact_if_proven(DOT, of=_MATRICES, assumes="nnan")
+# `of` names what makes matrices that select rows, such as a shifted identity.
+@exact_if_proven(
+    DOT,
+    of=(
+        "stablehlo.constant",
+        "stablehlo.convert",
+        "stablehlo.concatenate",
+        "stablehlo.pad",
+        "stablehlo.reverse",
+        "stablehlo.select",
+    ),
+    assumes="nnan",
+)
 def dot_with_selection(op: Any, exactly: bool) -> Any:
     """A product with a constant matrix that has at most one 1 in each row -> the rows that it selects.
 

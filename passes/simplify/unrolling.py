@@ -15,20 +15,21 @@ from passes.simplify.regions import has_effects, inlined_region
 _OPS = 32
 # On a GPU, each round waits for the host.
 _OPS_ON_GPU = 512
-_UNCOUNTED = ("stablehlo.constant", "stablehlo.return")
 
 
 @pattern(LOOP)
 def short_loop(op: Any) -> Any:
     """A loop of few rounds of elementwise arithmetic -> the ops of all rounds. Exact."""
-    inner = [o.operation.name for o in op.operation.regions[1].blocks[0].operations]
-    if len(inner) > 2 * _OPS or not all(name in _UNCOUNTED or _is_arithmetic(name) for name in inner):
+    *inner, _ = [o.operation.name for o in op.operation.regions[1].blocks[0].operations]
+    if len(inner) >= 2 * _OPS or not all(map(_is_arithmetic, inner)):
         return None
     return _unrolled(op, _OPS)
 
 
 def _is_arithmetic(name: str) -> bool:
     row = operations.of(name)
+    if name == "stablehlo.constant":
+        return True
     return (row.layout and row.repeats) or (row.elementwise and row.precision is not operations.Precision.OPEN)
 
 
@@ -52,7 +53,8 @@ def _unrolled(op: Any, most: int) -> Any:
     inner = [o for top in body for o in (top, *operations_in(top))]
     if any(o.name == LOOP or has_effects(o) for o in inner):
         return None
-    if count * sum(o.name not in _UNCOUNTED for o in inner) > most:
+    # Constants are shared by all rounds, and the ends of blocks have no results.
+    if count * sum(o.name != "stablehlo.constant" and len(o.results) > 0 for o in inner) > most:
         return None
     values = [before_barriers(value) for value in loop.operands]
     for _ in range(count):
