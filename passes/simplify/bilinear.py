@@ -255,7 +255,8 @@ def _reordered(op: Any, left: Side, right: Side, outer: Side, other: Side, numbe
 def sum_of_dot(op: Any, exactly: bool) -> Any:
     """sum(dot(x, y)) over free dimensions of x -> dot(sum(x), y), and over batch dimensions -> a longer sum in dot.
 
-    The latter where the batch dimensions are adjacent to what is summed over.
+    The latter where the batch dimensions are adjacent to what is summed over: kernels copy operands of other products,
+    and took 0.9 to 1.8 times as long.
 
     Over batch dimensions alone exact apart from the order of the sums, and exact for integers; else differs by
     rounding, and where a sum overflows.
@@ -333,7 +334,7 @@ def dot_of_repeated_terms(op: Any, exactly: bool) -> Any:
 def sum_of_outer_products(op: Any, exactly: bool) -> Any:
     """sum(broadcast(x) * broadcast(y)) -> dot(x, y), where neither operand has all dimensions.
 
-    Exact for integers; a product of floats may be rounded together with the sum. Measured on a CPU with AVX-512: 1.8
+    Exact for integers; a product of floats may be rounded together with the sum. Measured on a CPU with AVX-512: 1.6
     times as fast for 256 x 256 x 256, and no slower for 64 x 32 x 64.
     """
     if len(op.inputs) != 1 or single_op(op.operation.regions[0]) != "stablehlo.add":

@@ -218,8 +218,8 @@ def convolution_that_is_a_product(op: Any) -> Any:
     """A convolution whose window is one element, or all of the left operand -> dot_general.
 
     Exact apart from the order of the sums. If features come between batch and pixels, the product is one for each batch
-    element, and the kernel is repeated. Measured on a CPU with AVX-512: windows of one element are 1.0 to 4.6 times as
-    fast, a window of 7 x 7 x 64 over all of the operand 6 times.
+    element, and the kernel is repeated. Measured on a CPU with AVX-512: windows of one element are 1.0 to 1.3 times as
+    fast, a window of 7 x 7 x 64 over all of the operand 2.3 times.
     """
     if not _is_plain(op) or any(attrs.integer(op, f"{name}_group_count") != 1 for name in ("feature", "batch")):
         return None
@@ -239,7 +239,7 @@ def convolution_that_is_a_product(op: Any) -> Any:
     # Dimensions of the result, in the order of a product's, for operands in either order.
     sizes, rows = shape_of(result), [out for _, out in sorted([*pixels, (dims.lhs_batch, dims.out_batch)])]
     columns = [out for _, out in sorted(pixels)]
-    repeats = sizes[dims.out_batch] * size_of(op.rhs) <= 2 * size_of(result)
+    repeats = sizes[dims.out_batch] * size_of(op.rhs) <= size_of(result)
     for form, order in (
         (_ROWS_FIRST, [*rows, dims.out_feature]),
         (_FEATURES_FIRST, [dims.out_feature, *rows]),

@@ -172,7 +172,8 @@ def slice_of_reshape(op: Any) -> Any:
         if cut != [outer] or strides[outer] != 1 or begin % mine or end % mine:
             return None
         part[row] = (begin // mine, end // mine, 1)
-    return build.reshape(build.slice_(inner.operand, *zip(*part)), shape_of(result))
+    value = build.slice_(inner.operand, *zip(*part)) if part else inner.operand
+    return build.reshape(value, shape_of(result))
 
 
 @pattern("stablehlo.slice", "stablehlo.dynamic_slice", of="stablehlo.iota")

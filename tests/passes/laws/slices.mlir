@@ -225,3 +225,10 @@ func.func @slice_of_reshape__with_a_stride_along_a_unit_dimension(%x: tensor<4xf
   %r = stablehlo.slice %0 [0:1:2, 1:3] : (tensor<1x4xf32>) -> tensor<1x2xf32>
   return %r : tensor<1x2xf32>
 }
+
+// leaves reshape
+func.func @slice_of_reshape__of_one_number(%x: tensor<f32>) -> tensor<1x1xf32> {
+  %0 = stablehlo.reshape %x : (tensor<f32>) -> tensor<1x1xf32>
+  %r = stablehlo.slice %0 [0:1:2, 0:1] : (tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %r : tensor<1x1xf32>
+}
