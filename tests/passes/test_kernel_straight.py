@@ -685,3 +685,34 @@ def test_blocks_of_sums_of_any_length_have_each_element_once(n):
     x = np.arange(n * 18, dtype=np.float32).reshape(n, 18) * 7 % 5
     for actual, expected in zip(stagec.jit(sums)(x), sums(x)):
         np.testing.assert_array_equal(np.asarray(actual), expected)
+
+
+@pytest.mark.parametrize("share", [1, 20_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_logarithms_of_rows_are_computed_in_vectors_after_the_rows(share, dtype, monkeypatch):
+    monkeypatch.setattr(shares, "SHARE", share)
+    stagec.clear_caches()
+
+    def function(x, y, k):
+        largest = x.max(-1)
+        total = snp.exp(x - largest[..., None]).sum(-1)
+        picked = snp.take_along_axis(x, k[..., None], -1)[..., 0]
+        return snp.log(total) + largest, total, snp.log(total) * y - picked
+
+    with stagec.enable_x64(), stagec.config.override(enable_cache=False):
+        for shape in [(40, 13), (9, 100), (7, 33), (1000, 5), (3, 50, 17)]:
+            numbers = np.random.default_rng(0)
+            x, y = (numbers.normal(size=s).astype(dtype) for s in (shape, shape[:-1]))
+            k = numbers.integers(0, shape[-1], shape[:-1], np.int32)
+            wide = x.astype(np.float64)
+            total = np.exp(wide - wide.max(-1, keepdims=True)).sum(-1)
+            expected = np.log(total) + wide.max(-1), total
+            third = np.log(total) * y - np.take_along_axis(wide, k[..., None], -1)[..., 0]
+            found = stagec.jit(function)(guarded(x), guarded(y), k)
+            for got, want in zip(found, (*expected, third), strict=True):
+                close = 2e-2 if dtype == "float16" else 1e-5
+                np.testing.assert_allclose(np.asarray(got), want, rtol=close, atol=close)
+    # Workgroups of less than a vector of rows compute them one by one.
+    text = stagec.jit(lambda x: snp.log(snp.exp(x).sum(1))).lower(spec(64, 32)).as_text("kernels")
+    (logarithm,) = [line for line in text.splitlines() if "math.log %" in line]
+    assert ("vector" in logarithm) == (share > 1)

@@ -13,7 +13,7 @@ from passes.kernels.straight.pieces import PIECES, pieces_of
 from passes.kernels.values import Buffer, row_major
 
 # The most operands and results of a group's kernel; a dispatch has 32 at most.
-_BINDINGS = 28
+BINDINGS = 28
 # The number of recent groups that a node may join.
 _RECENT = 12
 # The most additions of one element of a group, which limits the length of its code.
@@ -174,7 +174,7 @@ class Planner:
         if self._mask(list(outside), group) & self._bits[group]:
             return False
         bindings = {*group.needs, *outside, *(b for n in (*group.nodes, node) for b in n.buffers)}
-        if len(bindings) > _BINDINGS or sum(n.cost for n in group.nodes) + node.cost > _LONGEST:
+        if len(bindings) > BINDINGS or sum(n.cost for n in group.nodes) + node.cost > _LONGEST:
             return False
         is_reduction = node.is_reduction
         if any(makers[b].is_shared for b, _ in inside):
