@@ -17,6 +17,7 @@ from passes.match import (
     is_splat,
     producer,
     same_type,
+    sides,
     splat_of,
 )
 from passes.patterns import pattern
@@ -229,6 +230,29 @@ def mask_of_range(op: Any) -> Any:
     return None
 
 
+@pattern("stablehlo.and", of="stablehlo.compare")
+def floor_of_quotient_known_sign(op: Any) -> Any:
+    """sign(x) != 1 & x % n != 0 -> false for integers x that are never negative: where x is 0, x % n is 0 as well.
+
+    Exact. It is what decides that a quotient is rounded down.
+    """
+    for tested, other in sides(op):
+        first, second = producer(tested, "stablehlo.compare"), producer(other, "stablehlo.compare")
+        if first is None or second is None or not is_splat(first.rhs, 1) or not is_splat(second.rhs, 0):
+            continue
+        sign, part = producer(first.lhs, "stablehlo.sign"), producer(second.lhs)
+        if sign is None or part is None or not is_integer(first.lhs):
+            continue
+        name = part.operation.name
+        if (name != "stablehlo.remainder" and name != "stablehlo.and") or part.lhs != sign.operand:
+            continue  # by a power of two, the remainder is a mask
+        directions = {attrs.word(one, "comparison_direction") for one in (first, second)}
+        x = of(sign.operand)
+        if directions == {"NE"} and x is not None and x.low >= 0:
+            return build.full(False, op.operation.results[0].type)
+    return None
+
+
 @pattern("stablehlo.add", "stablehlo.subtract", of=SPLAT)
 def add_zero_to_known(op: Any) -> Any:
     """x + 0.0 -> x and x - (-0.0) -> x where x is never -0.0. Exact."""
@@ -281,6 +305,7 @@ PATTERNS = (
     divide_less,
     divide_by_power_of_two_known_sign,
     mask_of_range,
+    floor_of_quotient_known_sign,
     add_zero_to_known,
     finite_with_itself,
     multiply_finite_by_zero,

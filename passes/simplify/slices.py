@@ -176,6 +176,22 @@ def slice_of_reshape(op: Any) -> Any:
     return build.reshape(value, shape_of(result))
 
 
+@pattern("stablehlo.slice", of="stablehlo.reshape")
+def slice_of_reshaped_elementwise(op: Any) -> Any:
+    """slice(reshape(f(x, y))) -> f(slice(reshape(x)), slice(reshape(y))), as for diagonals of f(x, y). Exact.
+
+    The law requires that nothing else reads the results in between.
+    """
+    inner = producer(op.operand, "stablehlo.reshape")
+    maker = producer(inner.operand) if inner is not None and used_once(inner) else None
+    if inner is None or maker is None or not is_elementwise(maker) or not used_once(maker) or not is_static_op(maker):
+        return None
+    before, shape = shape_of(op.operand), shape_of(op.operation.results[0])
+    if not saves_work(maker, math.prod(shape), len(spread(maker))):
+        return None
+    return elementwise(maker, shape, lambda value: _sliced(op, build.reshape(value, before), [], shape))
+
+
 @pattern("stablehlo.slice", "stablehlo.dynamic_slice", of="stablehlo.iota")
 def slice_of_iota(op: Any) -> Any:
     """A slice of an iota that takes the beginning of the dimension counted along -> a smaller iota. Exact."""
@@ -397,6 +413,7 @@ PATTERNS = (
     slice_of_reverse,
     slice_of_pad,
     slice_of_reshape,
+    slice_of_reshaped_elementwise,
     slice_of_iota,
     slice_across_concatenate,
     slice_of_reduce,

@@ -7,8 +7,10 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from passes import attributes as attrs, build
-from passes.analysis.strided import View, box, row_strides
+from passes.analysis.strided import Box, View, box, fitted, row_strides
 from passes.match import combinations, producer, shape_of, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.gathers import taken
@@ -76,19 +78,52 @@ def view_of(value: Any) -> tuple[Any, View]:
 
 
 def _in_steps(views: list[View], dim: int) -> View | None:
-    """Return the view that holds views of one array one after the other along a new dimension, or None."""
-    first, second = views[0], views[1]
-    delta = second.start - first.start
-    same = all(_steps(view) == _steps(first) for view in views)
-    if not same or any(view.start != first.start + k * delta for k, view in enumerate(views)):
+    """Return the view that holds views of one array one after the other, along new dimensions, or None.
+
+    There are two of them if the views are the cells of a grid.
+    """
+    first, count = views[0], len(views)
+    if any(_steps(view) != _steps(first) for view in views):
         return None
-    steps, shape = _steps(first), first.shape
-    return View(first.start, (*steps[:dim], delta, *steps[dim:]), (*shape[:dim], len(views), *shape[dim:]))
+    starts, steps, shape = np.array([view.start for view in views]), _steps(first), first.shape
+    for rows in (n for n in range(1, count) if count % n == 0):
+        grid = fitted(starts if rows == 1 else starts.reshape(rows, count // rows))
+        if grid is not None:
+            return View(
+                grid.start, (*steps[:dim], *grid.steps, *steps[dim:]), (*shape[:dim], *grid.shape, *shape[dim:])
+            )
+    return None
 
 
 def _steps(view: View) -> tuple[int, ...]:
     """The steps, 0 along dimensions of size 1, where they mean nothing."""
     return tuple(step if size > 1 else 0 for step, size in zip(view.steps, view.shape))
+
+
+@pattern(*_MOVED, of=tuple(_MOVED))
+def moves_of_moves(op: Any) -> Any:
+    """slice(reshape(transpose(x))) and the like -> fewer slices, transposes and reversals of x. Exact.
+
+    The law requires that nothing else reads the results in between.
+    """
+    if not is_static_op(op) or size_of(op.operation.results[0]) == 0:
+        return None
+    source, view = view_of(op.operation.results[0])
+    count, value = 0, op.operation.results[0]
+    while value != source:
+        maker = producer(value)
+        if maker is None or (count and not used_once(maker)):
+            return None
+        count += maker.operation.name != "stablehlo.reshape"
+        value = maker.operand
+    cut = box(shape_of(source), view) if count > 1 else None
+    return taken(source, view, cut) if cut is not None and _moves(view, cut) < count else None
+
+
+def _moves(view: View, cut: Box) -> int:
+    """How many operations other than reshapes `taken` builds."""
+    is_turned = list(cut.dims) != sorted(cut.dims)
+    return (not cut.is_whole) + bool(cut.reverse) + is_turned + (not view.is_injective)
 
 
 @pattern(_CONCATENATE, of=tuple(_MOVED))
@@ -235,8 +270,11 @@ def concatenate_of_stack(op: Any) -> Any:
     plan = _stack(values)
     if plan is None:
         return None
-    order = [*range(1, dim + 1), 0, *range(dim + 1, len(shape_of(values[0])) + 1)]
-    return build.reshape(build.transpose(plan(), order), shape_of(op.operation.results[0]))
+    shape = shape_of(values[0])
+    rest = [n for d, n in enumerate(shape) if d != dim or n > 1]
+    order = [*range(1, dim + 1), 0, *range(dim + 1, len(rest) + 1)]
+    stacked = build.transpose(build.reshape(plan(), [len(values), *rest]), order)
+    return build.reshape(stacked, shape_of(op.operation.results[0]))
 
 
-PATTERNS = (concatenate_of_views, concatenate_of_stack)
+PATTERNS = (moves_of_moves, concatenate_of_views, concatenate_of_stack)

@@ -84,7 +84,7 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xf32>) -> te
         symptom=Symptom.WRONG,
         fault="IREE reads unsigned indices of a gather as signed ones: 200 of 8 bits is -56",
         guard="converts them to a wider signed type",
-        hooks=("passes.legalize.indices:signed",),
+        hooks=("passes.simplify.indexing:signed",),
         upstream="none found (searched: stablehlo gather ui8 unsigned indices sign extension wrong element); "
         "https://github.com/iree-org/iree/pull/14354 is about unsigned numbers that are scattered",
         shown_by=Program(

@@ -263,3 +263,30 @@ func.func @multiply_finite_by_zero(%p: tensor<4xi1>) -> tensor<4xf32> {
   %r = stablehlo.multiply %0, %c : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant
+func.func @floor_of_quotient_known_sign() -> tensor<400xi1> {
+  %n = stablehlo.constant dense<6> : tensor<400xi32>
+  %c = stablehlo.constant dense<1> : tensor<400xi32>
+  %z = stablehlo.constant dense<0> : tensor<400xi32>
+  %x = stablehlo.iota dim = 0 : tensor<400xi32>
+  %0 = stablehlo.sign %x : tensor<400xi32>
+  %1 = stablehlo.compare NE, %0, %c : (tensor<400xi32>, tensor<400xi32>) -> tensor<400xi1>
+  %2 = stablehlo.remainder %x, %n : tensor<400xi32>
+  %3 = stablehlo.compare NE, %2, %z : (tensor<400xi32>, tensor<400xi32>) -> tensor<400xi1>
+  %r = stablehlo.and %1, %3 : tensor<400xi1>
+  return %r : tensor<400xi1>
+}
+
+// keeps
+func.func @a_quotient_of_any_sign_is_rounded_down(%x: tensor<4xi32>) -> tensor<4xi1> {
+  %n = stablehlo.constant dense<6> : tensor<4xi32>
+  %c = stablehlo.constant dense<1> : tensor<4xi32>
+  %z = stablehlo.constant dense<0> : tensor<4xi32>
+  %0 = stablehlo.sign %x : tensor<4xi32>
+  %1 = stablehlo.compare NE, %0, %c : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %2 = stablehlo.remainder %x, %n : tensor<4xi32>
+  %3 = stablehlo.compare NE, %2, %z : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %r = stablehlo.and %1, %3 : tensor<4xi1>
+  return %r : tensor<4xi1>
+}

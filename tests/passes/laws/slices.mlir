@@ -232,3 +232,11 @@ func.func @slice_of_reshape__of_one_number(%x: tensor<f32>) -> tensor<1x1xf32> {
   %r = stablehlo.slice %0 [0:1:2, 0:1] : (tensor<1x1xf32>) -> tensor<1x1xf32>
   return %r : tensor<1x1xf32>
 }
+
+// leaves reshape, slice, reshape, slice, multiply
+func.func @slice_of_reshaped_elementwise(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.multiply %x, %y : tensor<4x4xf32>
+  %1 = stablehlo.reshape %0 : (tensor<4x4xf32>) -> tensor<16xf32>
+  %r = stablehlo.slice %1 [0:16:5] : (tensor<16xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

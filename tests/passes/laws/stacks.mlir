@@ -97,7 +97,7 @@ func.func @a_maximum_and_a_sum_are_two_reductions(%x: tensor<2x4xf32>) -> tensor
   return %r : tensor<2xf32>
 }
 
-// leaves constant, reduce, reshape, transpose, reshape
+// leaves constant, reduce, transpose
 func.func @concatenate_of_stack__along_the_last_dimension(%x: tensor<2x3x4xf32>) -> tensor<3x2xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>
   %0 = stablehlo.slice %x [0:1, 0:3, 0:4] : (tensor<2x3x4xf32>) -> tensor<1x3x4xf32>
@@ -108,4 +108,27 @@ func.func @concatenate_of_stack__along_the_last_dimension(%x: tensor<2x3x4xf32>)
   %5 = stablehlo.reshape %3 : (tensor<3xf32>) -> tensor<3x1xf32>
   %r = stablehlo.concatenate %4, %5, dim = 1 : (tensor<3x1xf32>, tensor<3x1xf32>) -> tensor<3x2xf32>
   return %r : tensor<3x2xf32>
+}
+
+// leaves reshape, transpose, reshape
+func.func @concatenate_of_views__of_a_grid(%x: tensor<4x4xf32>) -> tensor<4x2x2xf32> {
+  %0 = stablehlo.slice %x [0:2, 0:2] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %1 = stablehlo.slice %x [0:2, 2:4] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %2 = stablehlo.slice %x [2:4, 0:2] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %3 = stablehlo.slice %x [2:4, 2:4] : (tensor<4x4xf32>) -> tensor<2x2xf32>
+  %4 = stablehlo.reshape %0 : (tensor<2x2xf32>) -> tensor<1x2x2xf32>
+  %5 = stablehlo.reshape %1 : (tensor<2x2xf32>) -> tensor<1x2x2xf32>
+  %6 = stablehlo.reshape %2 : (tensor<2x2xf32>) -> tensor<1x2x2xf32>
+  %7 = stablehlo.reshape %3 : (tensor<2x2xf32>) -> tensor<1x2x2xf32>
+  %r = stablehlo.concatenate %4, %5, %6, %7, dim = 0 : (tensor<1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x2x2xf32>, tensor<1x2x2xf32>) -> tensor<4x2x2xf32>
+  return %r : tensor<4x2x2xf32>
+}
+
+// leaves reshape
+func.func @moves_of_moves(%x: tensor<6x4xf32>) -> tensor<4x6xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<6x4xf32>) -> tensor<4x6xf32>
+  %1 = stablehlo.reshape %0 : (tensor<4x6xf32>) -> tensor<2x2x6xf32>
+  %2 = stablehlo.transpose %1, dims = [2, 0, 1] : (tensor<2x2x6xf32>) -> tensor<6x2x2xf32>
+  %r = stablehlo.reshape %2 : (tensor<6x2x2xf32>) -> tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
 }
