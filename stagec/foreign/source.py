@@ -52,6 +52,7 @@ def read(given: Any) -> Source:
         raise location.error(
             errors.ArgumentTypeError,
             f"from_stablehlo takes MLIR as text, as bytes, or as the path of a file, not {brief(given)}",
+            fix="pass str(module) of an MLIR module, exported.serialize() of jax.export, or a path",
         )
     exported = None
     if isinstance(given, bytes) and not given.startswith(_BYTECODE):

@@ -234,5 +234,10 @@ def test_sizes_may_be_arguments() -> None:
     for n in (4, 2, 4):
         expected = np.arange(n)[:, None] + np.ones((n, 3), np.float32)
         np.testing.assert_array_equal(function(n, np.ones((n, 3), np.float32)), expected)
+    of_values = SIZES.replace("%n: tensor<i32>", "%n: tensor<1xi32>").replace("%0 = stablehlo.abs %n : tensor<i32>", "")
+    of_values = of_values.replace("stablehlo.reshape %0 : (tensor<i32>)", "stablehlo.reshape %n : (tensor<1xi32>)")
+    fix = "Fix: make it a constant in the module, or a parameter that is an integer without axes"
+    with pytest.raises(stagec.errors.UnsupportedError, match=fix):
+        stagec.from_stablehlo(of_values)(np.array([4], np.int32), np.ones((4, 3), np.float32))
     with pytest.raises(stagec.errors.ConcretizationError):
         stagec.jit(function)(np.int32(4), np.ones((4, 3), np.float32))

@@ -13,6 +13,7 @@ from stagec import dtypes, tree, tree_util
 
 V = snp.array([3.0, 1.0, 2.0])
 P = snp.array([2, 0, 1])
+MODULE = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n  return %x : tensor<3xf32>\n}"
 
 
 def cyclic():
@@ -90,6 +91,11 @@ as_passed = stagec.jit(lambda x, y=None: y)
 mode_static = stagec.jit(lambda x, mode: x if mode == "up" else -x, static_argnames="mode")
 
 CASES = [
+    (
+        "pass str(module) of an MLIR module, exported.serialize() of jax.export, or a path",
+        lambda: stagec.from_stablehlo(5),
+        lambda: stagec.from_stablehlo(MODULE),
+    ),
     # Arrays.
     (
         "check the size before indexing",
