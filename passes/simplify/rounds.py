@@ -6,14 +6,18 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs, build, operations
-from passes.analysis.counters import Counter, line
-from passes.match import captured_values, is_static, shape_of, size_of, splat_of
+from passes.analysis.counters import LOOP, Counter, line
+from passes.match import captured_values, is_static, shape_of, size_of, splat_of, yielded
 from passes.simplify.moves import cloned, rebuilt
 from passes.simplify.regions import is_pure
 
 # A value of all rounds has at most as many elements, or four times those of the largest array that the loop reads,
 # writes or returns: a loop may be there to save memory.
 _ELEMENTS, _GROWTH = 1 << 16, 4
+# Inner loops are computed for all rounds at once if no part of their state has more elements, and so fills a vector: 20
+# steps of Newton's method for each of 20,000 numbers take a ninth of the time. With 16 elements, some loops take 1.6
+# times as long.
+_SHORT = 8
 
 # Builds the results of an operation of its operands: of those that vary, the first axis counts the rounds.
 Builder = Callable[[list[Any]], list[Any]]
@@ -39,10 +43,7 @@ class Rounds:
         self.loop, self.count = loop, count
         self.body = loop.regions[1].blocks[0]
         self.varying = {argument for argument in self.body.arguments if argument not in instead}
-        self._inner = [o.operation for o in self.body.operations][:-1]
-        for op in self._inner:
-            if any(value in self.varying for value in op.operands):
-                self.varying.update(op.results)
+        self._mark(self.body)
         self._values = dict(instead)
         self._steps: list[tuple[Any, Builder]] = []
         self._most = _ELEMENTS
@@ -54,17 +55,46 @@ class Rounds:
             return found
         return Counter(found.start + found.step * (self.count - 1), -found.step)
 
+    def _mark(self, block: Any) -> None:
+        """Find the values of a block that vary."""
+        for op in [o.operation for o in block.operations]:
+            if op.name == LOOP:
+                self._mark_loop(op)
+            elif any(value in self.varying for value in op.operands):
+                self.varying.update(op.results)
+
+    def _mark_loop(self, loop: Any) -> None:
+        """Find the state of an inner loop that varies: what begins or is updated with varying values."""
+        blocks = [region.blocks[0] for region in loop.regions]
+        updates = yielded(blocks[1])
+        count = -1
+        while count != len(self.varying):
+            count = len(self.varying)
+            for i, values in enumerate(zip(loop.operands, updates)):
+                if any(value in self.varying for value in values):
+                    self.varying.update((loop.results[i], *(block.arguments[i] for block in blocks)))
+            for block in blocks:
+                self._mark(block)
+
     def plan(self, skipped: Container[Any]) -> bool:
         """Whether all operations of the body, apart from those that are skipped, have a form for all rounds."""
         used = [*self.loop.operands, *captured_values(self.loop)]
         self._most = max([_ELEMENTS, *(_GROWTH * size_of(v) for v in used if is_static(v))])
-        for op in self._inner:
-            builder = None if op in skipped else self._builder(op)
-            if builder is not None:
-                self._steps.append((op, builder))
-            elif op not in skipped:
-                return False
-        return True
+        steps = self._planned(self.body, skipped)
+        self._steps = steps or []
+        return steps is not None
+
+    def _planned(self, block: Any, skipped: Container[Any] = ()) -> list[tuple[Any, Builder]] | None:
+        """The operations of a block with their builders; None if one of them has no form for all rounds."""
+        found = []
+        for op in [o.operation for o in block.operations][:-1]:
+            if op in skipped:
+                continue
+            builder = self._loop(op) if op.name == LOOP else self._builder(op)
+            if builder is None:
+                return None
+            found.append((op, builder))
+        return found
 
     def _builder(self, op: Any) -> Builder | None:
         row = operations.of(op.name)
@@ -79,9 +109,51 @@ class Rounds:
         rule = RULES.get(op.name)
         return None if rule is None else rule(self, op)
 
+    def _loop(self, op: Any) -> Builder | None:
+        """A loop of the body whose condition does not vary, and whose state does not fill a vector."""
+        blocks = [region.blocks[0] for region in op.regions]
+        state = list(zip(op.operands, blocks[0].arguments))
+        varies = [argument in self.varying for _, argument in state]
+        if yielded(blocks[0])[0] in self.varying or not all(is_static(value) for value, _ in state):
+            return None
+        if any(size_of(value) > _SHORT for (value, _), varying in zip(state, varies) if varying):
+            return None
+        plans = [self._planned(block) for block in blocks]
+        if any(plan is None for plan in plans):
+            return None
+
+        def builder(_: list[Any]) -> list[Any]:
+            operands = [
+                self.whole(value) if varying else self.value(value) for (value, _), varying in zip(state, varies)
+            ]
+            types = [value.type for value in operands]
+            made = build.op(op.name, operands, types, attributes=attrs.copied(op), regions=2)
+            for number, (block, steps) in enumerate(zip(blocks, plans)):
+
+                def body(*arguments: Any, block: Any = block, steps: Any = steps, number: int = number) -> list[Any]:
+                    self._values.update(zip(block.arguments, arguments))
+                    self._run(steps)
+                    columns = zip(yielded(block), varies if number else [False])
+                    return [self._either(value, varying) for value, varying in columns]
+
+                build.unary_region(made, number, types, body)
+            return list(made.results)
+
+        return builder
+
+    def _either(self, value: Any, varying: bool) -> Any:
+        """A value in all rounds, or what it is in each of them."""
+        return self.whole(value) if varying else self.value(value)
+
     def build(self) -> None:
         """Build what is planned."""
-        for op, builder in self._steps:
+        for argument in self.body.arguments:
+            if argument in self.varying and self.line(argument) is not None:
+                self.value(argument)  # before the inner loops that may read it
+        self._run(self._steps)
+
+    def _run(self, steps: Sequence[tuple[Any, Builder]]) -> None:
+        for op, builder in steps:
             self._values.update(zip(op.results, builder([self.value(value) for value in op.operands])))
 
     def value(self, value: Any) -> Any:
@@ -139,6 +211,16 @@ def _remade(rounds: Rounds, op: Any, operands: Sequence[Any], **changed: Any) ->
 def _leading(rounds: Rounds, op: Any) -> Builder:
     """An op that computes each matrix, row or element by itself, or keeps the order of elements."""
     return lambda _: _remade(rounds, op, [rounds.whole(value) for value in op.operands])
+
+
+@_rule("optimization_barrier")
+def _barrier(rounds: Rounds, op: Any) -> Builder:
+    def builder(operands: list[Any]) -> list[Any]:
+        values = [rounds.whole(value) for value in op.operands]
+        made = build.op(op.name, values, [value.type for value in values])
+        return [made] if len(values) == 1 else list(made)
+
+    return builder
 
 
 @_rule("broadcast_in_dim")
