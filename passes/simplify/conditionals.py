@@ -14,6 +14,7 @@ from passes.match import (
     producer,
     size_of,
     splat_of,
+    uses,
     yielded,
 )
 from passes.patterns import pattern
@@ -272,7 +273,8 @@ def _next(operation: Any) -> Any:
     order = {o.operation: n for n, o in enumerate(operation.block.operations)}
     here = order[operation]
     for other in sorted(found, key=order.__getitem__):
-        if order[other] < here or not len(other.results) or any(has_effects(o) for o in operations_in(other)):
+        # One whose results are not read has been merged before.
+        if order[other] < here or not any(map(uses, other.results)) or any(map(has_effects, operations_in(other))):
             continue
         makers = [v.owner.operation for v in captured_values(other) if not isinstance(v.owner, bindings.ir.Block)]
         if all(order.get(maker, -1) <= here for maker in makers):

@@ -856,3 +856,30 @@ func.func @unused_barrier_results(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tenso
   %s = stablehlo.sine %r#1 : tensor<4xf32>
   return %s : tensor<4xf32>
 }
+
+// leaves if, add, add
+func.func @conditionals_of_one_index__three_of_them(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
+  %a = "stablehlo.if"(%p) ({
+    %0 = stablehlo.sine %x : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    stablehlo.return %x : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  %b = "stablehlo.if"(%p) ({
+    %0 = stablehlo.tanh %a : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.cosine %a : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  %c = "stablehlo.if"(%p) ({
+    %0 = stablehlo.exponential %b : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }, {
+    %0 = stablehlo.logistic %b : tensor<90xf32>
+    stablehlo.return %0 : tensor<90xf32>
+  }) : (tensor<i1>) -> tensor<90xf32>
+  %y = stablehlo.add %a, %b : tensor<90xf32>
+  %r = stablehlo.add %c, %y : tensor<90xf32>
+  return %r : tensor<90xf32>
+}
