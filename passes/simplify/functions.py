@@ -21,7 +21,7 @@ from passes.match import (
     splat_of,
 )
 from passes.patterns import pattern
-from passes.simplify import selections
+from passes.simplify import reductions, selections
 from passes.simplify.integers import ADD, DIVIDE, MULTIPLY, NEGATE, SUBTRACT, factored
 
 SQRT, RSQRT, CBRT, POWER = "stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.cbrt", "stablehlo.power"
@@ -52,6 +52,27 @@ def subtract_part(op: Any) -> Any:
     """(x + y) - y -> x. Differs by rounding, and for infinities."""
     inner = _float_producer(op.lhs, ADD)
     return None if inner is None else other_operand(inner, op.rhs)
+
+
+@pattern(SUBTRACT, of=(ADD, SUBTRACT), assumes="reassoc,nnan,nsz")
+def subtract_from_part(op: Any) -> Any:
+    """y - (x + y) -> -x, x - (x - y) -> y and (x - y) - x -> -y. Differs by rounding, and for infinities."""
+    left, right = _float_producer(op.lhs, SUBTRACT), _float_producer(op.rhs, ADD)
+    if right is not None and (other := other_operand(right, op.lhs)) is not None:
+        return build.op(NEGATE, [other])
+    right = _float_producer(op.rhs, SUBTRACT)
+    if right is not None and right.lhs == op.lhs:
+        return right.rhs
+    return build.op(NEGATE, [left.rhs]) if left is not None and left.lhs == op.rhs else None
+
+
+@pattern("stablehlo.reduce", of=MULTIPLY, assumes="reassoc,nnan")
+def sum_of_scaled(op: Any) -> Any:
+    """sum(x * broadcast(y)) -> sum(x) * broadcast(y), where y is equal along what is added up.
+
+    Differs by rounding, and for infinities.
+    """
+    return reductions.scaled_sum(op) if is_floating(op.inputs[0]) else None
 
 
 @pattern(ADD, of=SUBTRACT, assumes="reassoc,nnan")
@@ -386,6 +407,8 @@ def divide_zero(op: Any) -> Any:
 PATTERNS = (
     negated_difference,
     subtract_part,
+    subtract_from_part,
+    sum_of_scaled,
     add_difference,
     common_factor,
     common_divisor,

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.match import SPLAT, dtype_of, is_static, producer, shape_of, single_op, splat_of
+from passes.match import (
+    SPLAT,
+    dtype_of,
+    is_integer,
+    is_splat,
+    is_static,
+    producer,
+    shape_of,
+    sides,
+    single_op,
+    splat_of,
+)
 from passes.patterns import pattern
 from passes.simplify.integers import wrapped
-from passes.simplify.moves import groups, is_static_op, used_once
+from passes.simplify.moves import (
+    ELEMENTWISE,
+    elementwise,
+    groups,
+    is_elementwise,
+    is_static_op,
+    spread,
+    used_once,
+)
 
 # Reductions by these may combine elements in any order.
 _IN_ANY_ORDER = operations.where(commutative=True)
@@ -19,6 +39,8 @@ _IDEMPOTENT = operations.where(idempotent=True)
 
 # The largest number of parts of a concatenation that are combined one after the other.
 _MOST_PARTS = 8
+# How many elementwise operations in a row are looked through.
+_MOST_FUNCTIONS = 4
 
 
 def _is_exact_function(op: Any) -> bool:
@@ -112,14 +134,36 @@ def reduce_of_nothing(op: Any) -> Any:
     return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(op.init_values, op.operation.results)]
 
 
-@pattern("stablehlo.reduce", of=("stablehlo.transpose", "stablehlo.reverse"))
-def reduce_of_moved(op: Any) -> Any:
-    """reduce(transpose(x)) -> reduce(x), where kept dimensions keep their order; the same for reversed dimensions.
+def _functions_of(value: Any, reader: Any) -> tuple[list[Any], Any]:
+    """Return elementwise ops, the last one first, that compute a value from one array, and what produces the array.
 
-    Exact apart from the order in which floats are combined.
+    Nothing else reads their results.
     """
-    name, inner = combination(op), producer(op.inputs[0])
-    if name not in _IN_ANY_ORDER or inner is None or not used_once(inner):
+    functions: list[Any] = []
+    while (made := producer(value)) is not None and all(use.owner == reader.operation for use in value.uses):
+        values = spread(made) if is_elementwise(made) and is_static_op(made) else []
+        if len(values) != 1 or len(functions) == _MOST_FUNCTIONS:
+            return functions, made
+        functions.append(made)
+        value, reader = values[0], made
+    return functions, None
+
+
+def _instead_of(value: Any, _: Any) -> Any:
+    return value
+
+
+@pattern("stablehlo.reduce", of=("stablehlo.transpose", "stablehlo.reverse", *ELEMENTWISE))
+def reduce_of_moved(op: Any) -> Any:
+    """reduce(f(transpose(x))) -> reduce(f(x)), where kept dimensions keep their order; the same for reversals.
+
+    f is elementwise, or nothing at all. Exact apart from the order in which floats are combined.
+    """
+    name = combination(op)
+    if name not in _IN_ANY_ORDER:
+        return None
+    functions, inner = _functions_of(op.inputs[0], op)
+    if inner is None:
         return None
     dims = attrs.ints(op, "dimensions")
     if inner.operation.name == "stablehlo.reverse":
@@ -133,7 +177,38 @@ def reduce_of_moved(op: Any) -> Any:
         dims = tuple(sorted(order[d] for d in dims))
     else:
         return None
-    return build.reduce([name], [inner.operand], [op.init_values[0]], dims)
+    value = inner.operand
+    for function in reversed(functions):
+        value = elementwise(function, shape_of(value), partial(_instead_of, value))
+    return build.reduce([name], [value], [op.init_values[0]], dims)
+
+
+@pattern("stablehlo.reduce", of="stablehlo.multiply")
+def sum_of_scaled(op: Any) -> Any:
+    """sum(x * broadcast(y)) -> sum(x) * broadcast(y) for integers, where y is equal along what is added up. Exact."""
+    return scaled_sum(op) if is_integer(op.inputs[0]) else None
+
+
+def scaled_sum(op: Any) -> Any:
+    """Return the sum of one factor times the other, if that is equal along the reduced dimensions; or None."""
+    inner = producer(op.inputs[0], "stablehlo.multiply")
+    if inner is None or combination(op) != "stablehlo.add" or not used_once(inner):
+        return None
+    if not is_splat(op.init_values[0], 0) or 0 in shape_of(op.inputs[0]):
+        return None
+    result, dims = op.operation.results[0], attrs.ints(op, "dimensions")
+    for value, other in sides(inner):
+        maker, number = producer(value, "stablehlo.broadcast_in_dim"), splat_of(value)
+        if number is not None:
+            factor = build.full(number, result)
+        elif maker is not None and not set(targets := attrs.ints(maker, "broadcast_dimensions")) & set(dims):
+            kept = [d for d in range(len(shape_of(value))) if d not in dims]
+            factor = build.broadcast_in_dim(maker.operand, shape_of(result), [kept.index(d) for d in targets])
+        else:
+            continue
+        (total,) = build.reduce(["stablehlo.add"], [other], [op.init_values[0]], dims)
+        return build.op("stablehlo.multiply", [total, factor])
+    return None
 
 
 @pattern("stablehlo.reduce", of="stablehlo.reshape")
@@ -249,6 +324,7 @@ PATTERNS = (
     reduce_of_unit_dimensions,
     reduce_of_pad,
     reduce_of_moved,
+    sum_of_scaled,
     reduce_of_reshape,
     reduce_of_reduce,
     reduce_of_broadcast,

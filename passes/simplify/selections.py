@@ -26,7 +26,7 @@ from passes.operations import Precision
 from passes.patterns import pattern
 from passes.simplify.comparisons import COMPARE, NEGATE, direction_of, is_total
 from passes.simplify.constants import is_folded
-from passes.simplify.logic import AND, CONVERT, OR
+from passes.simplify.logic import AND, CONVERT, NOT, OR
 from passes.types import is_lossless
 
 SELECT = "stablehlo.select"
@@ -88,6 +88,28 @@ def absolute(op: Any, compare: Any) -> Any:
     if direction in ("EQ", "NE") or not zero or x != positive or negated is None or negated.operand != x:
         return None
     return build.op("stablehlo.abs", [x])
+
+
+@pattern(SELECT, of="stablehlo.broadcast_in_dim")
+def select_by_broadcast_complement(op: Any) -> Any:
+    """select(broadcast(not p), x, y) -> select(broadcast(p), y, x). Exact."""
+    maker = producer(op.pred, "stablehlo.broadcast_in_dim")
+    inner = producer(maker.operand, NOT) if maker is not None else None
+    if maker is None or inner is None or not has_one_use(op.pred):
+        return None
+    pred = build.op(maker.operation.name, [inner.operand], op.pred.type, attributes=attrs.copied(maker))
+    return build.select(pred, op.on_false, op.on_true)
+
+
+@pattern(*operations.where(elementwise=True, commutative=True), of=SELECT)
+def mirrored_selections(op: Any) -> Any:
+    """f(select(p, x, y), select(p, y, x)) -> f(x, y) for commutative f. Exact."""
+    first, second = producer(op.lhs, SELECT), producer(op.rhs, SELECT)
+    if first is None or second is None or first.pred != second.pred:
+        return None
+    if (first.on_true, first.on_false) != (second.on_false, second.on_true):
+        return None
+    return build.op(op.operation.name, [first.on_true, first.on_false])
 
 
 @pattern(SELECT, of=SPLAT)
@@ -222,6 +244,8 @@ PATTERNS = (
     select_extreme,
     select_by_equality,
     select_abs,
+    select_by_broadcast_complement,
+    mirrored_selections,
     select_logic,
     select_predicate,
     select_twice,

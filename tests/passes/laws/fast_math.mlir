@@ -558,3 +558,19 @@ func.func @dot_with_one_hot(%i: tensor<4xi32>, %x: tensor<9x2xf32>) -> tensor<4x
   %r = stablehlo.dot_general %3, %x, contracting_dims = [1] x [0] : (tensor<4x9xf32>, tensor<9x2xf32>) -> tensor<4x2xf32>
   return %r : tensor<4x2xf32>
 }
+
+// leaves negate
+func.func @subtract_from_part(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %a = stablehlo.add %y, %x : tensor<4xf32>
+  %r = stablehlo.subtract %y, %a : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, reduce, multiply
+func.func @sum_of_scaled__floats(%x: tensor<3x5xf32>, %y: tensor<f32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<3x5xf32>
+  %p = stablehlo.multiply %x, %b : tensor<3x5xf32>
+  %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x5xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}

@@ -347,3 +347,35 @@ func.func @logic_of_converted__maximum(%x: tensor<4xi8>, %y: tensor<4xi8>) -> te
   %r = stablehlo.maximum %a, %b : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves broadcast_in_dim, select
+func.func @select_by_broadcast_complement(%p: tensor<3xi1>, %x: tensor<3x2xf32>, %y: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %n = stablehlo.not %p : tensor<3xi1>
+  %b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<3xi1>) -> tensor<3x2xi1>
+  %r = stablehlo.select %b, %x, %y : tensor<3x2xi1>, tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
+
+// keeps
+func.func @select_by_broadcast_complement__read_twice(%p: tensor<3xi1>, %x: tensor<3x2xf32>, %y: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xi1>) {
+  %n = stablehlo.not %p : tensor<3xi1>
+  %b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<3xi1>) -> tensor<3x2xi1>
+  %r = stablehlo.select %b, %x, %y : tensor<3x2xi1>, tensor<3x2xf32>
+  return %r, %b : tensor<3x2xf32>, tensor<3x2xi1>
+}
+
+// leaves multiply
+func.func @mirrored_selections(%p: tensor<5xi1>, %x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi32> {
+  %a = stablehlo.select %p, %x, %y : tensor<5xi1>, tensor<5xi32>
+  %b = stablehlo.select %p, %y, %x : tensor<5xi1>, tensor<5xi32>
+  %r = stablehlo.multiply %a, %b : tensor<5xi32>
+  return %r : tensor<5xi32>
+}
+
+// keeps
+func.func @mirrored_selections__ordered(%p: tensor<5xi1>, %x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi32> {
+  %a = stablehlo.select %p, %x, %y : tensor<5xi1>, tensor<5xi32>
+  %b = stablehlo.select %p, %y, %x : tensor<5xi1>, tensor<5xi32>
+  %r = stablehlo.subtract %a, %b : tensor<5xi32>
+  return %r : tensor<5xi32>
+}

@@ -208,3 +208,38 @@ func.func @a_sum_of_a_triangle_is_a_sum(%x: tensor<40x40xf32>) -> tensor<40xf32>
   %r = stablehlo.reduce(%3 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<40x40xf32>, tensor<f32>) -> tensor<40xf32>
   return %r : tensor<40xf32>
 }
+
+// leaves not, multiply, reduce
+func.func @reduce_of_moved__function(%x: tensor<3x5xi32>, %c: tensor<i32>) -> tensor<5xi32> {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x5xi32>) -> tensor<5x3xi32>
+  %n = stablehlo.not %t : tensor<5x3xi32>
+  %s = stablehlo.multiply %n, %n : tensor<5x3xi32>
+  %r = stablehlo.reduce(%s init: %c) applies stablehlo.xor across dimensions = [1] : (tensor<5x3xi32>, tensor<i32>) -> tensor<5xi32>
+  return %r : tensor<5xi32>
+}
+
+// keeps
+func.func @reduce_of_moved__function_read_twice(%x: tensor<3x5xi32>, %c: tensor<i32>) -> (tensor<5xi32>, tensor<5x3xi32>) {
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x5xi32>) -> tensor<5x3xi32>
+  %n = stablehlo.negate %t : tensor<5x3xi32>
+  %r = stablehlo.reduce(%n init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<5x3xi32>, tensor<i32>) -> tensor<5xi32>
+  return %r, %t : tensor<5xi32>, tensor<5x3xi32>
+}
+
+// leaves constant, reduce, multiply
+func.func @sum_of_scaled(%x: tensor<3x5xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<3xi32>) -> tensor<3x5xi32>
+  %p = stablehlo.multiply %b, %x : tensor<3x5xi32>
+  %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [1] : (tensor<3x5xi32>, tensor<i32>) -> tensor<3xi32>
+  return %r : tensor<3xi32>
+}
+
+// keeps
+func.func @sum_of_scaled__another_dimension(%x: tensor<3x5xi32>, %y: tensor<3xi32>) -> tensor<5xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<3xi32>) -> tensor<3x5xi32>
+  %p = stablehlo.multiply %b, %x : tensor<3x5xi32>
+  %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xi32>, tensor<i32>) -> tensor<5xi32>
+  return %r : tensor<5xi32>
+}
