@@ -165,6 +165,29 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         shown_by="small sorts compile by now; whether they are right is not known without a GPU",
     ),
     Workaround(
+        id="features-first-in-convolutions",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE leaves out a barrier between the threads of convolutions with an odd number of features, for some "
+        "sizes of images, unless features come last",
+        guard="transposes such convolutions into that layout",
+        hooks=("passes.legalize.convolutions:odd_features_last",),
+        upstream="none found (searched: spirv vulkan conv2d nchw missing workgroup barrier); "
+        "https://github.com/iree-org/iree/issues/15666 is about one in a fused dispatch, for LLVMGPU",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<1x2x7x7xf32>, %k: tensor<3x2x3x3xf32>) -> tensor<1x3x7x7xf32> {
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1],
+    window = {pad = [[1, 1], [1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<1x2x7x7xf32>, tensor<3x2x3x3xf32>) -> tensor<1x3x7x7xf32>
+  return %0 : tensor<1x3x7x7xf32>
+}""",
+            (np.ones((1, 2, 7, 7), np.float32), np.ones((3, 2, 3, 3), np.float32)),
+            target="vulkan",
+        ),
+    ),
+    Workaround(
         id="groups-of-convolutions",
         backends=("vulkan",),
         versions=("3.9", "3.12", "3.13"),

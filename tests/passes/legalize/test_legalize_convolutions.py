@@ -67,6 +67,12 @@ def test_other_targets_keep_the_layout(laws):
     assert names(found) == ["convolution"]
 
 
+def test_an_odd_number_of_features_comes_last_for_spirv():
+    found = module("[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "2x3x5x6", "3x3x3x2", "2x3x5x6")
+    assert passes.run(found, "legalize", options=passes.PassOptions(laws="spirv")).hits == {"odd_features_last": 1}
+    assert "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]" in str(found)
+
+
 def test_the_meaning_is_kept():
     random = np.random.default_rng(0)
     operands = [random.integers(-9, 9, shape).astype(np.float32) for shape in ((2, 3, 5, 6), (4, 3, 3, 2))]
