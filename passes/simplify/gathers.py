@@ -198,7 +198,7 @@ def _is_of_rows(op: Any, windows: Windows) -> bool:
 
 @pattern(_GATHER, of=_GATHER)
 def gather_of_rows_twice(op: Any) -> Any:
-    """x[i][j] -> x[i[j]] for rows. Exact. The law requires that nothing else reads x[i]."""
+    """take(take(x, i), j) -> take(x, take(i, j)), for rows. Exact. Nothing else may read take(x, i)."""
     value, indices = op.operation.operands
     inner = producer(value, _GATHER)
     if inner is None or not used_once(inner) or not _is_known(op) or not _is_known(inner):

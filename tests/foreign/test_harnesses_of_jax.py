@@ -28,6 +28,7 @@ TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2
 def harnesses() -> Any:
     pytest.importorskip("jax")
     pytest.importorskip("absl", reason="JAX's harnesses need absl-py")
+    pytest.importorskip("flatbuffers", reason="JAX needs flatbuffers to serialize a program")
     return pytest.importorskip("jax._src.internal_test_util.test_harnesses").all_harnesses
 
 
