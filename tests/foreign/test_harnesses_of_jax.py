@@ -19,8 +19,8 @@ START = int(os.environ.get("STAGEC_FUZZ_START", "0"))
 NUMBERS = range(START, START + 24 * int(os.environ.get("STAGEC_FUZZ", "1")))
 # Neighbours are alike, so the programs are taken in the order of multiples of a prime number.
 STEP = 2503
-# What LAPACK computes up to a sign or an order has tests of its own.
-AMBIGUOUS = ("svd", "eig", "eigh", "qr", "schur", "hessenberg", "tridiagonal")
+# What is computed up to a sign, or up to an order of equal elements, has tests of its own.
+AMBIGUOUS = ("svd", "eig", "eigh", "qr", "schur", "hessenberg", "tridiagonal", "approx_top_k")
 TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5}
 
 
@@ -38,10 +38,12 @@ def test_a_program_computes_what_jax_computes(number: int, monkeypatch: pytest.M
     import jax
 
     harness = programs[number * STEP % len(programs)]
-    if harness.group_name in AMBIGUOUS or any(
-        limit.filter(device="cpu", dtype=harness.dtype) for limit in harness.jax_unimplemented
+    if (
+        harness.group_name in AMBIGUOUS
+        or "isstable_False" in harness.fullname
+        or any(limit.filter(device="cpu", dtype=harness.dtype) for limit in harness.jax_unimplemented)
     ):
-        pytest.skip(f"{harness.fullname}: JAX does not have it, or computes it up to a sign")
+        pytest.skip(f"{harness.fullname}: JAX does not have it, or computes it up to signs or ties")
     # Other tests have the process that parses foreign bytecode first.
     monkeypatch.setattr(trial, "fault", lambda _: "")
     arguments = harness.dyn_args_maker(np.random.RandomState(0))
