@@ -6,7 +6,6 @@ range, and whether it fits the others, before anything is made from it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,18 +14,15 @@ import numpy as np
 
 from passes.errors import PipelineError
 from passes.fast_math import setting
-from stagec.artifact import trees
+from stagec.artifact import checked, trees
 from stagec.artifact.container import Container, refuse
 from stagec.artifact.parameters import KINDS, Parameter, check_defaults
 from stagec.artifact.trees import Malformed
 from stagec.backends import BACKENDS, CPU
-from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.duration import Duration
 from stagec.runtime.packing import Packing
 
-_NAME_LIMIT = 1000
-_BYTES_LIMIT = 1 << 60
 _TEXT_LIMIT = 1 << 30
 _SIGNATURE = (
     *("in_tree", "out_tree", "names", "parameters", "in", "out", "weights"),
@@ -47,7 +43,6 @@ _VARIANT = (
 )
 CPU_DRIVERS = CPU.queues
 DRIVERS = tuple(queue for backend in BACKENDS.values() for queue in backend.queues)
-_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
 
 
 @dataclass(frozen=True)
@@ -238,53 +233,54 @@ class _Reader:
         self._weights: tuple[Weight, ...] = ()
 
     def manifest(self, value: Any) -> Manifest:
-        versions, functions, weights = _fields(value, "manifest", "versions", "functions", "weights")
-        if not isinstance(versions, dict) or not all(_is_name(n) for pair in versions.items() for n in pair):
+        versions, functions, weights = checked.fields(value, "manifest", "versions", "functions", "weights")
+        if not isinstance(versions, dict) or not all(checked.is_name(n) for pair in versions.items() for n in pair):
             raise Malformed("versions")
-        self._weights = tuple([self._weight(row) for row in _list(weights, "weights")])
-        if not isinstance(functions, dict) or not functions or not all(map(_is_name, functions)):
+        self._weights = tuple([self._weight(row) for row in checked.listed(weights, "weights")])
+        if not isinstance(functions, dict) or not functions or not all(map(checked.is_name, functions)):
             raise Malformed("functions")
         found = {
-            name: tuple([self._signature(s) for s in _list(rows, "signatures")]) for name, rows in functions.items()
+            name: tuple([self._signature(s) for s in checked.listed(rows, "signatures")])
+            for name, rows in functions.items()
         }
         if not all(found.values()):
             raise Malformed("signatures")
         return Manifest(versions, found, self._weights)
 
     def _weight(self, row: Any) -> Weight:
-        aval_row, section = _list(row, "weights", 2)
-        aval = _aval(aval_row)
+        aval_row, section = checked.listed(row, "weights", 2)
+        aval = checked.aval(aval_row)
         if section is not None and self._size(self._section(section)) != aval.nbytes:
             raise Malformed("the size of a weight")
         return Weight(aval, section)
 
     def _section(self, value: Any) -> int:
-        return _index(value, self._sections, "the number of a section")
+        return checked.index(value, self._sections, "the number of a section")
 
     def _signature(self, value: Any) -> Signature:
-        row = dict(zip(_SIGNATURE, _fields(value, "signature", *_SIGNATURE)))
-        in_avals, out_avals = _avals(row["in"]), _avals(row["out"])
-        computed = _avals(row["results"])
-        hidden = _indices(row["weights"], len(self._weights), "weights")
+        row = dict(zip(_SIGNATURE, checked.fields(value, "signature", *_SIGNATURE)))
+        in_avals, out_avals = checked.avals(row["in"]), checked.avals(row["out"])
+        computed = checked.avals(row["results"])
+        hidden = checked.indices(row["weights"], len(self._weights), "weights")
         inputs = [*[self._weights[w].aval for w in hidden], *in_avals]
-        taken = _indices(row["used"], len(inputs), "used", increasing=True)
+        taken = checked.indices(row["used"], len(inputs), "used", increasing=True)
         weights = [inputs[i] for i in taken if i < len(hidden)]
         signature = Signature(
             row["in_tree"],
             row["out_tree"],
-            _names(row["names"], "names", len(in_avals)),
-            tuple([_parameter(p) for p in _list(row["parameters"], "parameters")]),
+            checked.names(row["names"], "names", len(in_avals)),
+            tuple([_parameter(p) for p in checked.listed(row["parameters"], "parameters")]),
             in_avals,
             out_avals,
             hidden,
             taken,
             tuple([self._source(r, inputs, computed, aval) for r, aval in _paired(row["plan"], out_avals)]),
-            _indices(row["donated"], len(in_avals), "donated", increasing=True),
+            checked.indices(row["donated"], len(in_avals), "donated", increasing=True),
             self._reuse(row["reuse"], [inputs[i] for i in taken], computed),
             computed,
             _fast_math(row["fast_math"]),
             self._text(row["stablehlo"]),
-            tuple([self._variant(v, weights, len(taken)) for v in _list(row["variants"], "variants")]),
+            tuple([self._variant(v, weights, len(taken)) for v in checked.listed(row["variants"], "variants")]),
         )
         _check_trees(signature)
         if len({v.target for v in signature.variants}) != len(signature.variants):
@@ -308,7 +304,7 @@ class _Reader:
         if len(row) != 2 or not isinstance(row[0], str) or row[0] not in sources:
             raise Malformed("plan")
         avals = sources[row[0]]
-        index = _index(row[1], len(avals), "plan")
+        index = checked.index(row[1], len(avals), "plan")
         if not _same(avals[index], wanted):
             raise Malformed("plan")
         return row[0], index
@@ -317,9 +313,9 @@ class _Reader:
         self, value: Any, taken: list[ShapedArray], computed: tuple[ShapedArray, ...]
     ) -> tuple[tuple[int, int], ...]:
         pairs = []
-        for row in _list(value, "reuse"):
-            first, second = _list(row, "reuse", 2)
-            pair = _index(first, len(taken), "reuse"), _index(second, len(computed), "reuse")
+        for row in checked.listed(value, "reuse"):
+            first, second = checked.listed(row, "reuse", 2)
+            pair = checked.index(first, len(taken), "reuse"), checked.index(second, len(computed), "reuse")
             if not _same(taken[pair[0]], computed[pair[1]]):
                 raise Malformed("reuse")
             pairs.append(pair)
@@ -330,67 +326,53 @@ class _Reader:
     def _text(self, value: Any) -> Text | None:
         if value is None:
             return None
-        section, length, driver, branches, duration = _list(value, "stablehlo", 5)
+        section, length, driver, branches, duration = checked.listed(value, "stablehlo", 5)
         if driver not in CPU_DRIVERS:
             raise Malformed("stablehlo")
         return Text(
             self._section(section),
-            _index(length, _TEXT_LIMIT, "stablehlo"),
+            checked.index(length, _TEXT_LIMIT, "stablehlo"),
             driver,
-            _boolean(branches, "stablehlo"),
-            _duration(duration, "stablehlo"),
+            checked.boolean(branches, "stablehlo"),
+            checked.duration(duration, "stablehlo"),
         )
 
     def _variant(self, value: Any, weights: list[ShapedArray], arguments: int) -> Variant:
-        target, machine, features, driver, mutated, may_alias, branches, duration, flags, packed, section = _fields(
-            value, "variant", *_VARIANT
+        target, machine, features, driver, mutated, may_alias, branches, duration, flags, packed, section = (
+            checked.fields(value, "variant", *_VARIANT)
         )
         if (
-            not all(_is_name(text) for text in (target, driver, flags))
+            not all(checked.is_name(text) for text in (target, driver, flags))
             or driver not in DRIVERS
-            or not (machine == "" or _is_name(machine))
+            or not (machine == "" or checked.is_name(machine))
         ):
             raise Malformed("variant")
         return Variant(
             target,
             machine,
-            frozenset(_names(features, "features")),
+            frozenset(checked.names(features, "features")),
             driver,
-            _indices(mutated, arguments, "clobbered", increasing=True),
-            _boolean(may_alias, "may_alias"),
-            _boolean(branches, "branches"),
-            _duration(duration, "duration"),
+            checked.indices(mutated, arguments, "clobbered", increasing=True),
+            checked.boolean(may_alias, "may_alias"),
+            checked.boolean(branches, "branches"),
+            checked.duration(duration, "duration"),
             flags,
-            tuple([_packing(row, weights) for row in _list(packed, "packed")]),
+            tuple([_packing(row, weights) for row in checked.listed(packed, "packed")]),
             self._section(section),
         )
 
 
 def _packing(row: Any, weights: list[ShapedArray]) -> Packing:
-    argument, element, shape, strides, width, group, lines, size = _fields(row, "packed", *Packing._fields)
-    numbers = [_integers(shape), _integers(strides), _integers([width, group, size])]
-    if not isinstance(element, str) or any(max(found, default=0) > _BYTES_LIMIT for found in numbers):
+    argument, element, shape, strides, width, group, lines, size = checked.fields(row, "packed", *Packing._fields)
+    numbers = [checked.integers(found, "packed") for found in (shape, strides, [width, group, size])]
+    if not isinstance(element, str) or any(max(found, default=0) > checked.BYTES_LIMIT for found in numbers):
         raise Malformed("packed")
-    found = Packing(
-        _index(argument, len(weights), "packed"),
-        element,
-        numbers[0],
-        numbers[1],
-        width,
-        group,
-        _boolean(lines, "packed"),
-        size,
-    )
-    if not found.fits(weights[found.argument]):
+    weight = weights[checked.index(argument, len(weights), "packed")]
+    checked.boolean(lines, "packed")
+    found = Packing.parse(row)
+    if not found.fits(weight):
         raise Malformed("packed")
     return found
-
-
-def _integers(value: Any) -> tuple[int, ...]:
-    found = _list(value, "packed")
-    if len(found) > 32 or any(type(n) is not int for n in found):
-        raise Malformed("packed")
-    return tuple(found)
 
 
 def _fast_math(value: Any) -> bool | str:
@@ -403,8 +385,8 @@ def _fast_math(value: Any) -> bool | str:
 
 
 def _constant(row: Any) -> tuple[ShapedArray, np.ndarray[Any, Any]]:
-    word, aval_row, text = _list(row, "a constant", 3)
-    aval = _aval(aval_row)
+    word, aval_row, text = checked.listed(row, "a constant", 3)
+    aval = checked.aval(aval_row)
     if word != "constant" or not isinstance(text, str) or len(text) != 2 * aval.nbytes:
         raise Malformed("a constant")
     try:
@@ -414,12 +396,12 @@ def _constant(row: Any) -> tuple[ShapedArray, np.ndarray[Any, Any]]:
 
 
 def _parameter(row: Any) -> Parameter:
-    name, kind, fixed, default = _list(row, "a parameter", 4)
-    if not _is_name(name) or not isinstance(kind, str) or kind not in KINDS:
+    name, kind, fixed, default = checked.listed(row, "a parameter", 4)
+    if not checked.is_name(name) or not isinstance(kind, str) or kind not in KINDS:
         raise Malformed("a parameter")
-    if fixed is not None and (not _is_name(fixed) or default is not None):
+    if fixed is not None and (not checked.is_name(fixed) or default is not None):
         raise Malformed("a parameter")
-    values = None if default is None else tuple([_constant(v)[1] for v in _list(default, "a default")])
+    values = None if default is None else tuple([_constant(v)[1] for v in checked.listed(default, "a default")])
     return Parameter(name, kind, fixed, values)
 
 
@@ -447,69 +429,5 @@ def _same(a: ShapedArray, b: ShapedArray) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype
 
 
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _NAME_LIMIT and value.isprintable()
-
-
-def _fields(value: Any, what: str, *names: str) -> list[Any]:
-    if not isinstance(value, dict) or value.keys() != set(names):
-        raise Malformed(what)
-    return [value[name] for name in names]
-
-
-def _list(value: Any, what: str, length: int | None = None) -> list[Any]:
-    if not isinstance(value, list) or (length is not None and len(value) != length):
-        raise Malformed(what)
-    return value
-
-
 def _paired(value: Any, avals: tuple[ShapedArray, ...]) -> list[tuple[Any, ShapedArray]]:
-    return list(zip(_list(value, "plan", len(avals)), avals))
-
-
-def _index(value: Any, count: int, what: str) -> int:
-    if type(value) is not int or not 0 <= value < count:
-        raise Malformed(what)
-    return value
-
-
-def _indices(value: Any, count: int, what: str, increasing: bool = False) -> tuple[int, ...]:
-    found = tuple([_index(v, count, what) for v in _list(value, what)])
-    if increasing and list(found) != sorted(set(found)):
-        raise Malformed(what)
-    return found
-
-
-def _boolean(value: Any, what: str) -> bool:
-    if type(value) is not bool:
-        raise Malformed(what)
-    return value
-
-
-def _duration(value: Any, what: str) -> Duration:
-    try:
-        return Duration(value)
-    except ValueError:
-        raise Malformed(what) from None
-
-
-def _names(value: Any, what: str, length: int | None = None) -> tuple[str, ...]:
-    found = _list(value, what, length)
-    if not all(map(_is_name, found)):
-        raise Malformed(what)
-    return tuple(found)
-
-
-def _aval(value: Any) -> ShapedArray:
-    name, shape, weak = _list(value, "the aval of an array", 3)
-    if not isinstance(name, str) or name not in _DTYPES or type(weak) is not bool:
-        raise Malformed("the aval of an array")
-    if not isinstance(shape, list) or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
-        raise Malformed("the shape of an array")
-    if math.prod(max(n, 1) for n in shape) * _DTYPES[name].itemsize > _BYTES_LIMIT:
-        raise Malformed("the shape of an array")
-    return ShapedArray.of(tuple(shape), _DTYPES[name], weak)
-
-
-def _avals(value: Any) -> tuple[ShapedArray, ...]:
-    return tuple([_aval(v) for v in _list(value, "avals")])
+    return list(zip(checked.listed(value, "plan", len(avals)), avals))
