@@ -80,20 +80,14 @@ class _Request:
         return _raised_or(self._error, self._result)
 
 
-def _soon(messages: SimpleQueue[T]) -> T:
-    """A message that comes within `_SPIN_SECONDS`, for which the thread does not sleep.
-
-    Raises:
-      Empty: none did.
-    """
+def _is_soon(ready: Callable[[], bool]) -> bool:
+    """Whether something is ready within `_SPIN_SECONDS`, for which the thread does not sleep."""
     end = time.perf_counter() + _SPIN_SECONDS
-    while True:
-        try:
-            return messages.get_nowait()
-        except Empty:
-            if time.perf_counter() > end:
-                raise
+    while not ready():
+        if time.perf_counter() > end:
+            return False
         _yield()
+    return True
 
 
 class Job:
@@ -114,12 +108,11 @@ class Job:
     def outcome(self) -> Any:
         """Wait for the work, and return its result or raise its exception."""
         messages = self._messages
-        wait: Callable[[], _Request | None] = functools.partial(_soon, messages)
+        _is_soon(lambda: not messages.empty())
         while True:
             try:
-                request = wait()
+                request = messages.get(timeout=SLICE_SECONDS)
             except Empty:
-                wait = functools.partial(messages.get, timeout=SLICE_SECONDS)
                 if self._process is not _process:
                     raise _unfinished() from None
                 continue
@@ -257,11 +250,8 @@ def until(wait: Callable[[int], bool]) -> None:
         nanoseconds = int(1e18)
     else:
         nanoseconds = int(SLICE_SECONDS * 1e9)
-    end = time.perf_counter() + _SPIN_SECONDS
-    while time.perf_counter() < end:
-        if wait(0):
-            return
-        _yield()
+    if _is_soon(lambda: wait(0)):
+        return
     while not wait(nanoseconds):
         pass
 
