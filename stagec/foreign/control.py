@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec import lax
+from stagec import lax, numpy as snp
 from stagec.api.batching import vmap
 from stagec.foreign.site import Site, Value, rule
 
@@ -44,7 +44,7 @@ def _scan(site: Site, *operands: Value) -> list[Value]:
     count, _ = site.ints("operandSegmentSizes")
     outputs, _ = site.ints("resultSegmentSizes")
     axis, body = site.integer("dimension"), site.region()
-    rows = tuple([_moved(x, axis, 0) for x in operands[:count]])
+    rows = tuple([snp.moveaxis(x, axis, 0) for x in operands[:count]])
 
     def step(carry: Any, row: Any) -> Any:
         found = body(*row, *carry)
@@ -52,14 +52,7 @@ def _scan(site: Site, *operands: Value) -> list[Value]:
 
     length = rows[0].shape[0] if rows else site.shape()[axis]
     carry, stacked = lax.scan(step, tuple(operands[count:]), rows, length, site.boolean("is_reverse"))
-    return [*[_moved(y, 0, axis) for y in stacked], *carry]
-
-
-def _moved(x: Value, source: int, destination: int) -> Value:
-    """An array with one axis at another position."""
-    order = [axis for axis in range(x.ndim) if axis != source]
-    order.insert(destination, source)
-    return lax.transpose(x, order)
+    return [*[snp.moveaxis(y, 0, axis) for y in stacked], *carry]
 
 
 @rule("func.call")
