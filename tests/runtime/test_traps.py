@@ -96,7 +96,6 @@ def test_arrays_without_elements_reach_no_loop():
 
 
 def test_workers_are_as_many_as_the_process_may_use():
-
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     assert device.worker_count() == count
 
