@@ -351,11 +351,13 @@ from stagec.primitives.window import (
     reduce_window_min_p as reduce_window_min_p,
     reduce_window_sum_p as reduce_window_sum_p,
 )
-from stagec.primitives.conv import (
+from stagec.primitives.conv_dimensions import (
     ConvDimensionNumbers as ConvDimensionNumbers,
     ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
-    conv as conv,
     conv_dimension_numbers as conv_dimension_numbers,
+)
+from stagec.primitives.conv import (
+    conv as conv,
     conv_general_dilated as conv_general_dilated,
     conv_general_dilated_p as conv_general_dilated_p,
     conv_transpose as conv_transpose,

@@ -16,12 +16,8 @@ from stagec.core.graph import trace_flat
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.arithmetic import add
 from stagec.primitives.axes import shape_error
-from stagec.primitives.conv import (
-    ConvGeneralDilatedDimensionNumbers,
-    conv_dimension_numbers,
-    conv_general_dilated,
-    conv_transpose,
-)
+from stagec.primitives.conv import conv_general_dilated, conv_transpose
+from stagec.primitives.conv_dimensions import ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers
 from stagec.primitives.dot import dot_general
 from stagec.primitives.operand import aval_of
 from stagec.primitives.precision import PrecisionLike
