@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from passes import build, operations
-from passes.analysis.counters import LOOP, final, trip_count
+from passes.analysis.counters import LOOP, final
 from passes.analysis.identities import identity_of
 from passes.match import before_barriers, dtype_of, has_one_use, is_static, producer, shape_of, size_of, uses, yielded
 from passes.patterns import pattern
-from passes.simplify.regions import has_effects
+from passes.simplify.regions import rounds_of
 from passes.simplify.rounds import Along, Rounds, along
 
 _UPDATE, _SUBTRACT = "stablehlo.dynamic_update_slice", "stablehlo.subtract"
@@ -49,13 +49,11 @@ def independent_rounds_and_sums(op: Any) -> Any:
 
 def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
     """Replace a loop by ops on all of its rounds, where `is_free` says in what order may be combined."""
-    count = trip_count(loop)
-    if count is None or count < 2 or "sorts" in loop.attributes or "first" in loop.attributes:
+    count = rounds_of(loop)
+    if count is None or count < 2:
         return None
     body = loop.regions[1].blocks[0]
     if not all(_may_be_independent(*column) for column in zip(body.arguments, yielded(body))):
-        return None
-    if any(has_effects(o.operation) for o in loop.regions[0].blocks[0].operations):
         return None
     columns = zip(body.arguments, yielded(body), loop.operands)
     updates = {a: (value.owner.operation, initial) for a, value, initial in columns if producer(value, _UPDATE)}

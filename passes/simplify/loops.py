@@ -26,6 +26,7 @@ from passes.simplify.regions import (
     inlined_region,
     is_pure,
     may_trap,
+    operations_of,
     with_sources,
     with_types,
     without_state,
@@ -60,8 +61,7 @@ def loop_that_runs_once(op: Any) -> Any:
     operation = op.operation
     if trip_count(operation) != 1:
         return None
-    top = [o.operation for o in operation.regions[0].blocks[0].operations]
-    if any(has_effects(inner) for o in top for inner in (o, *operations_in(o))):
+    if any(map(has_effects, operations_of(operation.regions[0].blocks[0]))):
         return None
     return inlined_region(op, 1, [before_barriers(value) for value in operation.operands])
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
+from passes.analysis.counters import trip_count
 from passes.match import captured_values, is_integer, operations_in, yielded
 
 _DEPTH = 64
@@ -36,6 +37,22 @@ def has_effects(operation: Any) -> bool:
     """Whether an op itself, apart from the ops in its regions, may have side effects."""
     row = operations.TABLE.get(operation.name)
     return row is None or (row.effects and not row.is_control)
+
+
+def operations_of(block: Any) -> list[Any]:
+    """The operations of a block and those in their regions, outer ones first."""
+    return [o for top in block.operations for o in (top.operation, *operations_in(top))]
+
+
+def rounds_of(loop: Any) -> int | None:
+    """The trip count of a loop that other ops may replace; None if it is not known, or the loop has to stay.
+
+    It has to if its condition calls the host, and if it is the loop of a sort, which kernels know by its form.
+    """
+    count = trip_count(loop)
+    if count is None or "sorts" in loop.attributes:
+        return None
+    return None if any(map(has_effects, operations_of(loop.regions[0].blocks[0]))) else count
 
 
 def may_trap(operation: Any) -> bool:

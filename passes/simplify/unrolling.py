@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from passes import operations
-from passes.analysis.counters import LOOP, trip_count
-from passes.match import before_barriers, operations_in
+from passes.analysis.counters import LOOP
+from passes.match import before_barriers
 from passes.patterns import pattern
-from passes.simplify.regions import has_effects, inlined_region
+from passes.simplify.regions import has_effects, inlined_region, operations_of, rounds_of
 
 # The most ops of an unrolled loop. A CPU runs a loop as one kernel. Only arithmetic gains, as elements stay in
 # registers from round to round: 20 additions of 100,000 elements take a third of the time. Functions take longer.
@@ -44,13 +44,10 @@ def short_loop_on_a_gpu(op: Any) -> Any:
 
 def _unrolled(op: Any, most: int) -> Any:
     loop = op.operation
-    count = trip_count(loop)
-    if count is None or not 1 < count <= most or "sorts" in loop.attributes or "first" in loop.attributes:
+    count, body = rounds_of(loop), loop.regions[1].blocks[0]
+    if count is None or not 1 < count <= most or len(body.operations) > 2 * most:
         return None
-    body = [o.operation for o in loop.regions[1].blocks[0].operations]
-    if len(body) > 2 * most:
-        return None
-    inner = [o for top in body for o in (top, *operations_in(top))]
+    inner = operations_of(body)
     if any(o.name == LOOP or has_effects(o) for o in inner):
         return None
     # Constants are shared by all rounds, and the ends of blocks have no results.

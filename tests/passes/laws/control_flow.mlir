@@ -486,6 +486,28 @@ func.func @rounds_that_read_what_others_wrote(%x: tensor<9x3xf32>) -> tensor<9x3
 }
 
 // keeps
+func.func @rounds_whose_condition_calls_the_host_in_a_branch(%x: tensor<50xi32>, %c: tensor<i32>, %q: tensor<i1>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<50> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %c) : tensor<i32>, tensor<i32>
+  cond { "stablehlo.if"(%q) ({
+    stablehlo.custom_call @host(%s) {has_side_effect = true} : (tensor<i32>) -> ()
+    stablehlo.return
+  }, {
+    stablehlo.return
+  }) : (tensor<i1>) -> ()
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<50xi32>, tensor<i32>) -> tensor<1xi32>
+  %f = stablehlo.reshape %e : (tensor<1xi32>) -> tensor<i32>
+  %u = stablehlo.add %s, %f : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<i32> }
+  return %r#1 : tensor<i32>
+}
+
+// keeps
 func.func @rounds_that_add_floats(%x: tensor<50xf32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
@@ -724,6 +746,21 @@ func.func @short_loop_of_functions(%x: tensor<4xf32>) -> tensor<4xf32> {
   %t = stablehlo.sine %s : tensor<4xf32>
   %j = stablehlo.add %i, %one : tensor<i32>
   stablehlo.return %j, %t : tensor<i32>, tensor<4xf32> }
+  return %r#1 : tensor<4xf32>
+}
+
+// keeps
+func.func @short_loop_whose_condition_calls_the_host(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<2> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<4xf32>
+  cond { stablehlo.custom_call @host(%s) {has_side_effect = true} : (tensor<4xf32>) -> ()
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %m = stablehlo.multiply %s, %y : tensor<4xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %m : tensor<i32>, tensor<4xf32> }
   return %r#1 : tensor<4xf32>
 }
 
