@@ -9,9 +9,11 @@ from passes import attributes as attrs, bindings, build, operations
 from passes.analysis import facts
 from passes.match import (
     captured_values,
+    is_boolean,
     is_static,
     operations_in,
     producer,
+    sides,
     size_of,
     splat_of,
     uses,
@@ -19,7 +21,15 @@ from passes.match import (
 )
 from passes.patterns import pattern
 from passes.simplify.moves import WEIGHT
-from passes.simplify.regions import has_effects, inlined_region, is_function, is_pure, may_trap, with_regions
+from passes.simplify.regions import (
+    has_effects,
+    inlined_region,
+    is_function,
+    is_pure,
+    may_trap,
+    operations_of,
+    with_regions,
+)
 
 # A select reads both of its operands, a conditional only runs one branch.
 _SELECTED_ELEMENTS = 1 << 16
@@ -34,13 +44,9 @@ _OPS = 128
 def case_of_boolean(op: Any) -> Any:
     """A case of two branches whose index is a converted boolean -> if. Exact: true is 1."""
     converted = producer(op.operation.operands[0], "stablehlo.convert")
-    if converted is None or len(op.operation.regions) != 2 or not _is_boolean(converted.operand):
+    if converted is None or len(op.operation.regions) != 2 or not is_boolean(converted.operand):
         return None
     return _rebuilt(op, "stablehlo.if", converted.operand, [1, 0])
-
-
-def _is_boolean(value: Any) -> bool:
-    return str(value.type.element_type) == "i1"
 
 
 def _rebuilt(op: Any, name: str, index: Any, branches: Sequence[int]) -> list[Any]:
@@ -77,7 +83,7 @@ def case_of_minimum(op: Any) -> Any:
     Exact: the last branch runs for every index out of range.
     """
     least, last = producer(op.operation.operands[0], "stablehlo.minimum"), len(op.operation.regions) - 1
-    for value, bound in ((least.lhs, least.rhs), (least.rhs, least.lhs)) if least is not None else ():
+    for value, bound in sides(least) if least is not None else ():
         number = splat_of(bound)
         if number is not None and int(number) >= last:
             return _rebuilt(op, "stablehlo.case", value, range(last + 1))
@@ -248,10 +254,9 @@ def conditionals_of_one_index(op: Any) -> Any:
     for region, later in zip(first.regions, second.regions):
         end = list(region.blocks[0].operations)[-1].operation
         given = list(end.operands)
-        for top in [o.operation for o in later.blocks[0].operations]:
-            for inner in (top, *operations_in(top)):
-                for result, value in zip(operation.results, given):
-                    inner.replace_uses_of_with(result, value)
+        for inner in operations_of(later.blocks[0]):
+            for result, value in zip(operation.results, given):
+                inner.replace_uses_of_with(result, value)
         with bindings.ir.InsertionPoint(end), end.location:
             build.op("stablehlo.return", [*given, *build.inlined(later.blocks[0], [])], [])
         end.erase()

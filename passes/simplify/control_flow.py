@@ -13,6 +13,7 @@ from passes.simplify.regions import (
     hoisted,
     inlined_region,
     is_function,
+    operations_of,
     with_results,
     with_sources,
     with_zeros,
@@ -60,10 +61,9 @@ def index_inside_branch(op: Any) -> Any:
         return None
     constants = {number: build.full(number if is_case else number == 0, index) for number in inside}
     copy = operation.clone(bindings.ir.InsertionPoint.current).operation
-    for inner in operations_in(copy):
-        for number, constant in constants.items():
-            if _is_in_region(inner, copy.regions[number], copy):
-                inner.replace_uses_of_with(index, constant)
+    for number, constant in constants.items():
+        for inner in operations_of(copy.regions[number].blocks[0]):
+            inner.replace_uses_of_with(index, constant)
     return copy
 
 

@@ -28,7 +28,7 @@ _OTHERS = tuple(
 def _nothing(op: Any) -> Any:
     """Constants without elements for the results of an op, all of which are such arrays."""
     results = list(op.operation.results)
-    if not results or not is_empty(results[0]) or not all(map(is_empty, results)) or not is_pure(op.operation):
+    if not results or not all(map(is_empty, results)) or not is_pure(op.operation):
         return None
     return [build.full(0, result) for result in results]
 

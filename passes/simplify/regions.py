@@ -8,6 +8,7 @@ from typing import Any
 from passes import attributes as attrs, bindings, build, operations
 from passes.analysis.counters import trip_count
 from passes.match import captured_values, is_integer, operations_in, yielded
+from passes.simplify.moves import cloned
 
 _DEPTH = 64
 
@@ -165,15 +166,6 @@ def _retype(block: Any, argument: Any, type_: Any, location: Any) -> None:
         stand.owner.operation.erase()
 
 
-def cloned(operation: Any, values: Mapping[Any, Any]) -> Any:
-    """Clone an op without regions at the insertion point, with other values for some of its operands."""
-    copy = operation.clone(bindings.ir.InsertionPoint.current).operation
-    for i, value in enumerate(operation.operands):
-        if value in values:
-            copy.operands[i] = values[value]
-    return copy
-
-
 def with_sources(ops: Mapping[int, Any], is_wanted: Callable[[Any], bool]) -> list[int]:
     """Return the numbers of the ops that are wanted, and of those among `ops` that they are computed from, in order.
 
@@ -201,13 +193,13 @@ def hoisted(op: Any, blocks: Sequence[Sequence[Any]]) -> Any:
     first = [o.operation for o in region.blocks[0].operations]
     moved = []
     for number in numbers:
-        moved.append(cloned(first[number], values))
-        values.update(zip(first[number].results, moved[-1].results))
+        moved.append(cloned(first[number], [values.get(v, v) for v in first[number].operands], []))
+        values.update(zip(first[number].results, moved[-1]))
     copy = op.operation.clone(bindings.ir.InsertionPoint.current).operation
     for region, chosen in zip(copy.regions, blocks):
         inner = [o.operation for o in region.blocks[0].operations]
         for number, made in zip(chosen, moved):
-            for old, new in zip(inner[number].results, made.results):
+            for old, new in zip(inner[number].results, made):
                 old.replace_all_uses_with(new)
         # The driver would hoist them again before it notices that nothing reads them.
         for number in chosen:

@@ -200,17 +200,11 @@ def _later(op: Any, name: str) -> Any:
     return build.i64_array([axis + 1 for axis in attrs.ints(op, name)])
 
 
-def _remade(rounds: Rounds, op: Any, operands: Sequence[Any], **changed: Any) -> list[Any]:
-    """The results of an op without regions for all rounds."""
-    result = op.results[0]
-    type_ = build.tensor_type((rounds.count, *shape_of(result)), result.type.element_type)
-    return [build.op(op.name, operands, type_, attributes={**attrs.copied(op), **changed})]
-
-
 @_rule("reshape", "bitcast_convert", "cholesky", "triangular_solve", "fft")
 def _leading(rounds: Rounds, op: Any) -> Builder:
     """An op that computes each matrix, row or element by itself, or keeps the order of elements."""
-    return lambda _: _remade(rounds, op, [rounds.whole(value) for value in op.operands])
+    shape = (rounds.count, *shape_of(op.results[0]))
+    return lambda _: [rebuilt(op, [rounds.whole(value) for value in op.operands], shape)]
 
 
 @_rule("optimization_barrier")
@@ -236,7 +230,7 @@ def _transpose(rounds: Rounds, op: Any) -> Builder:
 
 @_rule("reverse")
 def _reverse(rounds: Rounds, op: Any) -> Builder:
-    return lambda operands: _remade(rounds, op, operands, dimensions=_later(op, "dimensions"))
+    return lambda operands: [build.op(op.name, operands, attributes={"dimensions": _later(op, "dimensions")})]
 
 
 @_rule("slice")
