@@ -16,7 +16,7 @@ from passes.kernels.hazards import Order, are_disjoint, compare
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import Space, Write, fill
 from passes.kernels.processor import Processor
-from passes.kernels.record import Recorder
+from passes.kernels.record import Read, Recorder
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 from passes.kernels.writer import Writer
@@ -248,10 +248,8 @@ class Lowering:
                 continue
             order = compare(read.address, space, target, self.symbols, self._inner)
             reads_own = reads_own or order is Order.SAME
-            if order not in (Order.DISJOINT, Order.SAME):
-                part = next((v for v in read.path if v.size * MUCH_SMALLER <= value.size), None)
-                if part is None or part.is_scalar:
-                    return False
+            if order not in (Order.DISJOINT, Order.SAME) and _small_part(read, value) is None:
+                return False
         return reads_own
 
     def store_hazards(self, value: Value, targets: Sequence[tuple[View, bool]]) -> bool:
@@ -277,8 +275,8 @@ class Lowering:
                 order = compare(read.address, space, target, self.symbols, self._inner)
                 if is_own and order in (Order.DISJOINT, Order.SAME):
                     continue
-                part = next((v for v in read.path if v.size * MUCH_SMALLER <= value.size), None)
-                if part is None or part.is_scalar:
+                part = _small_part(read, value)
+                if part is None:
                     self.store(value)
                     return True
                 parts[part] = None
@@ -354,6 +352,12 @@ class Lowering:
     def function(self, shape: Sequence[int], element: Element, function: Callable[[Any, Index], Item]) -> Value:
         """An array as a function of its indices."""
         return Value(shape, element, function=function)
+
+
+def _small_part(read: Read, value: Value) -> Value | None:
+    """The outermost part through which a value reads memory, if it is much smaller and no scalar; else None."""
+    part = next((v for v in read.path if v.size * MUCH_SMALLER <= value.size), None)
+    return None if part is None or part.is_scalar else part
 
 
 def _steps(view: View, shape: Sequence[int]) -> list[int]:

@@ -49,9 +49,9 @@ class Plan(NamedTuple):
     cuts: dict[int, list[int]]
 
 
-def lanes_of(elements: Sequence[Element], vector_bytes: int, size: int) -> int:
+def lanes_of(elements: Sequence[Element], vector_bytes: int, size: int, most: int = _MAX_LANES) -> int:
     """The number of lanes of a vector along an axis of that size."""
-    width = min(vector_bytes // max(element.size for element in elements), _MAX_LANES)
+    width = min(vector_bytes // max(element.size for element in elements), most)
     while width > size:
         width //= 2
     return max(width, 1)

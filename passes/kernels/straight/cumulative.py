@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from passes.kernels.contractions import kinds_of, neutral
 from passes.kernels.conversions import rounded
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
@@ -16,16 +16,16 @@ from passes.kernels.values import Index, Item, View
 _STRIP = 4
 
 
-def cumulative(a: OwnKernel, axis: int, is_reversed: bool) -> None:
-    """Combine the elements of an axis up to each one, or from each one on."""
+def cumulative(a: OwnKernel, axis: int, neutral: Any, is_reversed: bool) -> None:
+    """Combine the elements of an axis up to each one, or from each one on, beginning with a neutral number."""
     n, inner = a.shape[axis], math.prod(a.shape[axis + 1 :])
     if a.values[0].view is None:
         raise RefusedError("windows over one number")
     source = View(a.values[0].view.buffer, (1,))
     if inner > 1:
-        _columns(a, source, n, inner, is_reversed)
+        _columns(a, source, n, inner, neutral, is_reversed)
     else:
-        _rows(a, source, n, is_reversed)
+        _rows(a, source, n, neutral, is_reversed)
 
 
 def _combined(a: OwnKernel, left: Item, right: Item) -> Item:
@@ -37,7 +37,7 @@ def _store(a: OwnKernel, target: View, at: Index, item: Item) -> None:
     a.code.store(target, at, Item(rounded(a.code, item.name, a.element, item.is_vector), item.is_vector))
 
 
-def _columns(a: OwnKernel, source: View, n: int, inner: int, is_reversed: bool) -> None:
+def _columns(a: OwnKernel, source: View, n: int, inner: int, neutral: Any, is_reversed: bool) -> None:
     """Each lane accumulates a column."""
     code, element = a.code, a.element
     target = View(a.whole.buffer, (1,))
@@ -53,7 +53,7 @@ def _columns(a: OwnKernel, source: View, n: int, inner: int, is_reversed: bool) 
         # The last strip begins earlier, so some of its columns are computed twice, with the same result.
         first = outer * (n * inner) + a.clamped(number * strip, 0, inner - strip)
         type_ = element.of(width)
-        start = [code.vector(Item(code.constant(neutral((kinds_of(a.op) or [""])[0], element), element)), element)]
+        start = [code.vector(Item(code.constant(neutral, element)), element)]
 
         def step(j: Linear, state: list[str]) -> list[str]:
             found = []
@@ -71,14 +71,14 @@ def _columns(a: OwnKernel, source: View, n: int, inner: int, is_reversed: bool) 
         code.loop(low, high, 1, column)
 
 
-def _rows(a: OwnKernel, source: View, n: int, is_reversed: bool) -> None:
+def _rows(a: OwnKernel, source: View, n: int, neutral: Any, is_reversed: bool) -> None:
     """Lanes are neighbours: a prefix sum within each vector, to which the total before it is added."""
     code, element = a.code, a.element
     target = View(a.whole.buffer, (1,))
     width = 1 if element.kind in "bc" else a.lanes(n)
     rows = a.whole.buffer.size // n
     low, high = a.share(rows, 8 * rows * n // width)
-    first = code.constant(neutral((kinds_of(a.op) or [""])[0], element), element)
+    first = code.constant(neutral, element)
 
     def row(r: Linear, _: list[str]) -> None:
         begin = r * n

@@ -12,9 +12,10 @@ from typing import Any
 
 from passes import bindings, build, operations
 from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.nests import nest
+from passes.kernels.nests import lanes_of, nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
 from passes.kernels.straight.nodes import MAX_WORKGROUPS
@@ -22,6 +23,9 @@ from passes.kernels.straight.unfused import read_in_place, results_of, sources_o
 from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
 from passes.kernels.writer import Buffer as Binding
 from passes.match import splat_of
+
+# The most lanes of a vector.
+_MAX_LANES = 64
 
 
 class OwnKernel:
@@ -97,12 +101,9 @@ class OwnKernel:
 
     # Helpers of the rules.
 
-    def lanes(self, size: int) -> int:
-        """The number of lanes of a vector along an axis of that size."""
-        width = min(self.processor.vector_bytes // self.element.size, 64)
-        while width > size:
-            width //= 2
-        return max(1, width)
+    def lanes(self, size: int, elements: Sequence[Element] = ()) -> int:
+        """The number of lanes of a vector along an axis of that size; of the first result's type by default."""
+        return lanes_of(elements or [self.element], self.processor.vector_bytes, size, _MAX_LANES)
 
     def share(self, units: int, work: int, most: int = MAX_WORKGROUPS) -> tuple[Linear, Linear]:
         """The range of units that the workgroup has; `work` counts additions of vectors."""

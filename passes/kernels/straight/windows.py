@@ -30,15 +30,16 @@ def reduce_window(a: OwnKernel) -> None:
     """Each element of the result, from the elements of its window within the array."""
     found = windows_of(a.op, len(a.shape))
     if len(a.op.results) == 1:
-        source, kind = a.values[0], (kinds_of(a.op) or [""])[0]
+        source, kinds = a.values[0], kinds_of(a.op)
         long = [d for d, w in enumerate(found) if w.size > 1]
         others = [w for w in found if w.size == 1]
         whole = all(w.step == 1 and not w.low and not w.high for w in others)
-        if kind and len(long) == 1 and whole and a.values[1].splat == neutral(kind, a.element):
+        first = neutral(kinds[0], a.element) if kinds else None
+        if first is not None and len(long) == 1 and whole and a.values[1].splat == first:
             axis = long[0]
             w, n = found[axis], source.shape[axis]
             if w.size == n and w.step == w.dilation == 1 and sorted((w.low, w.high)) == [0, n - 1]:
-                return cumulative(a, axis, w.high > 0)
+                return cumulative(a, axis, first, w.high > 0)
     return _Windows(a, found, a.shape, a.wholes).write()
 
 
@@ -73,13 +74,11 @@ class _Windows:
 
     def write(self) -> None:
         """Write the kernel: in vectors, or else element by element."""
-        width = min(self.a.processor.vector_bytes // max(e.size for e in self.elements), 64)
-        while width > self.shape[self.axis]:
-            width //= 2
+        width = self.a.lanes(self.shape[self.axis], self.elements)
         mark = self.code.writer.mark()
         try:
             with self.code.scope():
-                self._shared(max(1, width))
+                self._shared(width)
         except NotVectorsError:
             self.code.writer.rewind(mark)
             self._shared(1)
