@@ -258,6 +258,18 @@ def slice_(
     return op("stablehlo.slice", [value], tensor_type(shape, value.type.element_type), attributes=attributes, loc=loc)
 
 
+def dynamic_slice(value: Any, starts: Sequence[Any], sizes: Sequence[int], *, loc: Any = None) -> Any:
+    """`stablehlo.dynamic_slice`."""
+    type_ = tensor_type(sizes, value.type.element_type)
+    attributes = {"slice_sizes": i64_array(sizes)}
+    return op("stablehlo.dynamic_slice", [value, *starts], type_, attributes=attributes, loc=loc)
+
+
+def reverse(value: Any, dims: Sequence[int], *, loc: Any = None) -> Any:
+    """`stablehlo.reverse`."""
+    return op("stablehlo.reverse", [value], attributes={"dimensions": i64_array(dims)}, loc=loc)
+
+
 def pad(
     value: Any,
     padding_value: Any,

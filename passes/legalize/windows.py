@@ -155,13 +155,12 @@ def running_backwards(op: Any) -> Any:
         return None
     operation = op.operation
     padding = attrs.pairs(op, "padding", len(shape_of(operation.operands[0])))
-    dimensions = {"dimensions": build.i64_array([axis])}
     made = operation.clone(bindings.ir.InsertionPoint.current).operation
     with bindings.ir.InsertionPoint(made):
-        made.operands[0] = build.op("stablehlo.reverse", [operation.operands[0]], attributes=dimensions)
+        made.operands[0] = build.reverse(operation.operands[0], [axis])
     pairs = ", ".join(f"[{high}, {low}]" for low, high in padding)
     made.attributes["padding"] = build.attribute(f"dense<[{pairs}]> : tensor<{len(padding)}x2xi64>")
-    return build.op("stablehlo.reverse", [made.results[0]], attributes=dimensions)
+    return build.reverse(made.results[0], [axis])
 
 
 PATTERNS: list[Pattern] = [read_no_more_than_windows]

@@ -14,7 +14,6 @@ from passes.match import dtype_of, is_static, producer, shape_of, size_of, splat
 from passes.patterns import pattern
 from passes.simplify.indexing import Windows
 from passes.simplify.moves import ELEMENTWISE, elementwise, is_elementwise, is_static_op, saves_work, spread, used_once
-from passes.simplify.slices import dynamic_slice
 
 _GATHER = "stablehlo.gather"
 # A gather becomes at most so many slices.
@@ -35,7 +34,7 @@ def taken(x: Any, view: View, cut: Box) -> Any:
     sizes = [view.shape[d] for d in cut.dims]
     value = build.reshape(value, sizes) if shape_of(value) != tuple(sizes) else value
     if cut.reverse:
-        value = build.op("stablehlo.reverse", [value], attributes={"dimensions": build.i64_array(cut.reverse)})
+        value = build.reverse(value, cut.reverse)
     order = sorted(range(len(sizes)), key=lambda i: cut.dims[i])
     if order != list(range(len(sizes))):
         value = build.transpose(value, order)
@@ -113,7 +112,7 @@ def gather_of_one_window(op: Any) -> Any:
     windows, result = Windows.of(op), op.operation.results[0]
     if prod(shape_of(result)[axis] for axis in windows.outer) != 1:
         return None
-    return build.reshape(dynamic_slice(x, windows.scalar_starts(indices), list(windows.sizes)), shape_of(result))
+    return build.reshape(build.dynamic_slice(x, windows.scalar_starts(indices), windows.sizes), shape_of(result))
 
 
 def _gathered(op: Any, x: Any, indices: Any, shape: Any) -> Any:

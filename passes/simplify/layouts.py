@@ -258,11 +258,7 @@ def reverse_of_reverse(op: Any) -> Any:
     if inner is None:
         return None
     dims = sorted(set(attrs.ints(op, "dimensions")) ^ set(attrs.ints(inner, "dimensions")))
-    return _reverse(inner.operand, dims) if dims else inner.operand
-
-
-def _reverse(value: Any, dims: list[int]) -> Any:
-    return build.op("stablehlo.reverse", [value], attributes={"dimensions": build.i64_array(dims)})
+    return build.reverse(inner.operand, dims) if dims else inner.operand
 
 
 @pattern("stablehlo.reverse", of="stablehlo.broadcast_in_dim")
@@ -273,7 +269,7 @@ def reverse_of_broadcast(op: Any) -> Any:
         return None
     source, reversed_dims = shape_of(inner.operand), attrs.ints(op, "dimensions")
     own = [i for i, d in enumerate(attrs.ints(inner, "broadcast_dimensions")) if d in reversed_dims and source[i] != 1]
-    value = _reverse(inner.operand, own) if own else inner.operand
+    value = build.reverse(inner.operand, own) if own else inner.operand
     return rebuilt(inner, [value], shape_of(op.operand))
 
 
@@ -287,7 +283,7 @@ def reverse_of_pad(op: Any) -> Any:
     low, high, between = map(list, attrs.padding(inner))
     for d in dims:
         low[d], high[d] = high[d], low[d]
-    value = _reverse(inner.operand, list(dims))
+    value = build.reverse(inner.operand, dims)
     return build.pad(value, inner.padding_value, low, high, between)
 
 
@@ -300,7 +296,7 @@ def transpose_of_reversed_transpose(op: Any) -> Any:
         return None
     order, outer = attrs.ints(first, "permutation"), attrs.ints(op, "permutation")
     value = build.transpose(first.operand, [order[i] for i in outer])
-    return _reverse(value, sorted(outer.index(d) for d in attrs.ints(inner, "dimensions")))
+    return build.reverse(value, sorted(outer.index(d) for d in attrs.ints(inner, "dimensions")))
 
 
 PATTERNS = (

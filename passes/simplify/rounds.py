@@ -362,7 +362,7 @@ def rows(value: Any, dimension: int, counter: Counter, count: int, sizes: Sequen
     strides[dimension] = abs(counter.step)
     value = build.slice_(value, starts, limits, strides)
     if counter.step < 0:
-        value = build.op("stablehlo.reverse", [value], attributes={"dimensions": build.i64_array([dimension])})
+        value = build.reverse(value, [dimension])
     others = [d for d in range(len(shape)) if d != dimension]
     return build.reshape(build.transpose(value, [dimension, *others]), (count, *sizes))
 
@@ -370,9 +370,7 @@ def rows(value: Any, dimension: int, counter: Counter, count: int, sizes: Sequen
 def _sliced(value: Any, starts: Sequence[Any], cut: Sequence[int], sizes: Sequence[int]) -> Any:
     """A dynamic slice; the start index of a dimension that is not cut does not matter."""
     first = [start if d in cut else build.full(0, starts[0].type) for d, start in enumerate(starts)]
-    type_ = build.tensor_type(sizes, value.type.element_type)
-    attributes = {"slice_sizes": build.i64_array(sizes)}
-    return build.op("stablehlo.dynamic_slice", [value, *first], type_, attributes=attributes)
+    return build.dynamic_slice(value, first, sizes)
 
 
 def _cut(rounds: Rounds, operands: list[Any], cut: list[int], sizes: Sequence[int]) -> Any:

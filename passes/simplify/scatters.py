@@ -18,7 +18,6 @@ from passes.match import dtype_of, is_assignment, producer, same_type, shape_of,
 from passes.patterns import pattern
 from passes.simplify.indexing import Windows
 from passes.simplify.moves import cloned, is_static_op, used_once
-from passes.simplify.slices import dynamic_slice
 
 _SCATTER = "stablehlo.scatter"
 _UPDATE = "stablehlo.dynamic_update_slice"
@@ -119,7 +118,7 @@ def _arranged(updates: Any, view: View, cut: Box) -> Any:
     value = build.reshape(updates, [view.shape[d] for d in dims])
     value = build.transpose(value, [dims.index(d) for d in cut.dims])
     if cut.reverse:
-        value = build.op("stablehlo.reverse", [value], attributes={"dimensions": build.i64_array(cut.reverse)})
+        value = build.reverse(value, cut.reverse)
     return build.reshape(value, cut.sizes)
 
 
@@ -145,7 +144,7 @@ def scatter_of_one_window(op: Any) -> Any:
     is_inside = known is not None and known.within(0, min(windows.limits))
     if is_inside and is_assignment(op.operation.regions[0]):
         return build.op(_UPDATE, [x, new, *starts])
-    old = dynamic_slice(x, starts, list(windows.sizes))
+    old = build.dynamic_slice(x, starts, windows.sizes)
     value = _combined(op, old, new)
     if not is_inside:
         tests = [

@@ -314,16 +314,8 @@ def dynamic_slice_of_transpose(op: Any) -> Any:
         return None
     order, sizes = attrs.ints(inner, "permutation"), attrs.ints(op, "slice_sizes")
     back = [order.index(d) for d in range(len(order))]
-    return build.transpose(
-        dynamic_slice(inner.operand, [op.start_indices[d] for d in back], [sizes[d] for d in back]), order
-    )
-
-
-def dynamic_slice(value: Any, starts: list[Any], sizes: list[int]) -> Any:
-    """`stablehlo.dynamic_slice`."""
-    type_ = build.tensor_type(sizes, value.type.element_type)
-    attributes = {"slice_sizes": build.i64_array(sizes)}
-    return build.op("stablehlo.dynamic_slice", [value, *starts], type_, attributes=attributes)
+    value = build.dynamic_slice(inner.operand, [op.start_indices[d] for d in back], [sizes[d] for d in back])
+    return build.transpose(value, order)
 
 
 @pattern(*_SLICES, of=_SLICES)
@@ -350,7 +342,7 @@ def slice_within_slice(op: Any) -> Any:
         return None
     begin = [functools.reduce(_added, values, offset) for values, offset in sums]  # type: ignore[misc]
     begin = [build.full(start, dynamic[0]) if isinstance(start, int) else start for start in begin]
-    return dynamic_slice(inner.operand, begin, list(shape_of(op.operation.results[0])))
+    return build.dynamic_slice(inner.operand, begin, shape_of(op.operation.results[0]))
 
 
 def _starts(op: Any) -> list[Any] | None:

@@ -223,7 +223,7 @@ def _selected(value: Any, along: int, runs: list[Run]) -> Any:
         part = value if limits == list(shape_of(value)) and not low and abs(step) == 1 else None
         part = build.slice_(value, starts, limits, steps) if part is None else part
         if step < 0:
-            part = build.op("stablehlo.reverse", [part], attributes={"dimensions": build.i64_array([along])})
+            part = build.reverse(part, [along])
         parts.append(part)
     return parts[0] if len(parts) == 1 else build.concatenate(parts, along)
 

@@ -9,7 +9,6 @@ from passes import attributes as attrs, build
 from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, same_type, shape_of, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.moves import used_once
-from passes.simplify.slices import dynamic_slice
 
 _UPDATE = "stablehlo.dynamic_update_slice"
 _DYNAMIC = (_UPDATE, "stablehlo.dynamic_slice")
@@ -214,9 +213,9 @@ def select_of_update(op: Any) -> Any:
         inner = producer(value, _UPDATE)
         if inner is None or inner.operand != other or not used_once(inner) or _limits(inner) is None:
             continue
-        starts, sizes = list(inner.start_indices), list(shape_of(inner.update))
-        old = dynamic_slice(other, starts, sizes)
-        pred = dynamic_slice(op.pred, starts, sizes) if op.pred.type.shape else op.pred
+        starts, sizes = list(inner.start_indices), shape_of(inner.update)
+        old = build.dynamic_slice(other, starts, sizes)
+        pred = build.dynamic_slice(op.pred, starts, sizes) if op.pred.type.shape else op.pred
         new = (inner.update, old) if value == op.on_true else (old, inner.update)
         return build.op(_UPDATE, [other, build.select(pred, *new), *starts])
     return None
