@@ -10,7 +10,7 @@ import numpy as np
 from passes import attributes as attrs, bindings, build
 from passes.match import constant_of, dtype_of, is_static, producer, shape_of, splat_of
 from passes.patterns import Pattern, pattern
-from passes.simplify.indexing import signed
+from passes.simplify.indexing import Windows, signed
 
 # Marks a gather or scatter without windows out of bounds, apart from those that go to a spare row.
 IN_RANGE = "stagec.in_range"
@@ -67,14 +67,12 @@ def gather_within_array(op: Any) -> Any:
     operand, indices = operation.operands
     if IN_RANGE in operation.attributes or not (is_static(operand) and is_static(indices)):
         return None
-    numbers = attrs.dimension_numbers(op, "dimension_numbers")
-    axes, sizes = numbers.get("start_index_map", ()), attrs.ints(op, "slice_sizes")
-    limits = [shape_of(operand)[axis] - sizes[axis] for axis in axes]
+    windows = Windows.of(op)
     made = operation.clone(bindings.ir.InsertionPoint.current).operation
     made.attributes[IN_RANGE] = bindings.ir.UnitAttr.get()
-    if limits:
+    if windows.limits:
         with bindings.ir.InsertionPoint(made):
-            made.operands[1] = clamped(signed(indices), numbers.get("index_vector_dim", 0), limits)
+            made.operands[1] = clamped(signed(indices), windows.along, windows.limits)
     return made
 
 

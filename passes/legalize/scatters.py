@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from passes.legalize.indices import IN_RANGE
 from passes.legalize.memory import index_along
 from passes.match import dtype_of, is_assignment, is_static, shape_of
 from passes.patterns import Pattern, pattern
-from passes.simplify.indexing import signed
+from passes.simplify.indexing import Windows, signed
 from passes.types import numpy_dtype, tensor_type
 
 _NUMBERS = "scatter_dimension_numbers"
@@ -25,34 +25,6 @@ _ROWS = (
     "#stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
     "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>"
 )
-
-
-class _Axes(NamedTuple):
-    """The roles of a scatter's axes, for indices with their components along the last axis.
-
-    Attributes:
-      windows: axes of the updates that run over a window.
-      dropped: axes of the operand where the window has size 1 and is absent from the updates.
-      targets: the operand's axis that each component of an index is for.
-      batches: the indices' axis for each batching axis of the operand.
-    """
-
-    windows: tuple[int, ...]
-    dropped: tuple[int, ...]
-    targets: tuple[int, ...]
-    batches: dict[int, int]
-
-    @classmethod
-    def of(cls, fields: dict[str, Any]) -> _Axes:
-        along = fields.get("index_vector_dim", 0)
-        outer = [axis - (axis > along) for axis in fields.get("scatter_indices_batching_dims", ())]
-        batches = dict(zip(fields.get("input_batching_dims", ()), outer))
-        return cls(
-            fields.get("update_window_dims", ()),
-            (*fields.get("inserted_window_dims", ()), *batches),
-            fields.get("scatter_dims_to_operand_dims", ()),
-            batches,
-        )
 
 
 @pattern("stablehlo.scatter")
@@ -69,12 +41,9 @@ def scatter_rows(op: Any) -> Any:
     operand, indices, updates = operation.operands
     if not all(is_static(v) and 0 not in shape_of(v) for v in (operand, updates)):
         return None
-    fields = attrs.dimension_numbers(op, _NUMBERS)
-    axes, shape = _Axes.of(fields), shape_of(operand)
-    window = iter([shape_of(updates)[axis] for axis in axes.windows])
-    sizes = [1 if axis in axes.dropped else next(window) for axis in range(len(shape))]
-    indices = index_laws.components_last(signed(indices), fields.get("index_vector_dim", 0))
-    limits = [shape[axis] - sizes[axis] for axis in axes.targets]
+    windows = Windows.of(op)
+    shape, sizes, limits = windows.shape, windows.sizes, windows.limits
+    indices = index_laws.components_last(signed(indices), windows.along)
     if min(limits, default=0) < 0:
         return None  # no window fits
     is_within = not limits or index_laws.are_clamped(indices, limits)
@@ -82,19 +51,17 @@ def scatter_rows(op: Any) -> Any:
     if mask is not None:
         indices = index_laws.clamped(indices, len(shape_of(indices)) - 1, limits)
 
-    rows = [a for a in range(len(shape)) if a in axes.targets or a in axes.batches or sizes[a] != shape[a]]
+    rows = [a for a in range(len(shape)) if a in windows.targets or a in windows.batches or sizes[a] != shape[a]]
     columns = [axis for axis in range(len(shape)) if axis not in rows]
     row_count, width = prod(shape[axis] for axis in rows), prod(shape[axis] for axis in columns)
 
     # Updates: axes of the indices and windows along row axes first, whole axes last.
-    update_axis = dict(zip([axis for axis in range(len(shape)) if axis not in axes.dropped], axes.windows))
-    outer = [axis for axis in range(len(shape_of(updates))) if axis not in axes.windows]
-    partial = [axis for axis in rows if axis in update_axis]
-    order = [*outer, *[update_axis[axis] for axis in (*partial, *columns) if axis in update_axis]]
+    outer, partial = windows.outer, [axis for axis in rows if windows.axes[axis] >= 0]
+    order = [*outer, *[windows.axes[axis] for axis in (*partial, *columns) if windows.axes[axis] >= 0]]
     lead = [shape_of(updates)[axis] for axis in order[: len(outer) + len(partial)]]
     count = prod(lead)
-    along = {axis: len(outer) + number for number, axis in enumerate(partial)} | axes.batches
-    linear = build.reshape(_row_numbers(indices, rows, shape, lead, len(outer), axes.targets, along), (count,))
+    along = {axis: len(outer) + number for number, axis in enumerate(partial)} | windows.batches
+    linear = build.reshape(_row_numbers(indices, rows, shape, lead, len(outer), windows.targets, along), (count,))
 
     values = build.reshape(build.transpose(updates, order), (count, width))
     matrix = build.reshape(build.transpose(operand, [*rows, *columns]), (row_count, width))
