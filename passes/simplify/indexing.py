@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from passes import attributes as attrs, build
 from passes.analysis.strided import View, fitted, row_strides
-from passes.match import constant_of, dtype_of, shape_of
+from passes.match import dtype_of, shape_of
 from passes.simplify.constants import computed
 
 # Indices of more numbers are not computed.
@@ -82,8 +81,7 @@ class Windows(NamedTuple):
 
     def starts(self, indices: Any) -> np.ndarray | None:
         """The starts of the windows as integers, components last, if they follow from constants; else None."""
-        large = constant_of(indices) if prod(shape_of(indices)) <= MOST_INDICES else None
-        found = computed(indices, MOST_INDICES) if large is None else large
+        found = computed(indices, MOST_INDICES)
         if found is None or found.dtype.isbuiltin != 1:
             return None
         if found.dtype == np.uint64:
@@ -122,7 +120,7 @@ class Windows(NamedTuple):
         for axis, at in enumerate(self.axes):
             if at >= 0:
                 steps[at] = strides[axis]
-        return View(found.start, tuple(s if n > 1 else 0 for s, n in zip(steps, shape)), tuple(shape))
+        return View(found.start, tuple(steps), tuple(shape))
 
     def scalar_starts(self, indices: Any) -> list[Any]:
         """The start of the only window along each axis of the array, as numbers."""

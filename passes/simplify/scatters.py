@@ -103,13 +103,9 @@ def _written(op: Any, view: View, cut: Box, number: Any) -> Any:
         value = _combined(op, build.slice_(whole, cut.starts, cut.limits), new)
         starts = [build.full(start, build.tensor_type((), np.int32)) for start in cut.starts]
         return build.reshape(build.op(_UPDATE, [whole, value, *starts]), shape)
-    inside = _padded(build.full(True, build.tensor_type(cut.sizes, np.bool_)), _scalar(False, np.bool_), cut)
-    padded = _padded(new, _scalar(0, dtype_of(x)), cut)
+    inside = _padded(build.full(True, build.tensor_type(cut.sizes, np.bool_)), build.constant(False), cut)
+    padded = _padded(new, build.constant(0, dtype=dtype_of(x)), cut)
     return build.reshape(build.select(inside, _combined(op, whole, padded), whole), shape)
-
-
-def _scalar(number: Any, dtype: Any) -> Any:
-    return build.constant(np.asarray(number, dtype))
 
 
 def _arranged(updates: Any, view: View, cut: Box) -> Any:
