@@ -123,7 +123,8 @@ class _Remembered(threading.local):
     """What is known since the driver came to an op; None outside of it, and after the first change.
 
     Attributes:
-      splats: by value, what `splat_of` found, and by loop, its trip count.
+      splats: by value, what `splat_of` found; by loop, its trip count; and by value and size, the array that
+        `passes.simplify.constants.computed` found.
     """
 
     splats: dict[Any, Any] | None = None

@@ -21,6 +21,7 @@ from passes.match import (
     dtype_of,
     is_static,
     producer,
+    remembered,
     shape_of,
     size_of,
     splat_of,
@@ -124,6 +125,16 @@ def fold_moves(op: Any) -> Any:
 
 def computed(value: Any, most: int) -> np.ndarray | None:
     """Return a value of at most `most` elements that exact ops compute from constants and iotas, or None."""
+    found = remembered.splats
+    if found is None:
+        return _evaluated(value, most)
+    if (value, most) not in found:
+        found[value, most] = _evaluated(value, most)
+    array: np.ndarray | None = found[value, most]
+    return array
+
+
+def _evaluated(value: Any, most: int) -> np.ndarray | None:
     known: dict[Any, np.ndarray | None] = {}
 
     def of(value: Any) -> np.ndarray | None:
