@@ -21,7 +21,18 @@ from passes.match import (
 from passes.patterns import pattern
 from passes.simplify.joins import whole_array
 from passes.simplify.moves import groups, is_static_op, producers_of, used_once
-from passes.simplify.sides import DOT, Side, in_order, labels, once, product, repeated, sides
+from passes.simplify.sides import (
+    DOT,
+    Side,
+    either_side,
+    has_elements,
+    in_order,
+    labels,
+    once,
+    product,
+    repeated,
+    sides,
+)
 from passes.types import is_lossless
 
 # A product of matrices with fewer rows takes no longer than its diagonal.
@@ -82,7 +93,7 @@ def dot_of_broadcast(op: Any) -> Any:
 
     Exact: equal sums are computed once.
     """
-    if not is_static_op(op) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+    if not has_elements(op):
         return None
     left, right = sides(op)
     first, second = repeated(left.value), repeated(right.value)
@@ -105,11 +116,9 @@ def dot_of_repeated_matrix(op: Any) -> Any:
     Exact. Products whose results would have to be transposed are left, and those whose free dimensions would not be
     adjacent: kernels copy operands and results of these, and took 1.1 to 1.3 times as long.
     """
-    if not is_static_op(op) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+    if not has_elements(op):
         return None
-    both = sides(op)
-    for number in (0, 1):
-        one, other = both[number], both[1 - number]
+    for number, one, other in either_side(op):
         found = repeated(one.value)
         moved = [i for i, d in enumerate(one.batch) if d in found]
         if not moved:
@@ -126,7 +135,7 @@ def dot_of_repeated_matrix(op: Any) -> Any:
             names[1 - number]: [("batch", taken[d]) if d in taken else (names[1 - number], d) for d in rest.free],
         }
         new += [*parts["left"], *parts["right"]]
-        order = [new.index(label) for label in labels(*both)]
+        order = [new.index(label) for label in labels(*in_order(number, one, other))]
         shape = shape_of(other.value)
         free = [d for d in rest.free if shape[d] != 1]
         if order != sorted(order) or any(b != a + 1 for a, b in itertools.pairwise(free)):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs, bindings, build
 from passes.match import dtype_of, is_integer, producer, rank_of, shape_of, size_of, splat_of
+from passes.simplify.moves import is_static_op
 
 DOT = "stablehlo.dot_general"
 
@@ -49,6 +50,17 @@ def sides(op: Any) -> tuple[Side, Side]:
     """The left and the right side of a `stablehlo.dot_general`."""
     dims = attrs.dot_dimensions(op)
     return Side(op.lhs, dims.lhs_batch, dims.lhs_contract), Side(op.rhs, dims.rhs_batch, dims.rhs_contract)
+
+
+def either_side(op: Any) -> Iterator[tuple[int, Side, Side]]:
+    """The left side of a product and then the right one, each after its number and before the other side."""
+    both = sides(op)
+    return ((number, both[number], both[1 - number]) for number in (0, 1))
+
+
+def has_elements(op: Any) -> bool:
+    """Whether the shapes of a product are static, and neither operand is empty."""
+    return is_static_op(op) and 0 not in (*shape_of(op.lhs), *shape_of(op.rhs))
 
 
 def product(op: Any, left: Side, right: Side, exchanged: bool = False) -> Any:

@@ -5,6 +5,7 @@ Zero times infinity is NaN, so these laws are exact where what is multiplied by 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,23 @@ from passes.match import (
     producer,
     rank_of,
     shape_of,
-    sides as sides_of,
+    sides,
     size_of,
 )
 from passes.simplify.constants import computed
 from passes.simplify.moves import is_static_op, producers_of
 from passes.simplify.proven import exact_if_proven, is_finite
-from passes.simplify.sides import DOT, Side, in_order, is_zero, labels, multiplications, product, sides
+from passes.simplify.sides import (
+    DOT,
+    Side,
+    either_side,
+    has_elements,
+    in_order,
+    is_zero,
+    labels,
+    multiplications,
+    product,
+)
 
 _BILINEAR = (DOT, "stablehlo.convolution")
 # Larger constant matrices are not looked at, and a selection of rows by a matrix is made of at most so many parts.
@@ -42,7 +53,7 @@ def product_with_zeros(op: Any, exactly: bool) -> Any:
     result = op.operation.results[0]
     if not is_static_op(op) or not _is_real(result):
         return None
-    for zero, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+    for zero, other in sides(op):
         if is_zero(zero) and (not exactly or is_finite(other)):
             return build.full(0, result)
     return None
@@ -56,11 +67,9 @@ def dot_of_pad(op: Any, exactly: bool) -> Any:
     infinities and NaN among what zeros are multiplied with.
     """
     result = op.operation.results[0]
-    if not is_static_op(op) or not _is_real(result) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+    if not has_elements(op) or not _is_real(result):
         return None
-    both = sides(op)
-    for number in (0, 1):
-        one, other = both[number], both[1 - number]
+    for number, one, other in either_side(op):
         maker = producer(one.value, "stablehlo.pad")
         if maker is None or not is_zero(maker.padding_value) or size_of(maker.operand) == 0:
             continue
@@ -80,7 +89,7 @@ def dot_of_pad(op: Any, exactly: bool) -> Any:
                 cuts[partners[d]] = (padding.low[d], padding.low[d] + (shape[d] - 1) * step + 1, step)
         is_cut = any(d in partners for d in padded)
         edges = [("batch", one.batch.index(d)) if d in one.batch else (("left", "right")[number], d) for d in padded]
-        places = labels(*both)
+        places = labels(*in_order(number, one, other))
         edges_at = {places.index(label): d for label, d in zip(edges, padded) if label in places}
         kept = 1.0
         for d in padded:
@@ -185,28 +194,38 @@ def dot_with_selection(op: Any, exactly: bool) -> Any:
     Identity matrices, shifts and reversals are such matrices. Exact for finite operands, since sums begin with +0.0,
     which the addition keeps; else differs for infinities and NaN in rows that are not selected.
     """
-    result = op.operation.results[0]
-    if not is_static_op(op) or not _is_real(result) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
-        return None
-    both = sides(op)
-    for number in (0, 1):
-        one, other = both[number], both[1 - number]
-        if dtype_of(other.value) != dtype_of(result) or (exactly and not is_finite(other.value)):
+    for number, one, other in _real_sides(op):
+        if exactly and not is_finite(other.value):
             continue
         runs = _rows(one)
         if runs is None or len(runs) > _PARTS:
             continue
         (along,) = other.contract
         made = _selected(other.value, along, runs)
-        order = [d for d in range(rank_of(other.value)) if d != along]
-        place = [along] if one.free else []
-        order = [*place, *order] if number == 0 else [*order, *place]
-        if not place:
-            made = build.reshape(made, [shape_of(other.value)[d] for d in order])
-        elif order != sorted(order):
-            made = build.transpose(made, order)
+        if one.free:
+            made = _placed(made, along, number)
+        else:
+            made = build.reshape(made, [n for d, n in enumerate(shape_of(made)) if d != along])
         return _begun_with_zero(made)
     return None
+
+
+def _real_sides(op: Any) -> Iterator[tuple[int, Side, Side]]:
+    """The sides of a product of real numbers as `either_side` returns them, where the other has the result's type."""
+    result = op.operation.results[0]
+    if has_elements(op) and _is_real(result):
+        yield from (found for found in either_side(op) if dtype_of(found[2].value) == dtype_of(result))
+
+
+def _placed(value: Any, along: int, number: int) -> Any:
+    """A value whose dimension `along` stands for a matrix's rows, transposed so that it is the first or the last one.
+
+    Args:
+      number: 0 if the matrix is the left operand, else 1.
+    """
+    rest = [d for d in range(rank_of(value)) if d != along]
+    order = [*rest, along] if number else [along, *rest]
+    return build.transpose(value, order) if order != sorted(order) else value
 
 
 def _selected(value: Any, along: int, runs: list[Run]) -> Any:
@@ -220,8 +239,8 @@ def _selected(value: Any, along: int, runs: list[Run]) -> Any:
         low = min(first, first + (count - 1) * step)
         starts, limits, steps = [0] * len(shape), list(shape_of(value)), [1] * len(shape)
         starts[along], limits[along], steps[along] = low, low + (count - 1) * abs(step) + 1, abs(step)
-        part = value if limits == list(shape_of(value)) and not low and abs(step) == 1 else None
-        part = build.slice_(value, starts, limits, steps) if part is None else part
+        is_whole = limits == list(shape_of(value)) and not low and abs(step) == 1
+        part = value if is_whole else build.slice_(value, starts, limits, steps)
         if step < 0:
             part = build.reverse(part, [along])
         parts.append(part)
@@ -240,13 +259,9 @@ def dot_with_one_hot(op: Any, exactly: bool) -> Any:
     Exact for finite x; else differs for infinities and NaN in rows that are not selected.
     """
     result = op.operation.results[0]
-    if not is_static_op(op) or not _is_real(result) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
-        return None
-    both = sides(op)
-    for number in (0, 1):
-        one, other = both[number], both[1 - number]
+    for number, one, other in _real_sides(op):
         index = _hot_index(one)
-        if index is None or dtype_of(other.value) != dtype_of(result) or (exactly and not is_finite(other.value)):
+        if index is None or (exactly and not is_finite(other.value)):
             continue
         (along,), shape, rank = other.contract, list(shape_of(other.value)), rank_of(index)
         free = range(rank_of(result) - rank)
@@ -282,7 +297,7 @@ def _hot_index(side: Side) -> Any | None:
     compare = producer(convert.operand, "stablehlo.compare") if convert is not None else None
     if compare is None or attrs.word(compare, "comparison_direction") != "EQ" or not is_integer(compare.lhs):
         return None
-    for index, count in sides_of(compare):
+    for index, count in sides(compare):
         broadcast, iota = producer(index, "stablehlo.broadcast_in_dim"), producer(count, "stablehlo.iota")
         if broadcast is None or iota is None or attrs.integer(iota, "iota_dimension") != side.contract[0]:
             continue
@@ -294,8 +309,8 @@ def _hot_index(side: Side) -> Any | None:
     return None
 
 
-def _diagonal(side: Side) -> tuple[Any, int] | None:
-    """The vector on the diagonal of a matrix, and the dimension along which its broadcast lies; None for others."""
+def _diagonal(side: Side) -> Any | None:
+    """The vector on the diagonal of a diagonal matrix; None for other sides."""
     if side.batch or len(side.contract) != 1 or rank_of(side.value) != 2:
         return None
     maker = producer(side.value)
@@ -305,14 +320,14 @@ def _diagonal(side: Side) -> tuple[Any, int] | None:
     if name == "stablehlo.select" and _is_diagonal_mask(maker.pred) and is_zero(maker.on_false):
         spread = maker.on_true
     elif name == "stablehlo.multiply":
-        for mask, value in ((maker.lhs, maker.rhs), (maker.rhs, maker.lhs)):
+        for mask, value in sides(maker):
             convert = producer(mask, "stablehlo.convert")
             if convert is not None and _is_diagonal_mask(convert.operand):
                 spread = value
     vector = producer(spread, "stablehlo.broadcast_in_dim") if spread is not None else None
-    if vector is None or rank_of(vector.operand) != 1 or shape_of(vector.operand)[0] != shape_of(side.value)[0]:
+    if vector is None or rank_of(vector.operand) != 1:
         return None
-    return (vector.operand, 0) if shape_of(side.value)[0] == shape_of(side.value)[1] else None
+    return vector.operand if shape_of(side.value) == 2 * shape_of(vector.operand) else None
 
 
 @exact_if_proven(DOT, of=("stablehlo.select", "stablehlo.multiply"), assumes="nnan")
@@ -321,24 +336,16 @@ def dot_with_diagonal(op: Any, exactly: bool) -> Any:
 
     Exact for finite operands; else differs where zeros are multiplied by infinities or NaN.
     """
-    result = op.operation.results[0]
-    if not is_static_op(op) or not _is_real(result) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
-        return None
-    both = sides(op)
-    for number in (0, 1):
-        one, other = both[number], both[1 - number]
-        found = _diagonal(one)
-        if found is None or len({dtype_of(v) for v in (one.value, other.value, result)}) > 1:
+    for number, one, other in _real_sides(op):
+        vector = _diagonal(one)
+        if vector is None or dtype_of(vector) != dtype_of(other.value):
             continue
-        vector = found[0]
         if exactly and not (is_finite(other.value) and is_finite(vector)):
             continue
         (along,) = other.contract
         spread = build.broadcast_in_dim(vector, shape_of(other.value), [along])
         made = _begun_with_zero(build.op("stablehlo.multiply", [other.value, spread]))
-        rest = [d for d in range(rank_of(other.value)) if d != along]
-        order = [along, *rest] if number == 0 else [*rest, along]
-        return build.transpose(made, order) if order != sorted(order) else made
+        return _placed(made, along, number)
     return None
 
 
