@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, build
@@ -12,6 +13,7 @@ from passes.match import (
     producer,
     rank_of,
     shape_of,
+    sides as operands_of,
     single_op,
     size_of,
     splat_of,
@@ -22,6 +24,8 @@ from passes.simplify.proven import exact_if_proven
 from passes.simplify.sides import (
     DOT,
     Side,
+    either_side,
+    has_elements,
     in_order,
     is_one_axis,
     is_wide_real,
@@ -51,6 +55,18 @@ def _again(op: Any, lhs: Any, rhs: Any) -> Any:
     return rebuilt(op, [lhs, rhs], shape_of(op.operation.results[0]))
 
 
+def _with(op: Any, number: int, value: Any) -> Any:
+    """A copy of a product or a convolution, with another left operand if `number` is 0, else another right one."""
+    return _again(op, op.lhs, value) if number else _again(op, value, op.rhs)
+
+
+def _sum(value: Any, dims: Sequence[int]) -> Any:
+    """The sum of an array along some dimensions."""
+    zero = build.full(0, build.tensor_type((), value.type.element_type))
+    (found,) = build.reduce(["stablehlo.add"], [value], [zero], dims)
+    return found
+
+
 @pattern(*_BILINEAR, of=_NEGATE)
 def product_of_negatives(op: Any) -> Any:
     """dot(-x, -y) -> dot(x, y), and the same for convolutions. Exact: each product of two elements stays."""
@@ -74,9 +90,7 @@ def product_of_negative(op: Any, exactly: bool) -> Any:
     for number, value in enumerate((op.lhs, op.rhs)):
         inner = producer(value, _NEGATE)
         if inner is not None and used_once(inner) and size_of(result) <= size_of(value):
-            operands = [op.lhs, op.rhs]
-            operands[number] = inner.operand
-            return build.op(_NEGATE, [_again(op, *operands)])
+            return build.op(_NEGATE, [_with(op, number, inner.operand)])
     return None
 
 
@@ -89,9 +103,7 @@ def negative_of_product(op: Any, exactly: bool) -> Any:
     for number, value in enumerate((inner.lhs, inner.rhs)):
         maker = producer(value, _NEGATE)
         if maker is not None:
-            operands = [inner.lhs, inner.rhs]
-            operands[number] = maker.operand
-            return _again(inner, *operands)
+            return _with(inner, number, maker.operand)
     return None
 
 
@@ -100,7 +112,7 @@ def _scaled(value: Any) -> tuple[Any, Any] | None:
     maker = producer(value, _MULTIPLY)
     if maker is None or not used_once(maker) or not is_static_op(maker):
         return None
-    for x, factor in ((maker.lhs, maker.rhs), (maker.rhs, maker.lhs)):
+    for x, factor in operands_of(maker):
         if _is_number(factor):
             return x, factor
     return None
@@ -141,9 +153,7 @@ def product_of_scaled(op: Any, exactly: bool) -> Any:
         return _again(op, *operands)
     for number, found in enumerate((first, second)):
         if found is not None and size_of(result) < size_of(found[0]):
-            operands = [op.lhs, op.rhs]
-            operands[number] = found[0]
-            return _times(_again(op, *operands), _number(found[1]))
+            return _times(_with(op, number, found[0]), _number(found[1]))
     return None
 
 
@@ -155,17 +165,15 @@ def scaled_product(op: Any, exactly: bool) -> Any:
     """
     if exactly and not is_integer(op.lhs):
         return None
-    for value, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+    for value, factor in operands_of(op):
         inner = _maker(value)
         if inner is None or not is_wide_real(inner) or not _is_number(factor):
             continue
         for number, operand in enumerate((inner.lhs, inner.rhs)):
             found = _scaled(operand)
             if found is not None:
-                operands = [inner.lhs, inner.rhs]
-                operands[number] = found[0]
                 together = build.op(_MULTIPLY, [_number(found[1]), _number(factor)])
-                return _times(_again(inner, *operands), together)
+                return _times(_with(inner, number, found[0]), together)
     return None
 
 
@@ -198,37 +206,38 @@ def chain_of_dots(op: Any, exactly: bool) -> Any:
     """
     if not is_wide_real(op) or not is_static_op(op) or (exactly and not is_integer(op.operation.results[0])):
         return None
-    both = sides(op)
-    for number in (0, 1):
-        outer, other = both[number], both[1 - number]
+    for number, outer, other in either_side(op):
         inner = _maker(outer.value)
         if inner is None or inner.operation.name != DOT or not is_wide_real(inner) or outer.batch:
             continue
-        left, right = sides(inner)
-        if left.batch or attrs.copied(inner).get("precision_config") != attrs.copied(op).get("precision_config"):
+        if attrs.copied(inner).get("precision_config") != attrs.copied(op).get("precision_config"):
             continue
-        made = _reordered(op, left, right, outer, other, number)
+        made = _reordered(op, inner, outer, other, number)
         if made is not None:
             return made
     return None
 
 
-def _reordered(op: Any, left: Side, right: Side, outer: Side, other: Side, number: int) -> Any:
+def _reordered(op: Any, inner: Any, outer: Side, other: Side, number: int) -> Any:
     """The chain in its other order; None if that is no cheaper, or has its dimensions in another order.
 
     Args:
-      left, right: the sides of the inner product.
+      op: the outer product.
+      inner: the inner product.
       outer: the side of the outer product that the inner one makes.
       other: the other side of the outer product.
       number: 0 if `outer` is the left side, else 1.
     """
+    left, right = sides(inner)
+    if left.batch:
+        return None
     origin = [(0, d) for d in left.free] + [(1, d) for d in right.free]
     summed = [origin[d] for d in outer.contract]
     near = {which for which, _ in summed}
     # The neighbour of `other` in the chain: the right factor of a left product, the left factor of a right one.
     if near != {1 - number}:
         return None
-    near_side, far = (right, left) if number == 0 else (left, right)
+    near_side, far = in_order(number, right, left)
     mine = tuple(d for _, d in summed)
     # The first product: of the neighbour and the other operand.
     rest = [d for d in range(rank_of(near_side.value)) if d not in mine]
@@ -240,8 +249,7 @@ def _reordered(op: Any, left: Side, right: Side, outer: Side, other: Side, numbe
         * extra
         * far.size(far.contract)
     )
-    inner_work = left.size(left.free) * right.size(right.free) * left.size(left.contract)
-    if work >= _WORTHWHILE * (multiplications(op) + inner_work):
+    if work >= _WORTHWHILE * (multiplications(op) + multiplications(inner)):
         return None
     value = product(op, *in_order(number, near_side._replace(contract=mine), other))
     # Its dimensions: those of the neighbour that are left, and the other operand's free ones, in the order of sides.
@@ -276,7 +284,7 @@ def sum_of_dot(op: Any, exactly: bool) -> Any:
     ]
     if exactly and any(free) and not is_integer(op.inputs[0]):
         return None
-    if not dims or 0 in shape_of(inner.lhs) or 0 in shape_of(inner.rhs):
+    if not dims or not has_elements(inner):
         return None
     longer = [
         Side(
@@ -292,8 +300,7 @@ def sum_of_dot(op: Any, exactly: bool) -> Any:
     for roles, summed in zip(longer, free):
         value = roles.value
         if summed:
-            zero = build.full(0, build.tensor_type((), value.type.element_type))
-            (value,) = build.reduce(["stablehlo.add"], [value], [zero], summed)
+            value = _sum(value, summed)
         found.append(roles.of(value, summed))
     return product(inner, found[0], found[1])
 
@@ -305,11 +312,9 @@ def dot_of_repeated_terms(op: Any, exactly: bool) -> Any:
     Exact for integers and, apart from the order of the sums, for ones; else differs by rounding, in the sign of zero,
     and where the sum overflows.
     """
-    if not is_wide_real(op) or not is_static_op(op) or 0 in (*shape_of(op.lhs), *shape_of(op.rhs)):
+    if not is_wide_real(op) or not has_elements(op):
         return None
-    both = sides(op)
-    for number in (0, 1):
-        one, other = both[number], both[1 - number]
+    for number, one, other in either_side(op):
         found = repeated(one.value) & set(one.contract)
         partner = dict(zip(one.contract, other.contract))
         found -= {d for d in found if partner[d] in repeated(other.value)}
@@ -320,8 +325,7 @@ def dot_of_repeated_terms(op: Any, exactly: bool) -> Any:
         if exactly and not is_integer(op.operation.results[0]) and not is_one:
             continue
         summed = [partner[d] for d in found]
-        zero = build.full(0, build.tensor_type((), other.value.type.element_type))
-        (sums,) = build.reduce(["stablehlo.add"], [other.value], [zero], sorted(summed))
+        sums = _sum(other.value, sorted(summed))
         if is_one:
             return sums
         if is_whole:
