@@ -14,7 +14,7 @@ from passes.simplify.gathers import taken
 from passes.simplify.moves import cloned, is_static_op
 
 
-class _Diagonal(NamedTuple):
+class Diagonal(NamedTuple):
     """The elements (i, i + offset) of two dimensions."""
 
     row: int
@@ -22,7 +22,7 @@ class _Diagonal(NamedTuple):
     offset: int
 
 
-def _diagonal(mask: Any) -> _Diagonal | None:
+def diagonal(mask: Any) -> Diagonal | None:
     """Return the diagonal where a mask is true: iota == iota, one of them with a number added; None for other masks."""
     spread = producer(mask, "stablehlo.broadcast_in_dim")
     compare = producer(mask if spread is None else spread.operand, "stablehlo.compare")
@@ -34,7 +34,7 @@ def _diagonal(mask: Any) -> _Diagonal | None:
     dims = attrs.ints(spread, "broadcast_dimensions") if spread is not None else range(len(shape_of(mask)))
     if any(shape_of(compare.lhs)[d] != shape_of(mask)[dims[d]] for d in (left[0], right[0])):
         return None
-    return _Diagonal(dims[left[0]], dims[right[0]], left[1] - right[1])
+    return Diagonal(dims[left[0]], dims[right[0]], left[1] - right[1])
 
 
 def _counted(value: Any) -> tuple[int, int] | None:
@@ -64,7 +64,7 @@ def sum_of_selected_diagonal(op: Any) -> Any:
     select = producer(value, "stablehlo.select")
     if select is None or not (is_splat(select.on_false, 0.0) and is_splat(initial, 0.0)):
         return None
-    found, x, reduced = _diagonal(select.pred), select.on_true, attrs.ints(op, "dimensions")
+    found, x, reduced = diagonal(select.pred), select.on_true, attrs.ints(op, "dimensions")
     if found is None or not {found.row, found.column} & set(reduced):
         return None
     dropped = found.column if found.column in reduced else found.row
@@ -81,16 +81,16 @@ def sum_of_selected_diagonal(op: Any) -> Any:
     cut = box(shape, view)
     if cut is None:
         return None
-    diagonal, at = taken(x, view, cut), others.index(kept)
-    diagonal = build.op("stablehlo.add", [diagonal, build.full(0, diagonal)])  # a sum of -0.0 and zeros is 0.0
+    elements, at = taken(x, view, cut), others.index(kept)
+    elements = build.op("stablehlo.add", [elements, build.full(0, elements)])  # a sum of -0.0 and zeros is 0.0
     rest = [others.index(d) for d in reduced if d != dropped]
     if at not in rest:
         low = [skipped[kept] if d == at else 0 for d in range(len(others))]
         high = [shape[kept] - count - skipped[kept] if d == at else 0 for d in range(len(others))]
-        diagonal = build.pad(diagonal, initial, low, high)
+        elements = build.pad(elements, initial, low, high)
     if not rest:
-        return build.reshape(diagonal, shape_of(operation.results[0]))
-    (result,) = cloned(op, [diagonal, initial], [operation.results[0].type])
+        return build.reshape(elements, shape_of(operation.results[0]))
+    (result,) = cloned(op, [elements, initial], [operation.results[0].type])
     result.owner.operation.attributes["dimensions"] = build.i64_array(rest)
     return result
 

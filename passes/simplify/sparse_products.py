@@ -24,7 +24,8 @@ from passes.match import (
     size_of,
 )
 from passes.simplify.constants import computed
-from passes.simplify.moves import is_static_op, producers_of
+from passes.simplify.diagonals import diagonal
+from passes.simplify.moves import is_static_op
 from passes.simplify.proven import exact_if_proven, is_finite
 from passes.simplify.sides import (
     DOT,
@@ -122,14 +123,9 @@ Run = tuple[int | None, int, int]
 
 
 def _is_diagonal_mask(value: Any) -> bool:
-    """Whether a value is the comparison of two iotas that is true on the main diagonal of a square matrix."""
-    compare = producer(value, "stablehlo.compare")
-    if compare is None or attrs.word(compare, "comparison_direction") != "EQ":
-        return False
-    makers = producers_of((compare.lhs, compare.rhs), "stablehlo.iota")
-    if not makers or rank_of(value) != 2:
-        return False
-    return {attrs.integer(maker, "iota_dimension") for maker in makers} == {0, 1}
+    """Whether a matrix is the comparison of two iotas that is true on its main diagonal."""
+    found = diagonal(value) if rank_of(value) == 2 else None
+    return found is not None and found.offset == 0
 
 
 def _rows(side: Side) -> list[Run] | None:

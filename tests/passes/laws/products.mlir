@@ -208,6 +208,16 @@ func.func @dot_with_selection__shifted(%y: tensor<2x3xi32>) -> tensor<2x3xi32> {
 }
 
 // keeps
+func.func @dot_with_selection__of_numbers_that_wrap(%x: tensor<300xi32>) -> tensor<300xi32> {
+  %i = stablehlo.iota dim = 0 : tensor<300x300xi8>
+  %j = stablehlo.iota dim = 1 : tensor<300x300xi8>
+  %p = stablehlo.compare EQ, %i, %j : (tensor<300x300xi8>, tensor<300x300xi8>) -> tensor<300x300xi1>
+  %e = stablehlo.convert %p : (tensor<300x300xi1>) -> tensor<300x300xi32>
+  %r = stablehlo.dot_general %e, %x, contracting_dims = [1] x [0] : (tensor<300x300xi32>, tensor<300xi32>) -> tensor<300xi32>
+  return %r : tensor<300xi32>
+}
+
+// keeps
 func.func @a_matrix_with_two_ones_in_a_row_selects_none(%y: tensor<3x2xi32>) -> tensor<3x2xi32> {
   %c = stablehlo.constant dense<[[1, 0, 1], [0, 1, 0], [1, 0, 0]]> : tensor<3x3xi32>
   %r = stablehlo.dot_general %c, %y, contracting_dims = [1] x [0] : (tensor<3x3xi32>, tensor<3x2xi32>) -> tensor<3x2xi32>
