@@ -32,6 +32,7 @@ __all__ = [
     "inlined",
     "op",
     "pad",
+    "pairs",
     "reshape",
     "select",
     "slice_",
@@ -101,6 +102,12 @@ def remembered(key: Any, make: Callable[[], Any]) -> Any:
 def i64_array(values: Sequence[int]) -> Any:
     """An `array<i64: ...>` attribute."""
     return bindings.ir.DenseI64ArrayAttr.get([int(v) for v in values])
+
+
+def pairs(values: Sequence[tuple[int, int]]) -> Any:
+    """A dense attribute of pairs, such as the padding of windows, which `attributes.pairs` reads."""
+    text = ", ".join(f"[{low}, {high}]" for low, high in values)
+    return attribute(f"dense<[{text}]> : tensor<{len(values)}x2xi64>")
 
 
 def op(

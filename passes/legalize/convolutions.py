@@ -56,10 +56,10 @@ def _with_features_last(op: Any) -> Any:
         operands.append(turned)
     if operands == [op.lhs, op.rhs] and list(out_order) == sorted(out_order):
         return None
-    spatial = ", ".join(str(i) for i in range(len(out_order) - 2))
-    comma = ", " if spatial else ""
-    layout = f"[b, {spatial}{comma}f]x[{spatial}{comma}i, o]->[b, {spatial}{comma}f]"
-    attributes = attrs.copied(op) | {"dimension_numbers": build.attribute(f"#stablehlo.conv<{layout}>")}
+    count = len(out_order) - 2
+    around, spatial = (0, count + 1, tuple(range(1, count + 1))), tuple(range(count))
+    layout = attrs.ConvolutionDimensions(*around, count, count + 1, spatial, *around)
+    attributes = attrs.copied(op) | {"dimension_numbers": attrs.convolution_numbers(layout)}
     shape = [shape_of(result)[i] for i in out_order]
     made = build.op(
         "stablehlo.convolution",

@@ -46,8 +46,7 @@ def read_no_more_than_windows(op: Any) -> Any:
     with ir.InsertionPoint(made):
         for i, value in enumerate(values):
             made.operands[i] = build.slice_(value, [0] * rank, limits)
-    pairs = ", ".join(f"[{low}, {high}]" for low, high in padding)
-    made.attributes["padding"] = build.attribute(f"dense<[{pairs}]> : tensor<{rank}x2xi64>")
+    made.attributes["padding"] = build.pairs(padding)
     return made
 
 
@@ -158,8 +157,7 @@ def running_backwards(op: Any) -> Any:
     made = operation.clone(bindings.ir.InsertionPoint.current).operation
     with bindings.ir.InsertionPoint(made):
         made.operands[0] = build.reverse(operation.operands[0], [axis])
-    pairs = ", ".join(f"[{high}, {low}]" for low, high in padding)
-    made.attributes["padding"] = build.attribute(f"dense<[{pairs}]> : tensor<{len(padding)}x2xi64>")
+    made.attributes["padding"] = build.pairs([(high, low) for low, high in padding])
     return build.reverse(made.results[0], [axis])
 
 

@@ -39,11 +39,10 @@ class _Window:
 
     def attributes(self) -> dict[str, Any]:
         """The attributes by their names."""
-        pairs = ", ".join(f"[{low}, {high}]" for low, high in self.padding)
         flips = ", ".join("true" if flip else "false" for flip in self.reversal)
         return {
             "window_strides": build.i64_array(self.strides),
-            "padding": f"dense<[{pairs}]> : tensor<{len(self.padding)}x2xi64>",
+            "padding": build.pairs(self.padding),
             "lhs_dilation": build.i64_array(self.lhs_dilation),
             "rhs_dilation": build.i64_array(self.rhs_dilation),
             **({"window_reversal": f"array<i1: {flips}>"} if any(self.reversal) else {}),

@@ -81,7 +81,6 @@ class _Window:
 
     def attributes(self) -> dict[str, Any]:
         """The attributes by their names."""
-        pairs = ", ".join(f"[{low}, {high}]" for low, high in self.padding)
         found: dict[str, Any] = {
             "window_dimensions": build.i64_array(self.sizes),
             "window_strides": build.i64_array(self.strides),
@@ -89,7 +88,7 @@ class _Window:
             "window_dilations": build.i64_array(self.dilations),
         }
         if any(map(any, self.padding)):
-            found["padding"] = build.attribute(f"dense<[{pairs}]> : tensor<{len(self.padding)}x2xi64>")
+            found["padding"] = build.pairs(self.padding)
         return found
 
 
@@ -185,10 +184,7 @@ def window_of_everything(op: Any) -> Any:
 
 @pattern("stablehlo.slice", of=WINDOW)
 def slice_of_windows(op: Any) -> Any:
-    """A slice of the results of a reduce_window -> a reduce_window with fewer windows. Exact.
-
-    Where that slices the array, of half of the results or less.
-    """
+    """A slice of half of the results of a reduce_window, or of less -> a reduce_window with fewer windows. Exact."""
     inner, result = producer(op.operand, WINDOW), op.operation.results[0]
     if (
         inner is None
@@ -213,8 +209,6 @@ def slice_of_windows(op: Any) -> Any:
         padding[d] = max(0, low), max(0, high)
         if parts[d][0] >= parts[d][1]:
             return None
-    if any(part != (0, n) for part, n in zip(parts, shape)) and 2 * size_of(result) > size_of(op.operand):
-        return None
     changed = dataclasses.replace(window, strides=tuple(strides), padding=tuple(padding))
     return _windows(inner, build.slice_(inner.inputs[0], *zip(*parts)), changed)
 
