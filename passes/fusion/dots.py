@@ -102,14 +102,14 @@ def _merge_block(block: Any) -> int:
     for i, op in enumerate(block.operations):
         for result in op.operation.results:
             position[result] = i
-        if op.operation.name == "stablehlo.dot_general" and is_static(op.lhs) and is_static(op.rhs):
-            dims = attrs.dot_dimensions(op)
-            if len(shape_of(op.rhs)) - len(dims.rhs_batch) - len(dims.rhs_contract) == 1:
+        if op.operation.name == DOT and is_static(op.lhs) and is_static(op.rhs):
+            _, right = sides(op)
+            if len(right.free) == 1:
                 type_ = op.operation.results[0].type.element_type
-                key = (op.lhs, op.rhs.type.element_type, type_, dims, tuple(attrs.copied(op).values()))
+                key = (op.lhs, op.rhs.type.element_type, type_, tuple(attrs.copied(op).values()))
                 groups.setdefault(key, []).append((i, op))
     merged = 0
-    for (_, _, _, dims, _), found in groups.items():
+    for found in groups.values():
         first = found[0][0]
         ready = [op for _, op in found if position.get(op.rhs, -1) < first]
         distinct = {op.rhs for op in ready}
@@ -117,19 +117,19 @@ def _merge_block(block: Any) -> int:
             continue
         if sum(size_of(op.rhs) for op in ready) > MAX_MERGED_ELEMENTS:
             continue
-        _merge(ready, dims)
+        _merge(ready)
         merged += len(ready) - 1
     return merged
 
 
-def _merge(ops: list[Any], dims: attrs.DotDimensions) -> None:
+def _merge(ops: list[Any]) -> None:
     ir = bindings.ir
     first = ops[0]
-    (free,) = (d for d in range(len(shape_of(first.rhs))) if d not in dims.rhs_batch and d not in dims.rhs_contract)
+    left, right = sides(first)
+    (free,) = right.free
     location = ir.Location.fused([op.operation.location for op in ops])
     with ir.InsertionPoint(first), location:
         weights = build.concatenate([op.rhs for op in ops], free)
-        left, right = sides(first)
         whole = product(first, left, right._replace(value=weights))
         shape = shape_of(whole)
         offset = 0
