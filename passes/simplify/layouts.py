@@ -144,9 +144,8 @@ def transpose_of_broadcast_arithmetic(op: Any) -> Any:
     """
     if not all_static(op.operation.results[0]):
         return None
-    order = attrs.ints(op, "permutation")
-    plan = _transposed(op.operand, order, _NESTED)
-    return plan() if plan is not None and producer(op.operand, "stablehlo.broadcast_in_dim") is None else None
+    plan = _transposed(op.operand, attrs.ints(op, "permutation"), _NESTED)
+    return plan() if plan is not None else None
 
 
 def _transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], Any] | None:
