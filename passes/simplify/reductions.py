@@ -32,6 +32,7 @@ from passes.simplify.moves import (
     spread,
     used_once,
 )
+from passes.simplify.sides import once
 
 # Reductions by these may combine elements in any order.
 _IN_ANY_ORDER = operations.where(commutative=True)
@@ -201,9 +202,8 @@ def scaled_sum(op: Any) -> Any:
         maker, number = producer(value, "stablehlo.broadcast_in_dim"), splat_of(value)
         if number is not None:
             factor = build.full(number, result)
-        elif maker is not None and not set(targets := attrs.ints(maker, "broadcast_dimensions")) & set(dims):
-            kept = [d for d in range(len(shape_of(value))) if d not in dims]
-            factor = build.broadcast_in_dim(maker.operand, shape_of(result), [kept.index(d) for d in targets])
+        elif maker is not None and not set(attrs.ints(maker, "broadcast_dimensions")) & set(dims):
+            factor = once(value, dims)
         else:
             continue
         (total,) = build.reduce(["stablehlo.add"], [other], [op.init_values[0]], dims)
