@@ -90,6 +90,11 @@ def is_integer(value: Any) -> bool:
     return name.startswith(("i", "ui")) and name != "i1"
 
 
+def is_real(value: Any) -> bool:
+    """Whether the elements are integers or real floating-point numbers."""
+    return is_integer(value) or is_floating(value)
+
+
 def is_unsigned(value: Any) -> bool:
     """Whether the elements are unsigned integers."""
     return element_name(value).startswith("u")

@@ -18,6 +18,7 @@ from passes.match import (
     is_complex,
     is_floating,
     is_integer,
+    is_real,
     is_splat,
     producer,
     same_type,
@@ -91,7 +92,7 @@ def multiply_zero(op: Any) -> Any:
 @pattern("stablehlo.multiply", of=SPLAT)
 def multiply_minus_one(op: Any) -> Any:
     """x * -1 -> -x for real floats and signed integers. Exact."""
-    if not (is_floating(op.lhs) or is_integer(op.lhs)) or dtype_of(op.lhs).kind == "u":
+    if not is_real(op.lhs) or dtype_of(op.lhs).kind == "u":
         return None
     for one, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
         if is_splat(one, -1):

@@ -10,8 +10,8 @@ from passes import attributes as attrs, build
 from passes.match import (
     SPLAT,
     dtype_of,
-    is_floating,
     is_integer,
+    is_real,
     is_static,
     producer,
     same_type,
@@ -63,7 +63,7 @@ def dot_of_single_terms(op: Any) -> Any:
     if not is_static_op(op) or size_of(op.lhs) > size_of(result) or size_of(op.rhs) > size_of(result):
         return None
     left, right = sides(op)
-    if left.size(left.contract) != 1 or not (is_floating(result) or is_integer(result)):
+    if left.size(left.contract) != 1 or not is_real(result):
         return None
     if not all(
         dtype_of(side.value) == dtype_of(result) or is_lossless(dtype_of(side.value), dtype_of(result))

@@ -14,8 +14,8 @@ from passes import attributes as attrs, build
 from passes.match import (
     SPLAT,
     dtype_of,
-    is_floating,
     is_integer,
+    is_real,
     is_unsigned,
     producer,
     rank_of,
@@ -44,15 +44,11 @@ _BILINEAR = (DOT, "stablehlo.convolution")
 _MATRIX_ELEMENTS, _PARTS = 4096, 4
 
 
-def _is_real(value: Any) -> bool:
-    return is_integer(value) or is_floating(value)
-
-
 @exact_if_proven(*_BILINEAR, of=SPLAT, assumes="nnan")
 def product_with_zeros(op: Any, exactly: bool) -> Any:
     """dot(0, x) -> 0, and the same for convolutions. Exact for finite x; differs for infinities and NaN."""
     result = op.operation.results[0]
-    if not is_static_op(op) or not _is_real(result):
+    if not is_static_op(op) or not is_real(result):
         return None
     for zero, other in sides(op):
         if is_zero(zero) and (not exactly or is_finite(other)):
@@ -68,7 +64,7 @@ def dot_of_pad(op: Any, exactly: bool) -> Any:
     infinities and NaN among what zeros are multiplied with.
     """
     result = op.operation.results[0]
-    if not has_elements(op) or not _is_real(result):
+    if not has_elements(op) or not is_real(result):
         return None
     for number, one, other in either_side(op):
         maker = producer(one.value, "stablehlo.pad")
@@ -209,7 +205,7 @@ def dot_with_selection(op: Any, exactly: bool) -> Any:
 def _real_sides(op: Any) -> Iterator[tuple[int, Side, Side]]:
     """The sides of a product of real numbers as `either_side` returns them, where the other has the result's type."""
     result = op.operation.results[0]
-    if has_elements(op) and _is_real(result):
+    if has_elements(op) and is_real(result):
         yield from (found for found in either_side(op) if dtype_of(found[2].value) == dtype_of(result))
 
 
