@@ -58,6 +58,12 @@ def test_rounds_of_loops_are_measured():
     assert all(row["inside"] > 0 and row["outside"] > 0 and row["chosen"] == "inside" for row in rows)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
+def test_memory_is_measured():
+    (row,) = json.loads(run("memory", "running sum of rows 1e6", "--json", "--libraries", "stagec"))["rows"]
+    assert 4e6 < row["bytes"]["stagec"] < 20e6  # the result has 4 MB
+
+
 def test_programs_with_and_without_laws_agree():
     rows = json.loads(run("passes", "--tiny", "--json"))
     assert len(rows) == 5
