@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,13 @@ from stagec.runtime.array import Array
 from stagec.runtime.nonfinite import Kind, Search, described, host, kinds, turn_off
 
 
-def run_checked(runnable: RunnableGraph, args: Sequence[Any], committed: bool = False) -> list[Array]:
-    """`runnable.run(args)`, whose results hold no NaN.
+def run_checked(
+    runnable: RunnableGraph,
+    args: Sequence[Any],
+    committed: bool = False,
+    instead: Callable[[list[Any]], list[Array] | None] | None = None,
+) -> list[Array]:
+    """`runnable.run(args, committed, instead)`, whose results hold no NaN.
 
     Raises:
       NonFiniteError: a result does; the operation that made it is named.
@@ -24,7 +29,7 @@ def run_checked(runnable: RunnableGraph, args: Sequence[Any], committed: bool = 
     everything = [*runnable.captured, *args]
     # Donated arguments are deleted by the call, but the explanation needs their values.
     kept = {i: _literal(everything[i], copy=True) for i in runnable.donated if type(everything[i]) is Array}
-    results = runnable.run(args, committed)
+    results = runnable.run(args, committed, instead)
     for kind in kinds():
         bad = [i for i, out in enumerate(results) if kind.count(out)]
         if bad:

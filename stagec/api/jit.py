@@ -25,6 +25,7 @@ from stagec.api.references import (
 from stagec.api.settings import JitSettings
 from stagec.api.stages import Lowered, Traced
 from stagec.api.targets import chosen_target
+from stagec.api.tiers import evaluation
 from stagec.api.traces import TracedSignature, all_traces, traces_of
 from stagec.compiler import log
 from stagec.compiler.build import user_passes
@@ -74,8 +75,9 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             runnable = self._settings.runnable(trace, device)
             checked = config.checks_values()
             run = run_checked if checked else Runnable.run
-            outs = run(runnable, values, committed)
-            if state.plain and not checked and not refs:
+            tiered = config.tiered if self._settings.tiered is None else self._settings.tiered
+            outs = run(runnable, values, committed, evaluation(runnable, tiered))
+            if state.plain and not checked and not refs and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, arrange)
         elif self._settings.inline:
@@ -211,6 +213,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             target=None if settings.target is None else str(settings.target),
             fast_math=settings.fast_math,
             passes=settings.passes,
+            tiered=settings.tiered,
         )
         return reduced(self, self._function, _jitted, arguments)
 
@@ -286,6 +289,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
+    tiered: bool | None = None,
 ) -> JitFunction[P, R]: ...
 @overload
 def jit(
@@ -303,6 +307,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
+    tiered: bool | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
@@ -319,6 +324,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
+    tiered: bool | None = None,
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
 
@@ -337,6 +343,8 @@ def jit(
       fast_math: True allows rewrites that change rounding; a string such as `"nnan,nsz"` allows only those that assume
         the flags named (`passes.fast_math.FLAGS`).
       passes: your own patterns and passes, one or a list of them, run before the built-in ones.
+      tiered: True has NumPy evaluate calls until the compiler, which works in the background, is done. By default, the
+        option `tiered` decides.
 
     Returns:
       A `JitFunction` with the same signature, and `lower`, `trace`,
@@ -368,6 +376,7 @@ def jit(
         target=target,
         fast_math=fast_math,
         passes=passes,
+        tiered=tiered,
     )
     if fun is None:
         return functools.partial(jit, **settings)
@@ -380,7 +389,9 @@ def jit(
     chosen, on_device = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     granted = _granted(fast_math)
-    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, user_passes(passes)))
+    return JitFunction(
+        fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, user_passes(passes), tiered)
+    )
 
 
 def _granted(fast_math: FastMath | None) -> bool | str | None:

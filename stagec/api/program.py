@@ -143,6 +143,8 @@ class GraphCode:
         self._unpacked = self._with_donation(options, donated)
         self.options = self.options_for(options.target)
         self.source = ""
+        # The compile in the background, where there is one.
+        self.background: Any = None
 
     def _with_donation(self, options: ProgramOptions, donated: Sequence[int]) -> ProgramOptions:
         """Pair each donated argument with a result of its shape and dtype."""

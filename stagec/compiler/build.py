@@ -174,6 +174,12 @@ def obtain(graph: Graph, options: ProgramOptions, name: str, argument_names: Seq
     )
 
 
+def is_stored(digest: str) -> bool:
+    """Whether the disk has a program, so that nothing would be compiled for it."""
+    store = cache.default_cache()
+    return store is not None and not config.dump and store.holds(digest)
+
+
 def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]) -> Program:
     """The program with these contributors to its key: from the disk, else from `compile(digest)`.
 

@@ -108,6 +108,10 @@ class DiskCache(CacheDirectory):
             os.utime(path)
         return entry
 
+    def holds(self, key: str) -> bool:
+        """Whether there is an entry for `key`, here or in a layer; it may be damaged."""
+        return any(layer.holds(key) for layer in self.layers) or super().holds(key)
+
     def put(
         self,
         key: str,

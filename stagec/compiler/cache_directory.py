@@ -29,6 +29,10 @@ class CacheDirectory:
         self.directory = os.path.abspath(os.path.expanduser(os.fspath(directory)))
         self._warned: set[str] = set()
 
+    def holds(self, key: str) -> bool:
+        """Whether there is an entry for `key`; it may be damaged."""
+        return not self._refusal() and os.path.exists(self._path(key))
+
     def _own_entries(self) -> Iterator[EntryHeader]:
         """The headers of all sound entries here, the most recently used first"""
         for _, _, name in sorted(self._scan()[0], reverse=True):

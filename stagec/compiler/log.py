@@ -52,7 +52,7 @@ def event(kind: str, message: str, **fields: Any) -> None:
     """Record that something happened; print it to stderr if `config.log` asks for its kind.
 
     Args:
-      kind: `trace`, `lower`, `compile` or `cache`.
+      kind: `trace`, `lower`, `compile`, `cache` or `tier`.
       message: what happened, a short phrase.
       fields: details; numbers and strings.
 

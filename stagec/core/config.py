@@ -24,7 +24,7 @@ def _fast_math(given: Any) -> bool | str:
 
 
 # What `log` may ask for; `all` stands for every kind.
-LOG_KINDS = ("trace", "lower", "compile", "cache")
+LOG_KINDS = ("trace", "lower", "compile", "cache", "tier")
 
 
 def _log_kinds(text: str) -> str:
@@ -62,6 +62,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
     "host_libraries": ("STAGEC_HOST_LIBRARIES", _one_of("auto", "always", "never"), "auto", True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
+    "tiered": ("STAGEC_TIERED", _flag, False, False),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),
     "log": ("STAGEC_LOG", _log_kinds, "", False),

@@ -91,9 +91,13 @@ def _is_soon(ready: Callable[[], bool]) -> bool:
 
 
 class Job:
-    """One piece of work on a helper, with the thread state of whoever asked for it."""
+    """One piece of work on a helper, with the thread state of whoever asked for it.
 
-    def __init__(self, work: Callable[[], Any]) -> None:
+    Args:
+      awaited: whether a thread waits for it.
+    """
+
+    def __init__(self, work: Callable[[], Any], awaited: bool = True) -> None:
         self._work: Callable[[], Any] | None = work
         # Requests of the helper; None is the end.
         self._messages = SimpleQueue[_Request | None]()
@@ -103,6 +107,7 @@ class Job:
         self._overrides = state.overrides
         self._location = location.capture()
         self._process = _process
+        self.awaited = awaited
         self.abandoned = False
 
     def outcome(self) -> Any:
@@ -209,11 +214,7 @@ def call(work: Callable[[], T]) -> T:
     if threading.get_ident() != threading.main_thread().ident:
         return work()  # no handler runs in this thread
     job = Job(work)
-    try:
-        helper = _idle.pop()
-    except IndexError:
-        helper = _Helper()
-        _helpers.append(helper)
+    helper = _helper()
     try:
         helper.jobs.put(job)
         return job.outcome()
@@ -223,6 +224,21 @@ def call(work: Callable[[], T]) -> T:
         raise
 
 
+def start(work: Callable[[], object]) -> None:
+    """Do `work()` on a helper, for which nobody waits: what it returns or raises is dropped."""
+    _helper().jobs.put(Job(work, awaited=False))
+
+
+def _helper() -> _Helper:
+    """A helper without work."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        helper = _Helper()
+        _helpers.append(helper)
+        return helper
+
+
 def on_caller(work: Callable[[], T]) -> T:
     """The result of `work()` on the thread that waits for this one; here, if none does.
 
@@ -230,13 +246,13 @@ def on_caller(work: Callable[[], T]) -> T:
       Abandoned: the thread no longer waits.
     """
     job = _current.job
-    return work() if job is None else job.ask(work)
+    return work() if job is None or not job.awaited else job.ask(work)
 
 
 def is_abandoned() -> Callable[[], bool]:
-    """A function that returns whether the current job of this thread was abandoned."""
+    """A function that returns whether nobody waits for the current job of this thread, or no longer."""
     job = _current.job
-    return lambda: job is not None and job.abandoned
+    return lambda: job is not None and (job.abandoned or not job.awaited)
 
 
 def until(wait: Callable[[int], bool]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -105,6 +105,11 @@ class Runnable(Generic[C_co]):
         """The captured values on the device."""
         return [a.on(self.device, a.committed) if type(a) is Array else a for a in self.captured]
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether the program is there."""
+        return self._executable is not None
+
     def executable(self, committed: bool = False) -> Executable:
         """The program, compiled or loaded on first use.
 
@@ -141,19 +146,24 @@ class Runnable(Generic[C_co]):
         self.direct = False
         return self.code.evaluate(inputs)
 
-    def run(self, args: Sequence[Any], committed: bool = False) -> list[Array]:
+    def run(
+        self,
+        args: Sequence[Any],
+        committed: bool = False,
+        instead: Callable[[list[Any]], list[Array] | None] | None = None,
+    ) -> list[Array]:
         """Run on flat arrays; donated ones are deleted afterwards.
 
         Args:
           committed: the results stay on the device.
+          instead: computes the results without the program, or returns None if it does not.
         """
         device = self.device
         everything = [*self.hidden, *args]
         inputs = [everything[i] for i in self.used]
         executable: Executable | None = None
-        if self.trivial:
-            results = self.code.evaluate(inputs)
-        else:
+        results = self.code.evaluate(inputs) if self.trivial else instead(inputs) if instead is not None else None
+        if results is None:
             executable = self.executable(committed)
             if not device.is_cpu:
                 inputs = [placed(a, device) for a in inputs]
@@ -162,6 +172,7 @@ class Runnable(Generic[C_co]):
         try:
             if executable is not None:
                 results = self._run(executable, inputs)
+            assert results is not None, "results come from NumPy or from the program"
             outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
             for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
                 # Two results never share memory: one of them may be donated later.

@@ -1,0 +1,114 @@
+"""Tiers of execution: NumPy evaluates a program's graph until the compiler, which works in the background, is done."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from stagec.api.program import RunnableGraph, is_loaded
+from stagec.compiler import build, capabilities, log
+from stagec.core import errors, forking, location
+from stagec.runtime import interruptible
+from stagec.runtime.array import Array
+from stagec.runtime.evaluation import Evaluation, Stopped
+
+_guard = threading.Lock()
+# Another object in each forked child, which has none of the parent's threads.
+_process = object()
+
+
+class Background:
+    """A compile on a helper thread.
+
+    Attributes:
+      over: whether nothing has to be evaluated any more: the program is there, or loading it raises an error that a
+        call has to raise.
+    """
+
+    def __init__(self, runnable: RunnableGraph) -> None:
+        self.process = _process
+        self.over = False
+        self._name = runnable.name
+        self._refusal: errors.CompileError | None = None
+        self._warned = False
+        interruptible.start(lambda: self._compile(runnable))
+
+    def _compile(self, runnable: RunnableGraph) -> None:
+        try:
+            runnable.executable()
+        except errors.CompileError as error:
+            self._refusal = error
+        except Exception:
+            self.over = True  # a call loads the program again, and raises the error with its own line
+        else:
+            self.over = True
+
+    def refused(self) -> bool:
+        """Whether the compiler refused the program, of which the first call that asks warns."""
+        if self._refusal is None:
+            return False
+        with _guard:
+            first, self._warned = not self._warned, True
+        if first:
+            location.warn(
+                f"{self._name} is evaluated by NumPy, which is slow: {self._refusal}",
+                errors.CompilerWarning,
+            )
+        return True
+
+
+def evaluation(runnable: RunnableGraph, tiered: bool) -> Callable[[list[Any]], list[Array] | None] | None:
+    """What computes a program's results until it is compiled; None where calls wait for the compiler."""
+    code = runnable.code
+    if not tiered or runnable.trivial or runnable.is_ready:
+        return None
+    # A user's functions must be called once, also where an evaluation is stopped. What a user's passes make of the
+    # program is not what NumPy computes.
+    if not code.evaluates or code.options.passes:
+        return None
+    return lambda inputs: _evaluated(runnable, inputs)
+
+
+def _evaluated(runnable: RunnableGraph, inputs: list[Any]) -> list[Array] | None:
+    """The results by NumPy, or None if the program came first."""
+    code = runnable.code
+    background: Background | None = code.background
+    if background is None or background.process is not _process:
+        code.check_target()
+        capabilities.check(code.graph, code.options.target)
+        if is_loaded(runnable) or build.is_stored(code.key()):
+            return None
+        with _guard:
+            if code.background is background:
+                code.background = Background(runnable)
+            background = code.background
+    if background.over:
+        return None
+    refused = background.refused()
+    started = time.perf_counter()
+    try:
+        results = Evaluation(lambda: background.over).run(code.graph, inputs)
+    except Stopped:
+        _note(runnable, "the compiled program replaces an evaluation", started)
+        return None
+    except Exception as error:
+        if refused:
+            raise
+        # Perhaps memory was short: the compiled program needs less.
+        _note(runnable, f"not evaluated: {type(error).__name__}: {error}", started)
+        return None
+    _note(runnable, "evaluated by NumPy", started)
+    background.refused()
+    return results
+
+
+def _note(runnable: RunnableGraph, what: str, started: float) -> None:
+    log.event("tier", what, name=runnable.name, seconds=time.perf_counter() - started)
+
+
+@forking.in_child
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
+    global _guard, _process
+    _guard, _process = threading.Lock(), object()

@@ -1,0 +1,94 @@
+"""Evaluation of graphs by NumPy that can be stopped between two operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.control import bodies
+from stagec.core import location
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, Literal
+from stagec.runtime.array import Array
+from stagec.runtime.memory import aligned_empty
+from stagec.runtime.straight_line import as_shaped
+
+
+class Stopped(BaseException):
+    """Ends an evaluation whose results are not needed any more."""
+
+
+class Evaluation:
+    """Evaluates a graph, and the graphs inside its operations.
+
+    Args:
+      is_over: asked before each operation, those of each round of a loop included; if it says so, `run` raises
+        `Stopped`. An operation itself is not interrupted.
+    """
+
+    def __init__(self, is_over: Callable[[], bool]) -> None:
+        self._is_over = is_over
+
+    def run(self, graph: Graph, inputs: Sequence[Any]) -> list[Array]:
+        """The results, each in memory of its own, as a compiled program returns them.
+
+        Raises:
+          Stopped: they are not needed any more.
+        """
+        before = bodies.interpreter.replay
+        bodies.interpreter.replay = self._replay
+        try:
+            with np.errstate(all="ignore"):
+                results = self._replay(graph, inputs)
+        finally:
+            bodies.interpreter.replay = before
+        return [_owned(r, a.aval) for r, a in zip(results, graph.outputs, strict=True)]
+
+    def _replay(self, graph: Graph, args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        values: dict[Any, Any] = {v: _host(a) for v, a in zip(graph.inputs, args, strict=True)}
+        before = location.ambient.location
+        try:
+            for equation, dead in zip(graph.equations, _dying(graph)):
+                if self._is_over():
+                    raise Stopped
+                location.ambient.location = equation.location
+                operands = [a.value if type(a) is Literal else values[a] for a in equation.inputs]
+                made = equation.primitive.eval(*operands, **equation.params)
+                outs = equation.outputs
+                for v, value in zip(outs, made, strict=True) if equation.primitive.multiple else [(outs[0], made)]:
+                    values[v] = as_shaped(v.aval, value)
+                for v in dead:
+                    del values[v]
+        finally:
+            location.ambient.location = before
+        return [a.value if type(a) is Literal else values[a] for a in graph.outputs]
+
+
+def _host(value: Any) -> Any:
+    if type(value) is Array:
+        return value.evaluated()
+    return value.value if type(value) is Literal else np.asarray(value)
+
+
+def _dying(graph: Graph) -> list[list[Any]]:
+    """For each equation, the values that nothing reads after it."""
+    found: list[list[Any]] | None = graph.derived.get(_dying)
+    if found is None:
+        found = []
+        read = {a for a in graph.outputs if type(a) is not Literal}
+        for e in reversed(graph.equations):
+            used = dict.fromkeys([*(a for a in e.inputs if type(a) is not Literal), *e.outputs])
+            found.append([v for v in used if v not in read])
+            read.update(used)
+        found.reverse()
+        graph.derived[_dying] = found
+    return found
+
+
+def _owned(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:
+    """A copy: an operation may have returned an operand's memory, or memory that is not aligned."""
+    made = aligned_empty(aval.shape, aval.dtype)
+    made[...] = value
+    return Array.of(made, aval)

@@ -1,0 +1,215 @@
+"""Tiers: NumPy evaluates while a program is compiled, and calls go on with the program as soon as it is there."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+from stagec.api import tiers
+from stagec.compiler import build, log
+from stagec.core.config import config
+
+# No test comes near; a deadlock would.
+LIMIT = 60
+
+
+class Compiler:
+    """The compiler, which waits at a gate before each program."""
+
+    def __init__(self):
+        self.gate = threading.Event()
+        self.error = None
+        self.began = threading.Event()
+        self.count = 0
+        self._work = build._fetched
+
+    def fetched(self, *args):
+        self.began.set()
+        assert self.gate.wait(LIMIT), "the test never opened the gate"
+        self.count += 1
+        if self.error is not None:
+            raise self.error
+        return self._work(*args)
+
+
+@pytest.fixture
+def compiler(monkeypatch):
+    """A closed compiler, and calls in tiers."""
+    made = Compiler()
+    monkeypatch.setattr(build, "_fetched", made.fetched)
+    before = config.enable_cache
+    config.update("enable_cache", False)
+    config.update("tiered", True)
+    stagec.clear_caches()
+    log.clear()
+    yield made
+    made.gate.set()
+    config.update("tiered", False)
+    config.update("enable_cache", before)
+
+
+def runnable(function, *args):
+    return function._settings.runnable(function.trace(*args)._trace)
+
+
+def until_ready(compiler, function, *args):
+    """Open the gate, and wait for the program."""
+    compiler.gate.set()
+    runnable(function, *args).executable()
+
+
+@pytest.fixture
+def opened_after(compiler, monkeypatch):
+    """Open the gate in an evaluation, after so many operations, and wait there for the compiler."""
+
+    def opened(operations, program):
+        class Watched(tiers.Evaluation):
+            def __init__(self, is_over):
+                asked = 0
+
+                def watched():
+                    nonlocal asked
+                    asked += 1
+                    if asked == operations + 1:
+                        compiler.gate.set()
+                        background = program().code.background
+                        end = time.monotonic() + LIMIT
+                        while not background.over:
+                            assert time.monotonic() < end, "the program never came"
+                            time.sleep(0.001)
+                    return is_over()
+
+                super().__init__(watched)
+
+        monkeypatch.setattr(tiers, "Evaluation", Watched)
+
+    return opened
+
+
+def said():
+    return [r.message for r in log.records("tier")]
+
+
+def test_a_call_does_not_wait_for_the_compiler(compiler):
+    double = stagec.jit(lambda x: 2 * x + 1)
+    assert double(snp.arange(3)).tolist() == [1, 3, 5]
+    assert said() == ["evaluated by NumPy"]
+    until_ready(compiler, double, snp.arange(3))
+    assert double(snp.arange(3)).tolist() == [1, 3, 5]
+    assert said() == ["evaluated by NumPy"] and compiler.count == 1
+
+
+def test_an_evaluation_ends_between_the_rounds_of_a_loop(compiler, opened_after):
+    count = stagec.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c + i % 3, 0))
+    opened_after(100, lambda: runnable(count, 50_000_000))
+    assert int(count(50_000_000)) == 49_999_999  # NumPy alone would take minutes
+    assert said() == ["the compiled program replaces an evaluation"]
+
+
+@pytest.mark.parametrize("operations", range(4))
+def test_an_evaluation_ends_between_any_two_operations(compiler, opened_after, operations):
+    compute = stagec.jit(lambda x: snp.tanh(snp.sin(x) * 3 + 1))
+    x = np.arange(5, dtype=np.float32)
+    opened_after(operations, lambda: runnable(compute, x))
+    np.testing.assert_allclose(compute(x), np.tanh(np.sin(np.arange(5.0)) * 3 + 1), rtol=1e-5)
+    assert said() == ["the compiled program replaces an evaluation"]
+
+
+def test_results_have_the_avals_of_the_compiled_program(compiler):
+    make = stagec.jit(lambda x, n: (x.T, x + n, n + 1, x, 3, x.sum(0), {"mean": x.mean()}))
+    args = (snp.ones((2, 3)), 2)
+    evaluated = make(*args)
+    until_ready(compiler, make, *args)
+    compiled = make(*args)
+    assert said() == ["evaluated by NumPy"]
+    for a, b in zip(*map(stagec.tree.leaves, (evaluated, compiled)), strict=True):
+        assert (a.aval, a.signature, type(a)) == (b.aval, b.signature, type(b))
+        np.testing.assert_array_equal(a, b)
+
+
+def test_donated_arguments_are_deleted_and_no_result_is_their_memory(compiler):
+    turn = stagec.jit(lambda x, y: (x.reshape(3, 2), x + y), donate_argnums=0)
+    write = stagec.jit(lambda x: x * 0, donate_argnums=0)
+    x = snp.arange(6)
+    turned, added = turn(x, 1)
+    assert x.is_deleted() and said() == ["evaluated by NumPy"]
+    until_ready(compiler, turn, snp.arange(6), 1)
+    until_ready(compiler, write, snp.arange(6))
+    assert write(added).tolist() == [0] * 6
+    assert turned.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_an_evaluation_that_ends_early_leaves_donated_arguments_to_the_program(compiler, opened_after):
+    step = stagec.jit(lambda x: snp.cumsum(x * 2) + 1, donate_argnums=0)
+    x = snp.arange(4)
+    opened_after(2, lambda: runnable(step, snp.arange(4)))
+    assert step(x).tolist() == [1, 3, 7, 13]
+    assert x.is_deleted() and said() == ["the compiled program replaces an evaluation"]
+
+
+def test_programs_that_call_the_users_functions_wait_for_the_compiler(compiler):
+    calls = []
+
+    @stagec.jit
+    def told(x):
+        stagec.debug.callback(lambda v: calls.append(float(v)), x)
+        return x + 1
+
+    compiler.gate.set()
+    assert float(told(snp.float32(1))) == 2
+    assert calls == [1] and said() == []
+
+
+def test_a_program_that_the_compiler_refuses_is_evaluated_after_one_warning(compiler):
+    compiler.error = stagec.errors.CompileError("no such luck")
+    compiler.gate.set()
+    double = stagec.jit(lambda x: 2 * x)
+    with pytest.warns(stagec.errors.CompilerWarning, match="evaluated by NumPy, which is slow: no such luck"):
+        for _ in range(100):
+            assert double(snp.arange(3)).tolist() == [0, 2, 4]
+            if compiler.count:
+                break
+        while double._settings.runnable(double.trace(snp.arange(3))._trace).code.background._refusal is None:
+            pass
+        double(snp.arange(3))
+    assert double(snp.arange(3)).tolist() == [0, 2, 4]
+    assert compiler.count == 1
+    with pytest.raises(stagec.errors.CompileError, match="no such luck"):
+        double.lower(snp.arange(3)).compile()
+
+
+def test_any_other_error_is_raised_by_the_call(compiler, opened_after):
+    compiler.error = OSError("the disk is gone")
+    double = stagec.jit(lambda x: 2 * x + 1)
+    opened_after(1, lambda: runnable(double, snp.arange(3)))
+    with pytest.raises(OSError, match="the disk is gone"):
+        double(snp.arange(3))
+
+
+def test_programs_on_disk_are_loaded_at_once(compiler, tmp_path):
+    compiler.gate.set()
+    with config.override(enable_cache=True, cache_dir=str(tmp_path)):
+        stagec.jit(lambda x: 5 * x - 2).lower(snp.arange(3)).compile()
+        stagec.clear_caches()
+        assert stagec.jit(lambda x: 5 * x - 2)(snp.arange(3)).tolist() == [-2, 3, 8]
+    assert said() == []
+
+
+def test_the_argument_of_jit_goes_before_the_option(compiler):
+    config.update("tiered", False)
+    assert stagec.jit(lambda x: x + 1, tiered=True)(1).tolist() == 2
+    assert said() == ["evaluated by NumPy"]
+    config.update("tiered", True)
+    compiler.gate.set()
+    assert stagec.jit(lambda x: x + 2, tiered=False)(1).tolist() == 3
+    assert said() == ["evaluated by NumPy"]
+
+
+def test_the_users_own_passes_wait_for_the_compiler(compiler):
+    compiler.gate.set()
+    assert stagec.jit(lambda x: x + 1, passes=lambda module: None)(1).tolist() == 2
+    assert said() == []
