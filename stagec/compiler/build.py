@@ -194,19 +194,26 @@ def _fetched(
     digest = key.digest(contributors)
     with alone(digest):
         store = cache.default_cache()
+        # A dump needs a compile.
+        readable = store if not config.dump else None
         started = time.perf_counter()
-        entry = store.get(digest) if store is not None and not config.dump else None
-        if entry is not None:
-            seconds = time.perf_counter() - started
-            log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
-            return Program(digest, entry.payload, entry.meta, "disk", contributors)
-        with session.under_way():
-            payload, meta = compile(digest)
-        if store is not None:
-            stored = store.put(digest, contributors, meta, payload)
-            if stored is not None:
-                return Program(digest, stored.payload, stored.meta, "compiled", contributors)
-        return Program(digest, payload, meta, "compiled", contributors)
+        entry = readable.get(digest) if readable is not None else None
+        with contextlib.ExitStack() as held:
+            if readable is not None and entry is None:
+                # Processes that want the same program compile it once.
+                held.enter_context(readable.claim(digest, name))
+                entry = readable.get_if_made(digest)
+            if entry is not None:
+                seconds = time.perf_counter() - started
+                log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
+                return Program(digest, entry.payload, entry.meta, "disk", contributors)
+            with session.under_way():
+                payload, meta = compile(digest)
+            if store is not None:
+                stored = store.put(digest, contributors, meta, payload)
+                if stored is not None:
+                    return Program(digest, stored.payload, stored.meta, "compiled", contributors)
+            return Program(digest, payload, meta, "compiled", contributors)
 
 
 def obtain_text(

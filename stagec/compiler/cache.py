@@ -1,9 +1,10 @@
 """The disk cache: compiled programs that outlive the process.
 
 One file an entry, written under a temporary name and renamed, so that a reader
-sees all of it or none. No locks: processes meet only in atomic renames and in
-one counter file that grows by appends. Whatever goes wrong with the disk is a
-miss and at most one warning, never an error.
+sees all of it or none. Reading and writing need no locks: processes meet only in
+atomic renames and in one counter file that grows by appends. A lock saves work:
+it keeps processes from compiling one program twice (`claim.py`). Whatever goes
+wrong with the disk is a miss and at most one warning, never an error.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 
 from stagec.compiler.cache_directory import SUFFIX, CacheDirectory, Layer, LayerInfo
 from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry
+from stagec.compiler.claim import SUFFIX as CLAIM, claimed
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
 
@@ -161,6 +163,23 @@ class DiskCache(CacheDirectory):
             return read_entry(path, key)
         except (OSError, EntryError):  # another process removed it meanwhile, or the disk is faulty
             return None
+
+    def claim(self, key: str, name: str) -> contextlib.AbstractContextManager[None]:
+        """Let one process at a time run a block that makes the entry for `key`; others wait until it is done.
+
+        The block begins with a call of `get_if_made`.
+        """
+        path = self._path(key)
+        if not self._refusal():
+            with contextlib.suppress(OSError):
+                os.makedirs(self.directory, mode=0o700, exist_ok=True)
+                if not self._refusal():
+                    return claimed(path.removesuffix(SUFFIX) + CLAIM, name, lambda: os.path.exists(path))
+        return contextlib.nullcontext()
+
+    def get_if_made(self, key: str) -> Entry | None:
+        """What `get` returns, if another process has written the entry since it was missing"""
+        return self.get(key) if os.path.exists(self._path(key)) else None
 
     def entries(self) -> Iterator[EntryHeader]:
         """The headers of all sound entries, the most recently used first; those of the layers follow"""

@@ -15,7 +15,7 @@ from stagec.core.errors import CacheWarning, message
 
 SUFFIX = ".stagec"
 _ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.stagec")
-_TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.[0-9a-f]{16}\.tmp")
+_TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.([0-9a-f]{16}\.tmp|claim)")
 
 # (time of last use, bytes, name) of a file.
 Row = tuple[float, int, str]
