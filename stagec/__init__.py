@@ -92,6 +92,7 @@ if _typing.TYPE_CHECKING:
     from stagec.foreign.function import from_stablehlo
     from stagec.numpy.dynamic_slices import ds
     from stagec.primitives.references import Ref, freeze, new_ref
+    from stagec.profiling.profile import profile
     from stagec.ref import empty_ref, free_ref
 else:
     from stagec.runtime.array import Array
@@ -190,6 +191,7 @@ __all__ = [
     "process_count",
     "process_index",
     "process_indices",
+    "profile",
     "pure_callback",
     "random",
     "ref",
@@ -262,6 +264,7 @@ _LAZY = {
     ),
     "ensure_compile_time_eval": ("stagec.core.trace", "{}"),
     "check": ("stagec.differential.check", "{}"),
+    "profile": ("stagec.profiling.profile", "{}"),
     "explain": ("stagec.api.explain", "{}"),
     "pure_callback": ("stagec.control.callback", "{}"),
     "ds": ("stagec.numpy.dynamic_slices", "{}"),

@@ -47,7 +47,7 @@ LAYERS = [
     ("stagec.api",),
     ("stagec.ad_checkpoint", "stagec.custom_batching", "stagec.custom_derivatives", "stagec.test_util"),
     ("stagec.foreign",),
-    ("stagec.differential",),
+    ("stagec.differential", "stagec.profiling"),
     ("stagec.compat",),
     ("stagec.commands",),
     ("stagec.workarounds",),
@@ -233,7 +233,7 @@ def test_public_names_are_these():
         jacrev jit jvp lax linear_transpose linearize live_arrays load local_device_count local_devices
         log_compiles make_graph make_jaxpr memory_stats named_call named_scope new_ref nn numpy
         numpy_dtype_promotion numpy_rank_promotion ops pattern print_environment_info process_count
-        process_index process_indices pure_callback random ref remat save scipy test_util tree tree_util typeof
+        process_index process_indices profile pure_callback random ref remat save scipy test_util tree tree_util typeof
         typing value_and_grad vjp vmap
         """.split()
     )
@@ -309,6 +309,7 @@ LAZY = {
     "passes.pipeline": "the compiler",
     "stagec.compiler.build": "the compiler",
     "stagec.compiler.driver": "the compiler",
+    "stagec.compiler.dispatches": "the compiler",
     "stagec.compiler.dump": "the compiler",
     "stagec.lowering.portable": "the compiler",
     "stagec.compiler.outside": "the compiler",

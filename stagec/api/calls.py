@@ -13,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.boundary import hide_frames
 from stagec.core.config import config, state
 from stagec.core.weak import WeakSet
+from stagec.runtime import recording
 from stagec.runtime.array import Array
 from stagec.runtime.placement import placed
 from stagec.runtime.runnable import Runnable
@@ -55,10 +56,14 @@ class FastPathDispatch(abc.ABC):
                         run = None
                     if run is not None:
                         return run(leaves)
-            return self._call(args, kwargs)
+            return recording.called("call", self._shown_name(), self._call, args, kwargs)
         except BaseException as error:
             hide_frames(error)
             raise
+
+    @abc.abstractmethod
+    def _shown_name(self) -> str:
+        """The function's name in messages."""
 
     @abc.abstractmethod
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -117,9 +122,10 @@ class FastPathDispatch(abc.ABC):
             return
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and all(type(a) is Array for a in args):
-            self._fast[key] = _runner(runnable, committed, in_avals, out_tree, True)
+            run = _runner(runnable, committed, in_avals, out_tree, True)
+            self._fast[key] = recording.recorded("call", runnable.name, run)
             return
-        run = _runner(runnable, committed, in_avals, out_tree, False)
+        run = recording.recorded("call", runnable.name, _runner(runnable, committed, in_avals, out_tree, False))
         self._described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
 
     def _forget(self) -> None:
@@ -170,3 +176,4 @@ def _after_fork_in_child(_: forking.HeldLocks) -> None:
 
 
 config.on_update(forget_fast_paths)
+recording.on_change(forget_fast_paths)

@@ -65,6 +65,9 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             + (settings.keep_unused, settings.inline),
         )
 
+    def _shown_name(self) -> str:
+        return self._name
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
             return self._function(*args, **kwargs)

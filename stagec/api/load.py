@@ -102,6 +102,9 @@ class Loaded(FastPathDispatch):
         kinds = inspect.Parameter
         return inspect.Signature([kinds("args", kinds.VAR_POSITIONAL), kinds("kwargs", kinds.VAR_KEYWORD)])
 
+    def _shown_name(self) -> str:
+        return self.fun_name
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, tree = pytree.flatten((list(args), kwargs))
         if state.trace is not None or not self._programs or any(isinstance(v, Tracer) for v in leaves):

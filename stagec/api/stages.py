@@ -18,6 +18,7 @@ from stagec.core.config import config
 from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph
 from stagec.core.graph_text import format_graph
+from stagec.runtime import recording
 from stagec.runtime.device import Device
 from stagec.runtime.runnable import Runnable
 
@@ -317,4 +318,5 @@ class Compiled(OwnCopy):
         if isinstance(found, Problem):
             raise refusal([self._form], [found])
         run = run_checked if config.checks_values() else Runnable.run
-        return trace.out_tree.unflatten(run(self._lowered._runnable, found.values, self._lowered._device is not None))
+        runnable, committed = self._lowered._runnable, self._lowered._device is not None
+        return trace.out_tree.unflatten(recording.called("call", trace.name, run, runnable, found.values, committed))

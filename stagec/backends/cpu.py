@@ -52,6 +52,7 @@ class Cpu(Backend):
     laws = "cpu"
     queues = ("local-sync", "local-task")
     is_host = True
+    has_instrumentation = True
     has_linker = True
 
     def parse(self, text: str, arch: str) -> Target:

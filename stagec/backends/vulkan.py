@@ -59,6 +59,7 @@ class Vulkan(Backend):
     laws = "spirv"
     queues = ("vulkan",)
     is_exclusive = True
+    has_instrumentation = True
     has_races = True
     libraries = ("libvulkan.so.1", "vulkan-1.dll")
     missing = "install a Vulkan driver (on Debian: apt-get install mesa-vulkan-drivers, which needs no GPU)"

@@ -6,9 +6,9 @@ import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from passes.attributes import dot_dimensions
 from passes.match import operations_in, splat_of
@@ -52,6 +52,9 @@ _QUEUED = frozenset({"--iree-hal-target-device=local", "--iree-execution-model=a
 OPTIMIZATIONS = {
     "executable-targets": rare.branch,
 }
+
+
+Seen: TypeAlias = Callable[[str, Any], None]
 
 
 class Opened(NamedTuple):
@@ -190,7 +193,7 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
 
 
 def run(
-    source: bytes, flag_set: FlagSet, *, link: bool = True, until: str = "", texts: dict[str, str] | None = None
+    source: bytes, flag_set: FlagSet, *, link: bool = True, until: str = "", seen: Seen | None = None
 ) -> tuple[bytes, Attempt]:
     """Run the compiler once, on a module that `prepared` returned.
 
@@ -199,18 +202,16 @@ def run(
       flag_set: a name for the attempt, and command-line flags of the compiler.
       link: whether a linker takes part.
       until: stop after this phase, and return MLIR text instead of an executable.
-      texts: gets the module after every phase, with the user's lines.
+      seen: called after every phase, with the phase and the module.
 
     Returns:
       the output (empty if refused) and a record of the attempt.
     """
     load_phases()
-    return interruptible.call(lambda: _run(source, flag_set, link, until, texts))
+    return interruptible.call(lambda: _run(source, flag_set, link, until, seen))
 
 
-def _run(
-    source: bytes, flag_set: FlagSet, link: bool, until: str, texts: dict[str, str] | None
-) -> tuple[bytes, Attempt]:
+def _run(source: bytes, flag_set: FlagSet, link: bool, until: str, seen: Seen | None) -> tuple[bytes, Attempt]:
     started = time.perf_counter()
     output, found = b"", []
     with diag.linker_log() as linker:
@@ -220,7 +221,7 @@ def _run(
                 found = run.found
                 # Verification after every pass took up to a quarter of the time; `_go_through` does it between phases.
                 run.verify_between_passes(False)
-                ok = run.parse(source) and _go_through(run, until or "end", flag_set, texts)
+                ok = run.parse(source) and _go_through(run, until or "end", flag_set, seen)
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     output = run.text() if until else run.bytecode()
@@ -229,7 +230,7 @@ def _run(
     return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(found))
 
 
-def _go_through(run: Invocation, last: str, flag_set: FlagSet, texts: dict[str, str] | None) -> bool:
+def _go_through(run: Invocation, last: str, flag_set: FlagSet, seen: Seen | None) -> bool:
     """Run the phases up to the last one; between some of them, change the module and verify it.
 
     Faults are among the invocation's diagnostics. LLVM verifies the code of each kernel in addition.
@@ -238,7 +239,7 @@ def _go_through(run: Invocation, last: str, flag_set: FlagSet, texts: dict[str, 
     changes = [WORKAROUNDS, OPTIMIZATIONS] if flag_set.optimizes_kernels else [WORKAROUNDS]
     before = ""
     for phase in phases[: phases.index(last) + 1]:
-        if phase != last and texts is None and not any(phase in table for table in changes):
+        if phase != last and seen is None and not any(phase in table for table in changes):
             continue
         if not run.execute(CompileFromPhase=before, CompileToPhase=phase):
             return False
@@ -248,8 +249,8 @@ def _go_through(run: Invocation, last: str, flag_set: FlagSet, texts: dict[str, 
                 table[phase](module)
         if phase == "flow" and _QUEUED.issubset(flag_set.flags) and phase_workarounds.has_loops(module):
             changes.append(WORKAROUNDS_OF_LOOPS)
-        if texts is not None:
-            texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
+        if seen is not None:
+            seen(phase, module)
         run.take(module)
         if not is_well_formed(module):
             return False

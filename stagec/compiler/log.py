@@ -6,6 +6,7 @@ import logging
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,8 @@ class Record:
 
 
 _records: deque[Record] = deque(maxlen=1000)
+# Called with each event.
+listeners: list[Callable[[Record], None]] = []
 
 
 class _StderrHandler(logging.Handler):
@@ -62,7 +65,10 @@ def event(kind: str, message: str, **fields: Any) -> None:
     """
     if kind not in KINDS:
         raise ValueError(f"there is no kind of event named {kind!r}; kinds are {', '.join(KINDS)}")
-    _records.append(Record(kind, message, fields))
+    record = Record(kind, message, fields)
+    _records.append(record)
+    for listen in listeners:
+        listen(record)
     printed = enabled(kind)
     if not printed and not logger.isEnabledFor(logging.INFO):
         return

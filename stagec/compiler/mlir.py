@@ -7,7 +7,7 @@ import importlib
 from typing import Any
 
 from stagec.core import forking
-from stagec.runtime import interruptible
+from stagec.runtime import interruptible, recording
 
 _NEEDED = (
     *(f"iree.compiler.{name}" for name in ("api", "ir", "passmanager", "rewrite")),
@@ -43,7 +43,8 @@ def load_phases() -> None:
 
 def _load(names: tuple[str, ...]) -> None:
     if names not in _loaded:
-        interruptible.call(lambda: _import(names))
+        with recording.span("compile", "imports of the compiler"):
+            interruptible.call(lambda: _import(names))
 
 
 def _import(names: tuple[str, ...]) -> None:

@@ -8,12 +8,13 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from passes.kernels.plan import comments
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag
-from stagec.compiler.driver import PHASES, prepared, run
+from stagec.compiler.driver import PHASES, Seen, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.ready import Ready, by_flag_set, serialize
@@ -98,7 +99,7 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
     for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
         texts: dict[str, str] = {}
-        asm, attempt = _assembly(formed.source, flag_set, target, texts)
+        asm, attempt = _assembly(formed.source, flag_set, target, partial(_note, texts))
         if attempt.ok:
             break
     for number, phase in enumerate(PHASES, start=1):
@@ -109,21 +110,24 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
     return written
 
 
-def _assembly(
-    source: bytes, flag_set: FlagSet, target: Target, texts: dict[str, str] | None = None
-) -> tuple[str, diag.Attempt]:
+def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | None = None) -> tuple[str, diag.Attempt]:
     """The kernels in the target's own language: assembly, PTX, or the text of SPIR-V."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
         dumping = dataclasses.replace(
             flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={scratch}")
         )
-        _, attempt = run(source, dumping, link=target.on.has_linker, texts=texts)
+        _, attempt = run(source, dumping, link=target.on.has_linker, seen=seen)
         parts = []
         for extension in (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir"):
             for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):
                 with open(path, encoding="utf-8", errors="replace") as file:
                     parts.append(file.read())
         return "\n".join(parts), attempt
+
+
+def _note(texts: dict[str, str], phase: str, module: Any) -> None:
+    """Keep the text of a module, with the user's lines."""
+    texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
 
 
 def _with_phases(found: Iterable[tuple[FlagSet, Ready]]) -> Iterator[tuple[FlagSet, Ready]]:

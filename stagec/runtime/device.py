@@ -44,8 +44,13 @@ def binding() -> Any:
     with forking.importing():
         from iree._runtime.libs import _runtime as _binding
 
-    _binding.parse_flags(f"--task_worker_stack_size={_WORKER_STACK_BYTES}", _topology_flag())
+    _binding.parse_flags(*runtime_flags())
     return _binding
+
+
+def runtime_flags() -> tuple[str, ...]:
+    """The runtime's flags for the threads of parallel programs."""
+    return f"--task_worker_stack_size={_WORKER_STACK_BYTES}", _topology_flag()
 
 
 def _topology_flag() -> str:
@@ -181,6 +186,13 @@ class Device:
         """The driver's description of the device, as lines of text."""
         return _driver(self.backend).dump_device_info(self._handle)
 
+    def address(self, driver: str) -> str:
+        """How the runtime's own tools name a queue of the device."""
+        if self.is_cpu:
+            return driver
+        found = _driver(self.backend).query_available_devices()
+        return f"{driver}://{next(info['path'] for info in found if info['device_id'] == self._handle)}"
+
     def _is_software(self) -> bool:
         """Whether a graphics driver does the work on the CPU."""
         return self.backend.is_software(self)
@@ -206,6 +218,7 @@ class Device:
     def __dir__(self) -> list[str]:
         return without(
             self,
+            "address",
             "allocator",
             "architecture",
             "backend",

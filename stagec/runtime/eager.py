@@ -16,6 +16,7 @@ from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
+from stagec.runtime import recording
 from stagec.runtime.array import Array, signature
 from stagec.runtime.placement import committed_device
 
@@ -76,4 +77,16 @@ def _wrap(result: Any, aval: ShapedArray, inputs: list[np.ndarray[Any, Any]], pr
     return Array.of(array, aval)
 
 
-set_base(EagerTrace())
+class _RecordedTrace(EagerTrace):
+    """The same while a recording is active, which gets the time of each primitive."""
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return recording.called("eager", primitive.name, super().process, primitive, args, params)
+
+
+@recording.on_change
+def _choose_base() -> None:
+    set_base(EagerTrace() if recording.active is None else _RecordedTrace())
+
+
+_choose_base()

@@ -8,12 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.duration import SHORT_SECONDS, Duration
 from stagec.core.host import HostCallback
 from stagec.core.weak import WeakSet
-from stagec.runtime import interruptible
+from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow, is_lent, signature
 from stagec.runtime.callbacks import CallingContexts
 from stagec.runtime.contexts import Pool
@@ -112,6 +114,11 @@ class Executable:
         self._bind_results(committed=False)
         self._started = True
 
+    @property
+    def calls_python(self) -> bool:
+        """Whether the program calls Python functions."""
+        return bool(self._callbacks)
+
     def usable(self) -> Executable:
         """This program, loaded again where a forked child asks for it first."""
         if not self._started:
@@ -135,6 +142,12 @@ class Executable:
             self.run_plain, self.run_one = self._run_quick, self._run_quick_one
         else:
             self.run_plain, self.run_one = self._run_long, lambda args: self._run_long(args)[0]
+        if recording.active is not None:
+            run = self.run_plain
+            self.run_plain, self.run_one = (
+                lambda args: self._run_recorded(run, args),
+                lambda args: self._run_recorded(run, args)[0],
+            )
 
     def committed(self) -> Executable:
         """The same program, for calls whose results stay on the device."""
@@ -152,6 +165,25 @@ class Executable:
             given[i] = given[i].private_copy()
         results = self.run_plain(given)
         return self._unshared(given, results) if self.may_alias else results
+
+    def _run_recorded(self, run: Callable[[Sequence[Array]], list[Array]], args: Sequence[Array]) -> list[Array]:
+        """As `run`; the recording gets the time until the results are there."""
+        active = recording.active
+        if active is None:  # it has just ended, in another thread
+            return run(args)
+        written = self.in_place.union(self.mutated)
+        runs = active.runs(
+            self, lambda: [np.array(a.evaluated()) if i in written else a.evaluated() for i, a in enumerate(args)]
+        )
+        start = time.perf_counter_ns()
+        results = run(args)
+        for result in results:
+            result.block_until_ready()
+        end = time.perf_counter_ns()
+        arguments, made = (sum(a.nbytes for a in avals) for avals in (self.in_avals, self.out_avals))
+        span = active.add("run", self.name, start, end, arguments=arguments, results=made, driver=self.driver)
+        runs.spans.append(span)
+        return results
 
     def _call(self, inputs: Any, outputs: Any) -> None:
         """Call the program in this thread."""
@@ -311,6 +343,15 @@ class Executable:
         # Without control flow, results alias the same memory at every call: one check is enough.
         self.may_alias = shared or self.branches
         return results
+
+
+@recording.on_change
+def _rebind() -> None:
+    """Let each program choose what runs it, now that a recording has begun or ended."""
+    for executable in list(_all):
+        executable._bind_results(committed=False)
+        if executable._committed is not None:
+            executable._committed._bind_results(committed=True)
 
 
 @forking.in_child

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.runtime import recording
 from stagec.runtime.device import Device, binding
 
 _ALIGNMENT = 64
@@ -84,7 +85,10 @@ def upload(device: Device, array: np.ndarray[Any, Any]) -> Any:
     memory, usage = host_options() if device.is_cpu else _device_options()
     # An empty buffer cannot be made on every device, and nothing reads it.
     raw = _bytes(np.ascontiguousarray(array)) if array.size else np.zeros(1, np.uint8)
-    with contextlib.nullcontext() if device.is_cpu else device.timeline().waiting:  # it may give the queue work
+    with (
+        contextlib.nullcontext() if device.is_cpu else device.timeline().waiting,  # it may give the queue work
+        recording.span("transfer", f"to {device}", bytes=array.nbytes),
+    ):
         buffer = device.allocator.allocate_buffer_copy(memory, usage, device.hal_device(), raw)
     return binding().HalBufferView(buffer, array.shape, element_types()[array.dtype])
 
@@ -103,7 +107,8 @@ def download(device: Device, view: Any, shape: tuple[int, ...], dtype: np.dtype[
     size = math.prod(shape)
     memory, usage = _staging_options()
     staging = device.allocator.allocate_buffer(memory, usage, size * dtype.itemsize)
-    _copy(device, view.get_buffer(), staging)
+    with recording.span("transfer", f"from {device}", bytes=size * dtype.itemsize):
+        _copy(device, view.get_buffer(), staging)
     value = np.frombuffer(staging.map(), dtype, count=size).reshape(shape)
     value.flags.writeable = False
     return value
@@ -117,7 +122,8 @@ def copy_view(device: Device, view: Any, shape: tuple[int, ...], dtype: np.dtype
     source = view.get_buffer()
     memory, usage = _device_options()
     target = device.allocator.allocate_buffer(memory, usage, max(1, math.prod(shape) * dtype.itemsize))
-    _copy(device, source, target)
+    with recording.span("transfer", f"on {device}", bytes=math.prod(shape) * dtype.itemsize):
+        _copy(device, source, target)
     return b.HalBufferView(target, shape, element_types()[dtype])
 
 

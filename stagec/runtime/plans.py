@@ -21,7 +21,7 @@ from stagec.core.config import config, state
 from stagec.core.graph import Equation, Graph, Literal, prune, trace_flat
 from stagec.core.trace import Tracer
 from stagec.primitives.convert import convert_element_type_p
-from stagec.runtime import straight_line
+from stagec.runtime import recording, straight_line
 from stagec.runtime.array import Array
 from stagec.runtime.straight_line import Value, folded, frozen
 
@@ -48,6 +48,7 @@ def forget() -> None:
 
 
 config.on_update(forget)
+recording.on_change(forget)
 
 
 def is_plain(x: Array) -> bool:
@@ -184,7 +185,9 @@ def _plan(
         graph, _ = prune(graph, keep_inputs=True)
         if graph.effects:
             return _REFUSED
-        return _compiled(graph, captured, inputs, structure[0])
+        return recording.recorded(
+            "eager", getattr(function, "__name__", ""), _compiled(graph, captured, inputs, structure[0])
+        )
     except Exception:
         # The function looks at values; or the call itself is wrong, and its error is raised where it is called.
         return _REFUSED

@@ -12,7 +12,7 @@ from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.weak import WeakSet
-from stagec.runtime import interruptible
+from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.device import Device
 from stagec.runtime.executable import Executable
@@ -121,6 +121,8 @@ class Runnable(Generic[C_co]):
             # Loading may take long, and goes on after an interrupt: the next call waits for it and finds the program.
             found = interruptible.call(self._loaded)
         found = found.usable()
+        if recording.active is not None:
+            recording.active.codes[id(found.payload)] = self.code
         return found.committed() if committed else found
 
     def _loaded(self) -> Executable:

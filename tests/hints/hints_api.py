@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501
 
+import contextlib
 import functools
 import pickle
 
@@ -93,6 +94,20 @@ def without_jit(f, x):
 CHECKS = "; debug_nans=False turns this check off"
 exported = stagec.export(square)
 
+
+def nested_profiles(inner):
+    with stagec.profile(kernels=False), inner:
+        pass
+
+
+def used_twice(second):
+    used = stagec.profile(kernels=False)
+    with used:
+        snp.sin(1.0)
+    with second(used):
+        pass
+
+
 LINEAR = stagec.jit(lambda x: x * 2 + 1)
 
 CASES = [
@@ -110,6 +125,16 @@ CASES = [
         "call it outside",
         lambda: stagec.jit(lambda x: stagec.check(snp.sin, x))(snp.ones(3)),
         lambda: check(snp.sin),
+    ),
+    (
+        "profile the outer block alone",
+        lambda: nested_profiles(stagec.profile(kernels=False)),
+        lambda: nested_profiles(contextlib.nullcontext()),
+    ),
+    (
+        "make another for each block: stagec.profile()",
+        lambda: used_twice(lambda used: used),
+        lambda: used_twice(lambda used: stagec.profile(kernels=False)),
     ),
     (
         "test `ok`",

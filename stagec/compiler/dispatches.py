@@ -1,0 +1,59 @@
+"""The user's lines that the kernels of a compiled program come from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from passes import printed
+from passes.match import operations_in
+from stagec.backends import Target
+from stagec.compiler.driver import prepared, run
+from stagec.compiler.flags import CompileOptions
+from stagec.compiler.mlir import ir
+from stagec.compiler.ready import by_flag_set, serialize
+from stagec.compiler.session import new_session
+from stagec.runtime import interruptible
+
+# The phase after which all dispatches are there.
+_PHASE = "flow"
+
+
+def kernel_lines(
+    module: Any, target: Target, options: CompileOptions, kernels: Collection[str], name: str
+) -> dict[str, str]:
+    """The line, as `file:line`, by the name of each kernel; kernels without a line are left out.
+
+    Args:
+      module: what was compiled: StableHLO after the passes, as an `ir.Module`.
+      options: as for `compile_module`.
+      kernels: the names of those that ran, by which the flag set is found that compiled them.
+      name: the program's name in errors.
+    """
+    source = serialize(module)
+    return interruptible.call(lambda: _lines(source, target, options, kernels, name))
+
+
+def _lines(
+    source: bytes, target: Target, options: CompileOptions, kernels: Collection[str], name: str
+) -> dict[str, str]:
+    found: dict[str, str] = {}
+
+    def collect(phase: str, module: Any) -> None:
+        if phase == _PHASE:
+            for operation in operations_in(module, "flow.dispatch"):
+                line = printed.location(operation.location)
+                for entry in operation.attributes["entry_points"]:
+                    found.setdefault(entry.value[-1], f"{line.file}:{line.line}" if line is not None else "")
+
+    ready, traits = prepared(source, target, name, options)
+    for flag_set, formed in by_flag_set(ready, target, options, traits):
+        found.clear()
+        if flag_set.direct:  # which takes its dispatches as they are
+            with new_session() as session, session.context:
+                collect(_PHASE, ir().Module.parse(formed.source, session.context))
+        else:
+            run(formed.source, flag_set, until=_PHASE, seen=collect)
+        if found.keys() >= set(kernels):
+            return {kernel: line for kernel, line in found.items() if line}
+    return {}
