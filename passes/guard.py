@@ -12,7 +12,7 @@ import contextvars
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
@@ -109,6 +109,7 @@ def _current_location() -> Any:
 class _Local(threading.local):
     # The value in threads that this module did not start.
     job: Job | None = None
+    is_left: Callable[[], bool] = staticmethod(lambda: False)
 
 
 _local = _Local()
@@ -130,8 +131,19 @@ def call(work: Callable[[], T]) -> T:
 
 def is_abandoned() -> Callable[[], bool]:
     """A function that says whether the caller of this thread's work has stopped waiting for it."""
-    job = _local.job
-    return lambda: job is not None and job.abandoned
+    job, is_left = _local.job, _local.is_left
+    return lambda: (job is not None and job.abandoned) or is_left()
+
+
+@contextlib.contextmanager
+def heeding(is_left: Callable[[], bool]) -> Iterator[None]:
+    """For a block in a thread that works for nobody: let it end early once `is_left()` says so."""
+    before = _local.is_left
+    _local.is_left = is_left
+    try:
+        yield
+    finally:
+        _local.is_left = before
 
 
 def _wait_for_helpers() -> None:

@@ -51,6 +51,13 @@ def test_loop_programs_run():
     assert row["notes"] == [] and row["first"]["stagec"] > row["steady"]["stagec"] > 0
 
 
+def test_first_results_and_stalls_are_measured():
+    found = json.loads(run("tiers", "mlp", "MLP", "--tiny", "--json", "--libraries", "tiers,stagec"))
+    rows = [row for some in found.values() for row in some]
+    assert [row["name"] for row in rows] == ["mlp", "MLP", "MLP"]
+    assert all(row["notes"] == [] and min(row["seconds"].values()) > 0 for row in rows)
+
+
 def test_rounds_of_loops_are_measured():
     results = json.loads(run("rounds", "--tiny", "--json"))
     rows = [row for rows in results.values() for row in rows]

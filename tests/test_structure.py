@@ -304,6 +304,7 @@ LAZY = {
     "stagec.commands.foreign": "reading a module needs MLIR, and stagec-runtime has neither",
     "passes.analysis.in_place": "the compiler",
     "passes.bindings": "the compiler",
+    "passes.guard": "the compiler",
     "passes.operations": "needed when something is compiled",
     "passes.match": "the compiler",
     "passes.pipeline": "the compiler",

@@ -14,6 +14,13 @@ from stagec.runtime import interruptible
 from stagec.runtime.array import Array
 from stagec.runtime.evaluation import Evaluation, Stopped
 
+# How long an evaluation goes on before the compiler begins.
+_HEAD_START_SECONDS = 0.02
+# An evaluation that takes longer than the former hands the interpreter over to the compiler after each of the latter.
+_LONG_SECONDS = 0.1
+_TURN_SECONDS = 0.001
+_HANDOVER_SECONDS = 5e-5
+
 _guard = threading.Lock()
 # Another object in each forked child, which has none of the parent's threads.
 _process = object()
@@ -25,17 +32,22 @@ class Background:
     Attributes:
       over: whether nothing has to be evaluated any more: the program is there, or loading it raises an error that a
         call has to raise.
+      done: whether the compiler works no more.
+      evaluated: set when an evaluation has ended.
     """
 
     def __init__(self, runnable: RunnableGraph) -> None:
         self.process = _process
-        self.over = False
+        self.over = self.done = False
         self._name = runnable.name
         self._refusal: errors.CompileError | None = None
         self._warned = False
+        self.evaluated = threading.Event()
         interruptible.start(lambda: self._compile(runnable))
 
     def _compile(self, runnable: RunnableGraph) -> None:
+        # Imports of the compiler would keep the interpreter from a short evaluation.
+        self.evaluated.wait(_HEAD_START_SECONDS)
         try:
             runnable.executable()
         except errors.CompileError as error:
@@ -44,6 +56,8 @@ class Background:
             self.over = True  # a call loads the program again, and raises the error with its own line
         else:
             self.over = True
+        finally:
+            self.done = True
 
     def refused(self) -> bool:
         """Whether the compiler refused the program, of which the first call that asks warns."""
@@ -57,6 +71,22 @@ class Background:
                 errors.CompilerWarning,
             )
         return True
+
+
+class _Turns:
+    """An evaluation's turns at the interpreter, which it shares with a compile."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
+        self._next = time.perf_counter() + _LONG_SECONDS
+
+    def is_over(self) -> bool:
+        """Whether the evaluation may end."""
+        background = self._background
+        if not background.done and time.perf_counter() > self._next:
+            time.sleep(_HANDOVER_SECONDS)
+            self._next = time.perf_counter() + _TURN_SECONDS
+        return background.over
 
 
 def evaluation(runnable: RunnableGraph, tiered: bool) -> Callable[[list[Any]], list[Array] | None] | None:
@@ -89,16 +119,18 @@ def _evaluated(runnable: RunnableGraph, inputs: list[Any]) -> list[Array] | None
     refused = background.refused()
     started = time.perf_counter()
     try:
-        results = Evaluation(lambda: background.over).run(code.graph, inputs)
+        results = Evaluation(_Turns(background).is_over).run(code.graph, inputs)
     except Stopped:
         _note(runnable, "the compiled program replaces an evaluation", started)
         return None
-    except Exception as error:
+    except MemoryError as error:
         if refused:
             raise
-        # Perhaps memory was short: the compiled program needs less.
-        _note(runnable, f"not evaluated: {type(error).__name__}: {error}", started)
+        # The program needs less.
+        _note(runnable, f"not evaluated: {error}", started)
         return None
+    finally:
+        background.evaluated.set()
     _note(runnable, "evaluated by NumPy", started)
     background.refused()
     return results

@@ -284,6 +284,7 @@ def optimize(module: Any, options: ProgramOptions, on_pass: Any = None) -> Any:
 
 def _optimized(module: Any, options: ProgramOptions, on_pass: Any) -> Any:
     import passes
+    from passes import guard
     from passes.analysis.in_place import keep_safe_reuse
     from stagec.compiler import ready
 
@@ -294,7 +295,8 @@ def _optimized(module: Any, options: ProgramOptions, on_pass: Any) -> Any:
     pipeline = "values" if target.on.is_host else "default"
     if not options.simplify:
         pipeline = "forms, legalize, cse" if target.on.is_host else "forms, legalize, memory, cse"
-    report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
+    with guard.heeding(interruptible.is_left):
+        report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
     if options.donated:
         keep_safe_reuse(module, updates=target.on.is_host)
     return report

@@ -208,10 +208,15 @@ def call(work: Callable[[], T]) -> T:
 
     What a handler raises is raised here. The work then goes on; its result is dropped.
 
+    Raises:
+      Abandoned: the process ends, and this is a helper for which nobody waits.
+
     >>> call(lambda: 1 + 1)
     2
     """
     if threading.get_ident() != threading.main_thread().ident:
+        if is_left():
+            raise Abandoned
         return work()  # no handler runs in this thread
     job = Job(work)
     helper = _helper()
@@ -255,6 +260,12 @@ def is_abandoned() -> Callable[[], bool]:
     return lambda: job is not None and (job.abandoned or not job.awaited)
 
 
+def is_left() -> bool:
+    """Whether this is a helper for which nobody waits, and the process ends."""
+    job = _current.job
+    return job is not None and job.abandoned and not job.awaited
+
+
 def until(wait: Callable[[int], bool]) -> None:
     """Wait in slices, between which signal handlers run.
 
@@ -275,13 +286,16 @@ def until(wait: Callable[[int], bool]) -> None:
 def _stop() -> None:
     """Stop the helpers' Python code, and wait for them a short time.
 
-    A thread that returns to Python during the interpreter's finalization can end the process with an error.
+    A thread that returns to Python during the interpreter's finalization can end the process with an error. So does
+    an exception in what MLIR calls; compiles for which nobody waits stop by themselves, between two steps.
     """
-    busy = [h for h in _helpers if h.job is not None]
-    wanted = [helper.thread.ident or 0 for helper in busy]
+    busy = [(h, job) for h in _helpers if (job := h.job) is not None]
+    for _, job in busy:
+        job.abandoned = job.abandoned or not job.awaited
+    wanted = [helper.thread.ident or 0 for helper, job in busy if job.awaited]
     sys.unraisablehook = functools.partial(_noted, wanted, sys.unraisablehook)
     deadline = time.monotonic() + EXIT_SECONDS
-    while any(h.job is not None for h in busy):
+    while any(h.job is not None for h, _ in busy):
         while wanted:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(wanted.pop()), ctypes.py_object(Abandoned))
         if time.monotonic() > deadline:

@@ -1,5 +1,10 @@
 """Tiers: NumPy evaluates while a program is compiled, and calls go on with the program as soon as it is there."""
 
+import os
+import signal
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 
@@ -213,3 +218,134 @@ def test_the_users_own_passes_wait_for_the_compiler(compiler):
     compiler.gate.set()
     assert stagec.jit(lambda x: x + 1, passes=lambda module: None)(1).tolist() == 2
     assert said() == []
+
+
+def test_gradients_and_batches_are_evaluated_too(compiler):
+    slope = stagec.jit(stagec.vmap(stagec.grad(lambda x: snp.sin(x) * x)))
+    x = np.linspace(0, 1, 5, dtype=np.float32)
+    np.testing.assert_allclose(slope(x), np.cos(x) * x + np.sin(x), rtol=1e-6)
+    assert said() == ["evaluated by NumPy"]
+
+
+def test_nan_is_found_in_both_tiers(compiler):
+    root = stagec.jit(lambda x: snp.sqrt(x) + 1)
+    messages = []
+    with stagec.debug_nans():
+        for _ in range(2):
+            with pytest.raises(stagec.errors.NonFiniteError, match="sqrt made NaN") as caught:
+                root(snp.float32(-1))
+            messages.append(str(caught.value).splitlines())
+            until_ready(compiler, root, snp.float32(-1))
+    assert messages[0] == messages[1]
+    assert said() == ["evaluated by NumPy"]
+
+
+def test_an_evaluation_does_not_look_at_values_on_the_way(compiler):
+    chosen = stagec.jit(lambda x: snp.where(x > 0, snp.log(x), 0.0))
+    with stagec.debug_nans():
+        assert chosen(snp.float32(-1)) == 0
+    assert said() == ["evaluated by NumPy"]
+
+
+def test_small_dtypes_are_evaluated(compiler):
+    total = stagec.jit(lambda x: (x + x, x * 3, x.astype(snp.float32)))
+    x = snp.array([1, -2, 3], snp.int4)
+    evaluated = total(x)
+    until_ready(compiler, total, x)
+    for a, b in zip(evaluated, total(x), strict=True):
+        assert a.dtype == b.dtype and a.astype(int).tolist() == b.astype(int).tolist()
+    assert said() == ["evaluated by NumPy"]
+
+
+def test_threads_that_call_at_the_same_time_start_one_compile(compiler):
+    cube = stagec.jit(lambda x: x * x * x)
+    found = []
+    threads = [threading.Thread(target=lambda i=i: found.append(cube(np.int32(i)).tolist())) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(LIMIT)
+    assert sorted(found) == [i**3 for i in range(8)]
+    until_ready(compiler, cube, np.int32(1))
+    assert compiler.count == 1 and said() == ["evaluated by NumPy"] * 8
+
+
+def test_an_interrupt_ends_an_evaluation_and_not_the_compile(compiler):
+    def handler(*_):
+        raise TimeoutError("long enough")
+
+    wait = stagec.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c + i % 5, 0))
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(TimeoutError, match="long enough"):
+            wait(50_000_000)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    until_ready(compiler, wait, 50_000_000)
+    assert int(wait(50_000_000)) == 100_000_000 and compiler.count == 1
+
+
+def test_forgotten_traces_and_programs_are_made_again(compiler):
+    half = stagec.jit(lambda x: x / 2)
+    assert half(3.0) == 1.5
+    stagec.clear_caches()
+    assert half(5.0) == 2.5
+    compiler.gate.set()
+    assert half.lower(5.0).compile()(5.0) == 2.5
+    assert said() == ["evaluated by NumPy"] * 2
+
+
+def in_a_process(text):
+    """What a process prints that runs tiers without a cache."""
+    environment = {**os.environ, "STAGEC_CACHE": "0", "STAGEC_TIERED": "1"}
+    code = "import os, sys, stagec, stagec.numpy as snp\n" + textwrap.dedent(text)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=LIMIT)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("seconds", [0, 0.2, 0.4])
+def test_a_process_may_end_while_the_compiler_works(seconds):
+    text = f"""
+        import time
+        @stagec.jit
+        def many(x):
+            for i in range(20):
+                x = snp.tanh(x * i) @ x + snp.where(x > i, x, snp.exp(-x))
+            return x
+        print(many(snp.zeros((4, 4))).shape)
+        time.sleep({seconds})
+    """
+    assert in_a_process(text) == ["(4,", "4)"]
+
+
+def test_a_child_that_was_forked_while_the_compiler_works_calls_the_function_too():
+    text = """
+        double = stagec.jit(lambda x: 2 * x + 1)
+        print(double(3), flush=True)
+        child = os.fork()
+        print(double(4), flush=True)
+        if child:
+            assert os.waitpid(child, 0)[1] == 0
+            print(double.lower(3).compile()(5), flush=True)
+    """
+    assert in_a_process(text) == ["7", "9", "9", "11"]
+
+
+def test_the_first_result_of_a_process_needs_no_compiler():
+    text = """
+        print(stagec.jit(lambda x: 2 * x + 1)(3), "iree.compiler" in sys.modules, "iree.runtime" in sys.modules)
+    """
+    assert in_a_process(text) == ["7", "False", "False"]
+
+
+def test_a_call_for_which_numpy_has_no_memory_waits_for_the_program(compiler, monkeypatch):
+    def evaluated(self, graph, inputs):
+        compiler.gate.set()
+        raise MemoryError("Unable to allocate 1 TiB")
+
+    monkeypatch.setattr(tiers.Evaluation, "run", evaluated)
+    assert stagec.jit(lambda x: x * 7 - 1)(2) == 13
+    assert said() == ["not evaluated: Unable to allocate 1 TiB"]

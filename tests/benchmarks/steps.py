@@ -109,20 +109,22 @@ def _recurrent_shapes(tiny: bool) -> tuple[Shapes, tuple[int, ...], tuple[int, .
     return [(h + i, h), (h + i, h), (h, o)], (t, n, i), (n, o)
 
 
+def training_step(network: Network, lib: Library, tiny: bool) -> Call:
+    """A call that computes the loss, and the weights a step later."""
+    weights, examples, wanted = network.shapes(tiny)
+
+    def step(weights: list[Any], x: Any, y: Any) -> list[Any]:
+        loss, gradients = _module(lib).value_and_grad(lambda w: network.loss(lib, w, x, y))(weights)
+        return [loss, *(w - 0.1 * g for w, g in zip(weights, gradients, strict=True))]
+
+    f = lib.jit(step)
+    ws = [lib.array(sample(*shape) * np.float32(0.05)) for shape in weights]
+    x, y = lib.array(sample(*examples)), lib.array(sample(*wanted))
+    return lambda: lib.wait(f(ws, x, y)[0])
+
+
 def _step(network: Network) -> Callable[[Library, bool], Call]:
-    def setup(lib: Library, tiny: bool) -> Call:
-        weights, examples, wanted = network.shapes(tiny)
-
-        def step(weights: list[Any], x: Any, y: Any) -> list[Any]:
-            loss, gradients = _module(lib).value_and_grad(lambda w: network.loss(lib, w, x, y))(weights)
-            return [loss, *(w - 0.1 * g for w, g in zip(weights, gradients, strict=True))]
-
-        f = lib.jit(step)
-        ws = [lib.array(sample(*shape) * np.float32(0.05)) for shape in weights]
-        x, y = lib.array(sample(*examples)), lib.array(sample(*wanted))
-        return lambda: lib.wait(f(ws, x, y)[0])
-
-    return setup
+    return lambda lib, tiny: training_step(network, lib, tiny)
 
 
 NETWORKS = {
