@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from passes.numeric.elementwise import order_of_bits
-from stagec import lax
+from stagec import lax, numpy as snp
+from stagec.core import dtypes
 from stagec.foreign.site import RULES, Site, Value, rule
 
 _UNARY: dict[str, Callable[..., Any]] = {
@@ -55,7 +56,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "chlo.is_pos_inf": lambda x: lax.eq(x, _like(x, np.inf)),
     "chlo.lgamma": lax.lgamma,
     "chlo.sinh": lax.sinh,
-    "chlo.square": lax.square,
+    "chlo.square": lambda x: _complex_square(x) if x.dtype.kind == "c" else lax.square(x),
     "chlo.tan": lax.tan,
 }
 _BINARY: dict[str, Callable[..., Any]] = {
@@ -68,7 +69,7 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "minimum": lax.min,
     "multiply": lambda x, y: lax.bitwise_and(x, y) if _is_boolean(x) else lax.mul(x, y),
     "or": lax.bitwise_or,
-    "power": lax.pow,
+    "power": lambda x, y: _integer_power(x, y) if x.dtype.kind in "iu" else lax.pow(x, y),
     "remainder": lax.rem,
     "shift_left": lax.shift_left,
     "shift_right_arithmetic": lax.shift_right_arithmetic,
@@ -85,6 +86,33 @@ _COMPARISONS = {"EQ": lax.eq, "NE": lax.ne, "LT": lax.lt, "LE": lax.le, "GT": la
 
 def _is_boolean(x: Value) -> bool:
     return bool(x.dtype == np.bool_)
+
+
+def _integer_power(x: Value, y: Value) -> Value:
+    """`x ** y`, which wraps around; to a negative power, the inverses of 1 and -1, and 0 for others."""
+    zero, one = _like(x, 0), _like(x, 1)
+    odd = lax.ne(lax.bitwise_and(y, one), zero)
+    # The lowest bit of the exponent decides for 1 and -1.
+    unit = lax.eq(lax.abs(x), one)
+    inverse = lax.select(unit, lax.select(odd, x, one), zero)
+
+    def step(state: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
+        result, base, rest = state
+        taken = lax.select(lax.ne(lax.bitwise_and(rest, one), zero), lax.mul(result, base), result)
+        return taken, lax.mul(base, base), lax.shift_right_logical(rest, one)
+
+    negative = lax.lt(y, zero)
+    start = (one, x, lax.select(negative, zero, y))
+    powers, _, _ = lax.while_loop(lambda state: snp.any(lax.ne(state[2], zero)), step, start)
+    return lax.select(negative, inverse, powers)
+
+
+def _complex_square(x: Value) -> Value:
+    """`x * x` without the cancellation, and the overflow, of the difference of the squares of its parts."""
+    a, b = lax.real(x), lax.imag(x)
+    equal = lax.bitwise_and(lax.eq(lax.abs(a), lax.abs(b)), lax.is_finite(a))
+    real = lax.select(equal, _like(a, 0), lax.mul(lax.sub(a, b), lax.add(a, b)))
+    return lax.complex(real, lax.mul(lax.add(a, a), b))
 
 
 def _like(x: Value, number: float) -> Value:
@@ -114,7 +142,37 @@ def _convert(site: Site, x: Value) -> Value:
 
 @rule("bitcast_convert")
 def _bitcast_convert(site: Site, x: Value) -> Value:
-    return x if x.dtype == site.dtype() else lax.bitcast_convert_type(x, site.dtype())
+    old, new = (dtypes.itemsize_bits(d) for d in (x.dtype, site.dtype()))
+    if x.dtype == site.dtype():
+        return x
+    if old == new or min(old, new) >= 8:
+        return lax.bitcast_convert_type(x, site.dtype())
+    return _unpacked(x, old, new, site.dtype()) if new < old else _packed(x, old, new, site.dtype())
+
+
+def _unpacked(x: Value, old: int, new: int, dtype: np.dtype[Any]) -> Value:
+    """The parts of each element, of fewer bits than a byte, along a last axis; the lowest first."""
+    wide = np.dtype(f"uint{old}") if old >= 8 else dtypes.uint4
+    bits = x if x.dtype == wide else lax.bitcast_convert_type(x, wide)
+    bits = lax.convert_element_type(bits, np.dtype(f"uint{max(old, 8)}"))
+    shape = (*x.shape, old // new)
+    places = lax.mul(lax.broadcasted_iota(bits.dtype, shape, len(x.shape)), np.asarray(new, bits.dtype))
+    parts = lax.shift_right_logical(lax.broadcast_in_dim(bits, shape, range(len(x.shape))), places)
+    parts = lax.bitwise_and(parts, lax.full(shape, (1 << new) - 1, bits.dtype))
+    narrow = lax.convert_element_type(parts, dtypes.uint4 if new == 4 else dtypes.uint2)
+    return narrow if narrow.dtype == dtype else lax.bitcast_convert_type(narrow, dtype)
+
+
+def _packed(x: Value, old: int, new: int, dtype: np.dtype[Any]) -> Value:
+    """Elements of fewer bits than a byte, joined along the last axis; the first is the lowest."""
+    narrow = dtypes.uint4 if old == 4 else dtypes.uint2
+    bits = x if x.dtype == narrow else lax.bitcast_convert_type(x, narrow)
+    bits = lax.convert_element_type(bits, np.dtype(f"uint{max(new, 8)}"))
+    places = lax.mul(lax.broadcasted_iota(bits.dtype, x.shape, len(x.shape) - 1), np.asarray(old, bits.dtype))
+    # No two parts share a bit, so the sum is their union.
+    whole = lax.reduce(lax.shift_left(bits, places), np.zeros((), bits.dtype), lax.add, (len(x.shape) - 1,))
+    whole = lax.convert_element_type(whole, np.dtype(f"uint{new}") if new >= 8 else dtypes.uint4)
+    return whole if whole.dtype == dtype else lax.bitcast_convert_type(whole, dtype)
 
 
 @rule("reduce_precision")
