@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 
-from passes import bindings
+from passes import bindings, printed
 from stagec import lax
 from stagec.foreign.site import Site, Value, rule
 
 
 def _alone(site: Site, name: str = "replica_groups") -> np.ndarray[Any, Any]:
     """The numbers of the processes that an operation names; any but 0 is refused. -1 stands for none."""
-    given = site.op.attributes[name] if site.has(name) else None
+    if not site.has(name):
+        return np.zeros(1, np.int64)
+    given = site.op.attributes[name]
     if isinstance(given, bindings.ir.DenseElementsAttr):
         numbers = np.asarray(given)
     else:
-        # Axes of a mesh of processes, each with its size.
-        sizes = [int(n) for n in re.findall(r"size = (\d+)", str(given))]
-        numbers = np.arange(np.prod(sizes, dtype=np.int64))
+        numbers = np.arange(np.prod(printed.mesh_sizes(given), dtype=np.int64))
     if np.any(numbers > 0):
         raise site.refusal("is between several processes", "export the program for one device")
     return numbers

@@ -14,14 +14,14 @@ from stagec.foreign.site import RULES, Site, Value, rule
 
 _UNARY: dict[str, Callable[..., Any]] = {
     "abs": lax.abs,
-    "cbrt": lax.cbrt,
+    "cbrt": lambda x: lax.pow(x, _like(x, 1 / 3)) if _is_complex(x) else lax.cbrt(x),
     "ceil": lax.ceil,
     "cosine": lax.cos,
-    "count_leading_zeros": lax.clz,
+    "count_leading_zeros": lambda x: _leading_zeros(x),
     "exponential": lax.exp,
     "exponential_minus_one": lax.expm1,
     "floor": lax.floor,
-    "imag": lax.imag,
+    "imag": lambda x: lax.imag(x) if _is_complex(x) else _like(x, 0),
     "is_finite": lax.is_finite,
     "log": lax.log,
     "log_plus_one": lax.log1p,
@@ -29,7 +29,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "negate": lax.neg,
     "not": lax.bitwise_not,
     "popcnt": lax.population_count,
-    "real": lax.real,
+    "real": lambda x: lax.real(x) if _is_complex(x) else x,
     "round_nearest_afz": lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),
     "round_nearest_even": lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
     "rsqrt": lax.rsqrt,
@@ -45,7 +45,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "chlo.atan": lax.atan,
     "chlo.atanh": lax.atanh,
     "chlo.bessel_i1e": lax.bessel_i1e,
-    "chlo.conj": lax.conj,
+    "chlo.conj": lambda x: lax.conj(x) if _is_complex(x) else x,
     "chlo.cosh": lax.cosh,
     "chlo.digamma": lax.digamma,
     "chlo.erf": lax.erf,
@@ -56,7 +56,7 @@ _UNARY: dict[str, Callable[..., Any]] = {
     "chlo.is_pos_inf": lambda x: lax.eq(x, _like(x, np.inf)),
     "chlo.lgamma": lax.lgamma,
     "chlo.sinh": lax.sinh,
-    "chlo.square": lambda x: _complex_square(x) if x.dtype.kind == "c" else lax.square(x),
+    "chlo.square": lambda x: _complex_square(x) if _is_complex(x) else lax.square(x),
     "chlo.tan": lax.tan,
 }
 _BINARY: dict[str, Callable[..., Any]] = {
@@ -65,18 +65,18 @@ _BINARY: dict[str, Callable[..., Any]] = {
     "atan2": lax.atan2,
     "complex": lax.complex,
     "divide": lax.div,
-    "maximum": lax.max,
-    "minimum": lax.min,
+    "maximum": lambda x, y: lax.select(_precedes(y, x), x, y) if _is_complex(x) else lax.max(x, y),
+    "minimum": lambda x, y: lax.select(_precedes(x, y), x, y) if _is_complex(x) else lax.min(x, y),
     "multiply": lambda x, y: lax.bitwise_and(x, y) if _is_boolean(x) else lax.mul(x, y),
     "or": lax.bitwise_or,
-    "power": lambda x, y: _integer_power(x, y) if x.dtype.kind in "iu" else lax.pow(x, y),
+    "power": lambda x, y: _integer_power(x, y) if dtypes.is_integer(x.dtype) else lax.pow(x, y),
     "remainder": lax.rem,
     "shift_left": lax.shift_left,
-    "shift_right_arithmetic": lax.shift_right_arithmetic,
+    "shift_right_arithmetic": lambda x, y: _sign_shifted(x, y),
     "shift_right_logical": lax.shift_right_logical,
     "subtract": lambda x, y: lax.bitwise_xor(x, y) if _is_boolean(x) else lax.sub(x, y),
     "xor": lax.bitwise_xor,
-    "chlo.mulhi": lax.mulhi,
+    "chlo.mulhi": lambda x, y: _upper_half(x, y) if x.dtype in dtypes.SUB_BYTE else lax.mulhi(x, y),
     "chlo.next_after": lax.nextafter,
     "chlo.polygamma": lax.polygamma,
     "chlo.zeta": lax.zeta,
@@ -86,6 +86,39 @@ _COMPARISONS = {"EQ": lax.eq, "NE": lax.ne, "LT": lax.lt, "LE": lax.le, "GT": la
 
 def _is_boolean(x: Value) -> bool:
     return bool(x.dtype == np.bool_)
+
+
+def _is_complex(x: Value) -> bool:
+    return bool(x.dtype.kind == "c")
+
+
+def _precedes(x: Value, y: Value) -> Value:
+    """Whether complex `x` is less than `y`: by its real part, and by the imaginary one where these are equal."""
+    equal = lax.eq(lax.real(x), lax.real(y))
+    return lax.select(equal, lax.lt(lax.imag(x), lax.imag(y)), lax.lt(lax.real(x), lax.real(y)))
+
+
+def _leading_zeros(x: Value) -> Value:
+    if x.dtype not in dtypes.SUB_BYTE:
+        return lax.clz(x)
+    bits = dtypes.itemsize_bits(x.dtype)
+    wide = lax.bitwise_and(lax.convert_element_type(x, np.uint8), np.asarray((1 << bits) - 1, np.uint8))
+    return lax.convert_element_type(lax.sub(lax.clz(wide), np.asarray(8 - bits, np.uint8)), x.dtype)
+
+
+def _upper_half(x: Value, y: Value) -> Value:
+    """The upper half of the bits of products of integers shorter than a byte."""
+    wide = lax.mul(*(lax.convert_element_type(v, np.int16) for v in (x, y)))
+    bits = np.asarray(dtypes.itemsize_bits(x.dtype), np.int16)
+    return lax.convert_element_type(lax.shift_right_arithmetic(wide, bits), x.dtype)
+
+
+def _sign_shifted(x: Value, y: Value) -> Value:
+    if x.dtype not in (dtypes.uint2, dtypes.uint4):
+        return lax.shift_right_arithmetic(x, y)
+    signed = dtypes.int4 if x.dtype == dtypes.uint4 else dtypes.int2
+    shifted = lax.shift_right_arithmetic(*(lax.bitcast_convert_type(v, signed) for v in (x, y)))
+    return lax.bitcast_convert_type(shifted, x.dtype)
 
 
 def _integer_power(x: Value, y: Value) -> Value:

@@ -91,6 +91,68 @@ def test_powers_of_integers_wrap_around(kind: str) -> None:
     assert_interpreted(body, f"%x: {text}, %y: {text}", text, np.array(x, dtype), np.array(y, dtype))
 
 
+SHORT = {"i2": ml_dtypes.int2, "ui2": ml_dtypes.uint2, "i4": ml_dtypes.int4, "ui4": ml_dtypes.uint4}
+
+
+@pytest.mark.parametrize("kind", SHORT)
+def test_integers_shorter_than_a_byte_keep_their_bits(kind: str) -> None:
+    bits, signed = int(kind[-1]), kind[0] == "i"
+    numbers = np.arange(-(1 << bits - 1), 1 << bits - 1) if signed else np.arange(1 << bits)
+    x, y = (v.reshape(-1).astype(np.int8).astype(SHORT[kind]) for v in np.meshgrid(numbers, numbers))
+    text = f"tensor<{x.size}x{kind}>"
+    names = ["count_leading_zeros", "power", "shift_left", "shift_right_logical", "shift_right_arithmetic"]
+    body = f"%5 = chlo.mulhi %x, %y : {text}, {text} -> {text}\n"
+    for i, name in enumerate(names):
+        body += f"%{i} = stablehlo.{name} %x{', %y' * (i > 0)} : {text}\n"
+    body += f"return {', '.join(f'%{i}' for i in range(6))} : {', '.join([text] * 6)}"
+    found = run(body, f"%x: {text}, %y: {text}", f"({', '.join([text] * 6)})", x, y)
+    mask = (1 << bits) - 1
+
+    def number(value: int) -> int:
+        value &= mask
+        return value - (1 << bits) if signed and value >> bits - 1 else value
+
+    def power(a: int, b: int) -> int:
+        return a**b if b >= 0 else 0 if abs(a) != 1 else a if b & 1 else 1
+
+    for i, (a, b) in enumerate(zip(x.astype(int).tolist(), y.astype(int).tolist())):
+        amount, extended = b & mask, number(a) if signed else a - (1 << bits) * (a >> bits - 1)
+        expected = [
+            bits - (a & mask).bit_length(),
+            power(a, b),
+            a << amount if amount < bits else 0,
+            (a & mask) >> amount,
+            extended >> amount,
+            a * b >> bits,
+        ]
+        assert [int(np.asarray(v)[i]) for v in found] == [number(e) for e in expected], (a, b)
+
+
+def test_complex_numbers_are_ordered_by_their_real_parts() -> None:
+    x, y = np.array([1 + 2j, 1 + 3j, -1 - 1j, 8j]), np.array([1 + 3j, 1 + 2j, 2, -0.5 + 1j])
+    kind = "tensor<4xcomplex<f64>>"
+    larger, smaller, root = run(
+        f"%0 = stablehlo.maximum %x, %y : {kind}\n%1 = stablehlo.minimum %x, %y : {kind}\n"
+        f"%2 = stablehlo.cbrt %x : {kind}\nreturn %0, %1, %2 : {kind}, {kind}, {kind}",
+        f"%x: {kind}, %y: {kind}",
+        f"({kind}, {kind}, {kind})",
+        x,
+        y,
+    )
+    np.testing.assert_array_equal(larger, [1 + 3j, 1 + 3j, 2, 8j])
+    np.testing.assert_array_equal(smaller, [1 + 2j, 1 + 2j, -1 - 1j, -0.5 + 1j])
+    np.testing.assert_allclose(root, x ** (1 / 3), rtol=1e-12)
+
+
+def test_real_numbers_have_parts() -> None:
+    kind = "tensor<2xbf16>"
+    body = f"%0 = stablehlo.real %x : {kind}\n%1 = stablehlo.imag %x : {kind}\n%2 = chlo.conj %x : {kind} -> {kind}\n"
+    x = np.array([1.5, -2]).astype(ml_dtypes.bfloat16)
+    found = run(f"{body}return %0, %1, %2 : {kind}, {kind}, {kind}", f"%x: {kind}", f"({kind}, {kind}, {kind})", x)
+    for result, expected in zip(found, (x, 0 * x, x)):
+        np.testing.assert_array_equal(result, expected + 0)
+
+
 @pytest.mark.parametrize(("dtype", "kind"), [(np.complex64, "f32"), (np.complex128, "f64")])
 def test_squares_of_complex_numbers_do_not_cancel(dtype: type, kind: str) -> None:
     big = float(np.finfo(dtype).max) / 2
@@ -360,3 +422,17 @@ def test_fourier_transforms_go_along_up_to_three_axes(kind: str, shape: tuple, a
         x,
     )
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", SHORT)
+def test_the_interpreter_shifts_integers_shorter_than_a_byte(kind: str) -> None:
+    bits, text = int(kind[-1]), f"tensor<3x{kind}>"
+    x = np.array([(1 << bits) - 1 if kind[0] == "u" else -1, 1, 0]).astype(SHORT[kind])
+    y = np.array([1, 0, bits - 1]).astype(SHORT[kind])
+    body = (
+        f"%0 = stablehlo.shift_right_logical %x, %y : {text}\n"
+        f"%1 = stablehlo.shift_right_arithmetic %x, %y : {text}\n"
+        f"%2 = stablehlo.convert %x : ({text}) -> tensor<3xui2>\nreturn %0, %1, %2 : {text}, {text}, tensor<3xui2>"
+    )
+    signature, results = f"%x: {text}, %y: {text}", f"{text}, {text}, tensor<3xui2>"
+    assert_interpreted(body, signature, results, x, y)
