@@ -6,7 +6,7 @@ import functools
 import time
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from passes.errors import PipelineError
 from passes.fast_math import FLAGS, FastMath, setting
@@ -292,7 +292,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | None = None,
+    tiered: bool | Literal["exact"] | None = None,
 ) -> JitFunction[P, R]: ...
 @overload
 def jit(
@@ -310,7 +310,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | None = None,
+    tiered: bool | Literal["exact"] | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
@@ -327,7 +327,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | None = None,
+    tiered: bool | Literal["exact"] | None = None,
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
 
@@ -346,8 +346,8 @@ def jit(
       fast_math: True allows rewrites that change rounding; a string such as `"nnan,nsz"` allows only those that assume
         the flags named (`passes.fast_math.FLAGS`).
       passes: your own patterns and passes, one or a list of them, run before the built-in ones.
-      tiered: True has NumPy evaluate calls until the compiler, which works in the background, is done. By default, the
-        option `tiered` decides.
+      tiered: True has NumPy evaluate calls until the compiler, which works in the background, is done; `"exact"` does
+        so for programs only of which both compute the same bits. By default, the option `tiered` decides.
 
     Returns:
       A `JitFunction` with the same signature, and `lower`, `trace`,
@@ -358,6 +358,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
+      ValueError: `tiered` is something else.
       PipelineError: an item of `passes` is not a pass, or `fast_math` is not a setting (`passes.PipelineError`).
 
     >>> import stagec, stagec.numpy as snp
@@ -392,6 +393,10 @@ def jit(
     chosen, on_device = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     granted = _granted(fast_math)
+    if tiered not in (None, True, False, "exact"):
+        raise location.error(
+            ValueError, f"jit: tiered={errors.brief(tiered)} is not a setting", fix="give True, False or 'exact'"
+        )
     return JitFunction(
         fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, user_passes(passes), tiered)
     )

@@ -29,7 +29,7 @@ class JitSettings:
       target, device: what to compile for, at most one of them; by default, what the arguments and options say.
       fast_math: what inexact rewrites may assume, as `passes.fast_math.setting` writes it; None for the option.
       passes: the user's.
-      tiered: whether NumPy evaluates while the compiler works; None for the option.
+      tiered: whether NumPy evaluates while the compiler works: True, False or "exact"; None for the option.
     """
 
     rules: ArgumentRules
@@ -39,7 +39,7 @@ class JitSettings:
     device: Device | None = None
     fast_math: bool | str | None = None
     passes: tuple[Any, ...] = ()
-    tiered: bool | None = None
+    tiered: bool | str | None = None
 
     def placement(self, trace: TracedSignature, values: list[Any]) -> tuple[Device, bool]:
         """Where a call with these values runs, and whether its results are committed to that device."""
