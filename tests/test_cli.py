@@ -419,6 +419,15 @@ def test_a_layer_that_is_not_used_is_shown_with_the_reason(tmp_path):
     assert row["refusal"] == "there is no such directory"
 
 
+def test_cache_info_and_explain_name_the_remote_cache(tmp_path):
+    with stagec.config.override(cache_dir=str(tmp_path), cache_remote="memory://me:password@host/a"):
+        assert "remote     memory://host/a, read only\n" in stagec_command("cache", "info").output
+        assert json.loads(stagec_command("cache", "info", "--json").output)["remote"] == "memory://host/a"
+        assert doctor_command._cache()["remote"] == "memory://host/a"
+        explained = str(stagec.explain(stagec.jit(lambda x: x * 3.75), np.ones(2, np.float32)))
+    assert "a call looks into the remote cache too: memory://host/a" in explained
+
+
 # stagec doctor
 
 

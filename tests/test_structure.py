@@ -321,6 +321,7 @@ LAZY = {
     "importlib.metadata": "slow to import",
     "iree._runtime.libs": "needed when something runs",
     "opt_einsum": "slow to import",
+    "fsspec": "optional: needed for a remote cache",
     "platformdirs": "needed where no environment variable names the cache's directory",
     "IPython": "needed in notebooks",
     "rich": "needed by commands that print tables",

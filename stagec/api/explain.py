@@ -156,6 +156,8 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
             notes.append(f"{kind}: {entry.path}")
             notes.append(f"compiled with the flag set {entry.meta['flags']!r}, in {entry.meta['seconds']} s")
             return Explanation("disk", digest, "", [], trace.name, tuple(notes))
+        if store.remote is not None:
+            notes.append(f"a call looks into the remote cache too: {store.remote.place}")
     told: set[str] = set()
     candidates = list(_in_memory(function, trace, signature, known, ours, told))
     # Programs that this process compiled come first: more is known about them than their entries on disk say.

@@ -10,6 +10,7 @@ import click
 from stagec.commands.common import ago_text, bytes_text, failure, print_json, seconds_text, unwritable
 from stagec.compiler.cache import DiskCache, default_cache
 from stagec.compiler.cache_file import EntryHeader
+from stagec.core.config import config
 
 
 def disk_cache() -> DiskCache:
@@ -103,6 +104,7 @@ def info(as_json: bool) -> None:
             {"directory": p.directory, "refusal": p.refusal, "entries": p.entries, "bytes": p.bytes}
             for p in found.layers
         ],
+        "remote": found.remote,
     }
     if as_json:
         print_json(rows)
@@ -117,6 +119,8 @@ def info(as_json: bool) -> None:
     for layer in found.layers:
         held = f"{layer.entries} programs, {bytes_text(layer.bytes)}, read only"
         click.echo(f"layer      {layer.directory}: {'not used: ' + layer.refusal if layer.refusal else held}")
+    if found.remote:
+        click.echo(f"remote     {found.remote}, {'read and written' if config.cache_remote_write else 'read only'}")
 
 
 @cache.command()

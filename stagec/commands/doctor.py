@@ -69,6 +69,7 @@ def _cache() -> dict[str, Any]:
         "bytes": info.bytes,
         "max_bytes": info.max_bytes,
         "layers": [layer._asdict() for layer in info.layers],
+        "remote": info.remote,
     }
 
 
@@ -141,6 +142,8 @@ def _show(report: dict[str, Any]) -> None:
         for layer in state["layers"]:
             held = f"{layer['entries']} programs, {bytes_text(layer['bytes'])}"
             row("cache layer", f"{layer['directory']}: {layer['refusal'] or held}", not layer["refusal"])
+        if state["remote"]:
+            row("remote cache", state["remote"])
         row("cache", f"{state['directory']}: {trouble or size}", not trouble)
     for name, check in report["checks"].items():
         text = check.get("error", "")

@@ -202,18 +202,19 @@ def _fetched(
             if readable is not None and entry is None:
                 # Processes that want the same program compile it once.
                 held.enter_context(readable.claim(digest, name))
-                entry = readable.get_if_made(digest)
+                entry = readable.get_made(digest)
             if entry is not None:
                 seconds = time.perf_counter() - started
                 log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
                 return Program(digest, entry.payload, entry.meta, "disk", contributors)
             with session.under_way():
                 payload, meta = compile(digest)
-            if store is not None:
-                stored = store.put(digest, contributors, meta, payload)
-                if stored is not None:
-                    return Program(digest, stored.payload, stored.meta, "compiled", contributors)
-            return Program(digest, payload, meta, "compiled", contributors)
+            stored = store.put(digest, contributors, meta, payload) if store is not None else None
+        if store is not None:
+            store.send(digest, contributors, meta, payload)
+        if stored is not None:
+            return Program(digest, stored.payload, stored.meta, "compiled", contributors)
+        return Program(digest, payload, meta, "compiled", contributors)
 
 
 def obtain_text(

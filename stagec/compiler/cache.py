@@ -17,8 +17,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from stagec.compiler import log
 from stagec.compiler.cache_directory import SUFFIX, CacheDirectory, Layer, LayerInfo
 from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry
+from stagec.compiler.cache_remote import Remote
 from stagec.compiler.claim import SUFFIX as CLAIM, claimed
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
@@ -41,6 +43,7 @@ class CacheInfo(NamedTuple):
     misses: int
     writes: int
     layers: tuple[LayerInfo, ...] = ()
+    remote: str = ""
 
 
 class DiskCache(CacheDirectory):
@@ -50,6 +53,7 @@ class DiskCache(CacheDirectory):
       directory: created on the first `put`, for this user only.
       max_bytes: the bound on all files together.
       layers: directories that are searched first, in this order, and never written to.
+      remote: is asked for what is missing, before it is compiled.
 
     >>> import tempfile
     >>> from stagec.compiler.cache import DiskCache
@@ -68,8 +72,10 @@ class DiskCache(CacheDirectory):
         directory: str | os.PathLike[str],
         max_bytes: int,
         layers: Iterable[str | os.PathLike[str]] = (),
+        remote: Remote | None = None,
     ) -> None:
         super().__init__(directory)
+        self.remote = remote
         self.max_bytes = max_bytes
         found = dict.fromkeys(Layer(path).directory for path in layers)
         self.layers = tuple([Layer(path) for path in found if path != self.directory])
@@ -167,7 +173,7 @@ class DiskCache(CacheDirectory):
     def claim(self, key: str, name: str) -> contextlib.AbstractContextManager[None]:
         """Let one process at a time run a block that makes the entry for `key`; others wait until it is done.
 
-        The block begins with a call of `get_if_made`.
+        The block begins with a call of `get_made`.
         """
         path = self._path(key)
         if not self._refusal():
@@ -177,9 +183,22 @@ class DiskCache(CacheDirectory):
                     return claimed(path.removesuffix(SUFFIX) + CLAIM, name, lambda: os.path.exists(path))
         return contextlib.nullcontext()
 
-    def get_if_made(self, key: str) -> Entry | None:
-        """What `get` returns, if another process has written the entry since it was missing"""
-        return self.get(key) if os.path.exists(self._path(key)) else None
+    def get_made(self, key: str) -> Entry | None:
+        """An entry that was missing: another process has written it since, or the remote cache has it."""
+        entry = self.get(key) if os.path.exists(self._path(key)) else None
+        if entry is None and self.remote is not None:
+            entry = self.remote.get(key)
+            if entry is not None:
+                log.event("cache", "found in the remote cache", key=key)
+                return self.put(key, entry.contributors, entry.meta, entry.payload) or entry
+        return entry
+
+    def send(self, key: str, contributors: Mapping[str, str], meta: Mapping[str, Any], payload: Any) -> None:
+        """Store a program in the remote cache, if it may be written."""
+        if self.remote is not None and self.remote.writable:
+            view = memoryview(payload).cast("B")
+            with contextlib.suppress(EntryError):  # too large for a reader
+                self.remote.put(key, encode_head(key, contributors, meta, view) + view)
 
     def entries(self) -> Iterator[EntryHeader]:
         """The headers of all sound entries, the most recently used first; those of the layers follow"""
@@ -217,6 +236,7 @@ class DiskCache(CacheDirectory):
             self.misses,
             self.writes,
             tuple([layer.info() for layer in self.layers]),
+            self.remote.place if self.remote is not None else "",
         )
 
     def clear(self) -> int:
@@ -333,7 +353,7 @@ def _rounded(size: int) -> int:
     return -(-size // PAGE) * PAGE
 
 
-_caches: dict[tuple[str, int, tuple[str, ...]], DiskCache] = {}
+_caches: dict[tuple[Any, ...], DiskCache] = {}
 _no_home_warned = False
 
 
@@ -347,9 +367,8 @@ class _NoDirectory(DiskCache):
 def default_cache() -> DiskCache | None:
     """The disk cache that the options ask for, or None where they turn it off.
 
-    `enable_cache`, `cache_dir`, `cache_layers` and `cache_max_bytes` are read
-    at each call, so a change takes effect at once; equal options give the same
-    object.
+    `enable_cache` and the options that begin with `cache_` are read at each
+    call, so a change takes effect at once; equal options give the same object.
 
     >>> from stagec.compiler.cache import default_cache
     >>> from stagec.core.config import config
@@ -367,11 +386,14 @@ def default_cache() -> DiskCache | None:
         os.path.abspath(os.path.expanduser(path)) if path else ""
         for path in (given, *layer_directories(config.cache_layers))
     ]
-    options = (directory, max_bytes, tuple(layers_now))
+    layers = tuple(layers_now)
+    # The key is no option, which would be shown where options are printed.
+    behind = os.fspath(config.cache_remote), config.cache_remote_write, os.environ.get("STAGEC_CACHE_REMOTE_KEY", "")
+    options = (directory, max_bytes, layers, behind)
     cache = _caches.get(options)
     if cache is not None:
         return cache
-    layers = options[2]
+    remote = Remote(*behind, max_bytes) if behind[0] else None
     kind = DiskCache
     if not directory:
         import platformdirs  # several ms, and not needed when the directory is given
@@ -381,14 +403,14 @@ def default_cache() -> DiskCache | None:
             if not os.path.isabs(directory):
                 raise RuntimeError(f"{directory!r} is not an absolute path")
         except (RuntimeError, OSError, KeyError) as error:
-            if not _no_home_warned and not layers:
+            if not _no_home_warned and not layers and remote is None:
                 _no_home_warned = True
                 what = f"the disk cache is not used: this user has no cache directory ({error})"
                 warnings.warn(message(what, fix="set STAGEC_CACHE_DIR"), CacheWarning, stacklevel=2)
-            if not layers:
+            if not layers and remote is None:
                 return None
             kind, directory = _NoDirectory, os.devnull
-    return _caches.setdefault(options, kind(directory, max_bytes, layers))
+    return _caches.setdefault(options, kind(directory, max_bytes, layers, remote))
 
 
 def layer_directories(value: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> tuple[str, ...]:

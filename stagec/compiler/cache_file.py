@@ -157,6 +157,24 @@ def read_entry(path: str, key: str) -> Entry:
         view = read_aligned(fd, status.st_size)
     finally:
         os.close(fd)
+    return _checked(view, key, path)
+
+
+def parse_entry(content: memoryview, key: str, path: str) -> Entry:
+    """The entry for `key` in a file's content, checked like a file, in memory of its own.
+
+    Args:
+      path: where it comes from.
+
+    Raises:
+      EntryError: it is damaged, foreign, or for another key.
+    """
+    memory: Any = memoryview(aligned_empty((content.nbytes,), np.dtype(np.uint8)))  # type: ignore[arg-type]
+    memory[:] = content
+    return _checked(memory.toreadonly(), key, path)
+
+
+def _checked(view: memoryview, key: str, path: str) -> Entry:
     length, _, payload_digest = _fields(view[:_PRELUDE_BYTES], len(view))
     offset = _payload_offset(length)
     header = _header(view[:offset], length)

@@ -92,6 +92,9 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "cache_dir": ("STAGEC_CACHE_DIR", str, "", False),
     "cache_max_bytes": ("STAGEC_CACHE_MAX_BYTES", _whole_number, 2 << 30, False),
     "cache_layers": ("STAGEC_CACHE_LAYERS", str, "", False),
+    "cache_remote": ("STAGEC_CACHE_REMOTE", str, "", False),
+    "cache_remote_write": ("STAGEC_CACHE_REMOTE_WRITE", _flag, False, False),
+    "num_threads": ("STAGEC_NUM_THREADS", _whole_number, 0, False),
     "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", _whole_number, 128, True),
     "packed_copy_bytes": ("STAGEC_PACKED_COPY_BYTES", _whole_number, 1 << 30, True),
 }

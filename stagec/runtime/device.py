@@ -58,11 +58,14 @@ def _topology_flag() -> str:
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     # Without this folder, as in some sandboxes, the runtime finds no cores, and makes one worker.
     known = all(os.path.exists(f"/sys/devices/system/cpu/cpu{core}/topology") for core in cores)
-    if known and 1 < len(cores) <= _BOUND_CORES:
+    count = worker_count()
+    if config.num_threads > 0:
+        count = min(count, config.num_threads)
+    if known and 1 < len(cores) <= _BOUND_CORES and count > 1:
         # The first worker does most; those of several processes begin on different cores.
         first = os.getpid() % len(cores)
-        return "--task_topology_cpu_ids=" + ",".join(map(str, cores[first:] + cores[:first]))
-    return f"--task_topology_group_count={worker_count()}"
+        return "--task_topology_cpu_ids=" + ",".join(map(str, (cores[first:] + cores[:first])[:count]))
+    return f"--task_topology_group_count={count}"
 
 
 def worker_count() -> int:

@@ -219,7 +219,7 @@ def test_what_another_process_has_written_is_found_without_its_lock(tmp_path):
     with cache.claim(KEY, "f"):
         cache.put(KEY, {"number": "1"}, {}, b"program")
         with DiskCache(tmp_path, 1 << 20).claim(KEY, "f"):
-            assert cache.get_if_made(KEY).payload == b"program"
+            assert cache.get_made(KEY).payload == b"program"
         assert len(list(tmp_path.glob("*.claim"))) == 1
     assert list(tmp_path.glob("*.claim")) == []
 

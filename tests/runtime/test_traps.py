@@ -113,6 +113,42 @@ def test_workers_are_bound_to_cores_where_these_are_few_and_known(monkeypatch):
     assert device._topology_flag() == "--task_topology_group_count=16"
 
 
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are not bound to cores here")
+def test_an_option_limits_the_number_of_workers(monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 5)
+    monkeypatch.setattr(os.path, "exists", lambda path: True)
+    for cores, count, flag in (
+        ({0, 3, 5}, 2, "cpu_ids=5,0"),
+        ({0, 3, 5}, 1, "group_count=1"),
+        ({0, 3, 5}, 9, "cpu_ids=5,0,3"),
+        (set(range(16)), 4, "group_count=4"),
+        (set(range(16)), 0, "group_count=16"),
+    ):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: cores)
+        with stagec.config.override(num_threads=count):
+            assert device._topology_flag() == f"--task_topology_{flag}"
+
+
+WORKERS = """
+import os
+import numpy as np
+import stagec
+
+x = np.ones((700, 700), np.float32)
+print(float(stagec.jit(lambda x: x @ x + 1)(x)[3, 4]))
+threads = [open(f"/proc/self/task/{thread}/comm").read() for thread in os.listdir("/proc/self/task")]
+print(sum(name.startswith("iree-worker") for name in threads))
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads have no names here")
+def test_a_process_with_one_worker_runs_large_programs():
+    for count in 1, 2:
+        env = {**os.environ, "STAGEC_NUM_THREADS": str(count)}
+        done = subprocess.run([sys.executable, "-c", WORKERS], env=env, capture_output=True, text=True)
+        assert done.stdout.split() == ["701.0", str(min(count, device.worker_count()))], done.stderr
+
+
 def test_doubles_stay_doubles():
     with stagec.enable_x64():
         x = np.float64(1) + np.float64(1e-12)
