@@ -54,6 +54,17 @@ def is_static(value: Any) -> bool:
     return isinstance(type_, bindings.ir.RankedTensorType) and type_.has_static_shape
 
 
+def has_open_arguments(module: Any) -> bool:
+    """Whether a function of the module takes arrays of a dynamic shape, so that any operation may have one."""
+    return any(
+        isinstance(value.type, bindings.ir.RankedTensorType) and not value.type.has_static_shape
+        for function in functions(module).values()
+        for region in function.regions
+        for block in list(region.blocks)[:1]
+        for value in block.arguments
+    )
+
+
 def rank_of(value: Any) -> int:
     """The number of dimensions of a ranked tensor."""
     return len(value.type.shape)

@@ -25,7 +25,7 @@ from typing import Any
 from passes import bindings, build, guard, operations, printed
 from passes.errors import EndlessError, PassWarning, PatternError, caller, message
 from passes.fast_math import FLAGS, FastMath, flags
-from passes.match import SPLAT, remembered, splat_of
+from passes.match import SPLAT, has_open_arguments, is_static, remembered, splat_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
@@ -233,7 +233,7 @@ def _warn(text: str, error: PatternError) -> None:
 
 def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
     rewrite = bindings.rewrite
-    work = _Work(patterns)
+    work = _Work(patterns, has_open_arguments(module))
     with module.context, build.attribute_cache():
         pattern_set = rewrite.RewritePatternSet()
         for name in work.groups:
@@ -295,7 +295,8 @@ class _Work:
       failure: what a pattern raised; none is called after that.
     """
 
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
+    def __init__(self, patterns: Sequence[Pattern], is_open: bool = False) -> None:
+        self.is_open = is_open
         self.groups: dict[str, _Group] = {}
         self.hits: dict[str, int] = {}
         self.failure: PatternError | None = None
@@ -321,6 +322,9 @@ class _Work:
     def _replacement(self, op: Any, operation: Any, ip: Any) -> tuple[list[Any], list[Any]] | None:
         """What replaces an op, and the ops that were made for it in the same block; None if no pattern fits."""
         if self.failure is not None or self._is_abandoned():
+            return None
+        # The laws read shapes as numbers.
+        if self.is_open and not all(map(is_static, (*operation.operands, *operation.results))):
             return None
         remembered.splats = {}
         try:

@@ -8,6 +8,8 @@ from passes import bindings
 from passes.match import functions, operations_in, uses
 
 _BARRIER = "stablehlo.optimization_barrier"
+# The lowering puts a barrier before the initial state of a dynamic shape, and then says what its sizes are.
+_HELD = ("stablehlo.constant", _BARRIER, "flow.tensor.tie_shape")
 
 
 def hold_state(module: Any) -> dict[str, int]:
@@ -31,7 +33,7 @@ def _hold(loop: Any) -> bool:
     ir = bindings.ir
     operands = list(loop.operands)
     makers = [None if isinstance(value.owner, ir.Block) else value.owner.name for value in operands]
-    bare = [i for i, maker in enumerate(makers) if maker not in ("stablehlo.constant", _BARRIER)]
+    bare = [i for i, maker in enumerate(makers) if maker not in _HELD]
     if bare:
         values = [operands[i] for i in bare]
         with ir.InsertionPoint(loop), loop.location:

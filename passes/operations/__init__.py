@@ -36,7 +36,19 @@ TABLE: dict[str, Operation] = {row.name: row for row in (*elementwise.ROWS, *mov
 
 # What is assumed of an operation from another dialect. Calls of kernels read their operands and return new memory.
 _UNKNOWN = Operation("", None)
-_CALLS = {"flow.dispatch": Operation("flow.dispatch", None, memory=Memory.NEW)}
+_OTHERS = {
+    row.name: row
+    for row in (
+        Operation("flow.dispatch", None, memory=Memory.NEW),
+        # Arithmetic on sizes reads no elements.
+        Operation("tensor.dim", None, memory=Memory.NEW),
+        Operation("tensor.from_elements", None, memory=Memory.NEW),
+        Operation("tensor.empty", None, memory=Memory.NEW),
+        Operation(
+            "tensor.insert_slice", "source dest *sizes", memory=Memory.UPDATED, sources="source dest", written="dest"
+        ),
+    )
+}
 
 
 def of(name: str) -> Operation:
@@ -46,7 +58,7 @@ def of(name: str) -> Operation:
     (True, False)
     """
     found = TABLE.get(name)
-    return found if found is not None else _CALLS.get(name, _UNKNOWN)
+    return found if found is not None else _OTHERS.get(name, _UNKNOWN)
 
 
 def where(**facts: Any) -> tuple[str, ...]:
@@ -63,7 +75,7 @@ CONDITIONALS = where(regions=Regions.CONDITIONAL)
 # Operations whose regions run on the host, one operation after the other.
 CONTROL = where(is_control=True)
 # Operations whose results the compiler computes in the memory of operands.
-IN_PLACE = tuple(sorted(row.name for row in TABLE.values() if row.written))
+IN_PLACE = tuple(sorted(row.name for row in (*TABLE.values(), *_OTHERS.values()) if row.written))
 
 
 @functools.cache

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import time
 import types
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 from passes.errors import PipelineError
 from passes.fast_math import FLAGS, FastMath, setting
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
+from stagec.api.open_dimensions import OpenDimensions, solve
 from stagec.api.pickling import reduced
 from stagec.api.program import clear_executables
 from stagec.api.references import (
@@ -35,6 +36,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.axis import named_axes
 from stagec.core.callables import Function, P, R, R_co
 from stagec.core.config import config, state
+from stagec.core.dims import Symbol
 from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
 from stagec.primitives.references import Ref, inner_references, read, returned
@@ -71,6 +73,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
             return self._function(*args, **kwargs)
+        if self._settings.dynamic is not None and state.trace is None and not config.checks_values():
+            found = self._open(args, kwargs)
+            if found is not None:
+                return self._run_open(*found, args, kwargs)
         trace, values, refs = self._traced_with_references(args, kwargs)
         outs: Sequence[Any]
         if state.trace is None:
@@ -89,6 +95,49 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
         if refs:
             outs = write_back(trace, refs, outs)
+        return trace.out_tree.unflatten(outs)
+
+    def _open(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[TracedSignature, list[Any], dict[Symbol, int]] | None:
+        """The program for open dimensions, the leaves of a call, and the sizes that it has there.
+
+        None where it does not run: arrays without elements, and functions of references, are for the static program.
+        """
+        settings, rules = self._settings, self._settings.rules
+        assert settings.dynamic is not None, "only functions with open dimensions are asked"
+        bound, named = rules.bind(args, kwargs)
+        dynamic, dynamic_kwargs, static = rules.split(bound, named)
+        leaves, in_tree = rules.flatten(bound, named, dynamic, dynamic_kwargs)
+        names = rules.leaf_names(bound, named)
+        values = leaf_values(rules, leaves, lambda: names)
+        avals = tuple([leaf_aval(v) for v in values])
+        opened = settings.dynamic.avals(names, avals)
+        if any(0 in a.shape and b.is_open for a, b in zip(avals, opened)) or any(type(x) is Ref for x in leaves):
+            return None
+        key: Any = (in_tree, opened, static, config.trace_key())
+        sizes = solve(self._name, names, opened, avals)
+        trace = self._cache.get(key)
+        if trace is None:
+            trace = self._cache.made(key, lambda: self._record(rules, in_tree, opened, static, bound, named, ()))
+        if trace.references is not None:
+            return None
+        return (trace, values, sizes) if trace.conditions().hold(sizes) else None
+
+    def _run_open(
+        self,
+        trace: TracedSignature,
+        values: list[Any],
+        sizes: dict[Symbol, int],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        device, committed = self._settings.placement(trace, values)
+        runnable = self._settings.runnable(trace, device).at(sizes)
+        outs = runnable.run(values, committed)
+        if state.plain:
+            arrange = self._settings.rules.arranger(args, kwargs)
+            self._remember(runnable, committed, runnable.in_avals, trace.out_tree, args, kwargs, arrange)
         return trace.out_tree.unflatten(outs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedSignature, list[Any]]:
@@ -217,6 +266,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             fast_math=settings.fast_math,
             passes=settings.passes,
             tiered=settings.tiered,
+            dynamic=None if settings.dynamic is None else settings.dynamic.given,
         )
         return reduced(self, self._function, _jitted, arguments)
 
@@ -292,7 +342,8 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | Literal["exact"] | None = None,
+    tiered: bool | None = None,
+    dynamic: Mapping[str, str] | None = None,
 ) -> JitFunction[P, R]: ...
 @overload
 def jit(
@@ -310,7 +361,8 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | Literal["exact"] | None = None,
+    tiered: bool | None = None,
+    dynamic: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
@@ -327,7 +379,8 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | Literal["exact"] | None = None,
+    tiered: bool | None = None,
+    dynamic: Mapping[str, str] | None = None,
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
 
@@ -346,8 +399,10 @@ def jit(
       fast_math: True allows rewrites that change rounding; a string such as `"nnan,nsz"` allows only those that assume
         the flags named (`passes.fast_math.FLAGS`).
       passes: your own patterns and passes, one or a list of them, run before the built-in ones.
-      tiered: True has NumPy evaluate calls until the compiler, which works in the background, is done; `"exact"` does
-        so for programs only of which both compute the same bits. By default, the option `tiered` decides.
+      tiered: True has NumPy evaluate calls until the compiler, which works in the background, is done. By default, the
+        option `tiered` decides.
+      dynamic: arguments whose dimensions are open, such as `{"x": "b, _"}`: the function is traced and compiled once
+        for all sizes that a name such as `b` may have. `_` is the size of the first call, `...` all axes between.
 
     Returns:
       A `JitFunction` with the same signature, and `lower`, `trace`,
@@ -358,7 +413,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
-      ValueError: `tiered` is something else.
+      DimensionError: the function cannot be compiled for every size, or sizes at a call do not agree.
       PipelineError: an item of `passes` is not a pass, or `fast_math` is not a setting (`passes.PipelineError`).
 
     >>> import stagec, stagec.numpy as snp
@@ -381,6 +436,7 @@ def jit(
         fast_math=fast_math,
         passes=passes,
         tiered=tiered,
+        dynamic=dynamic,
     )
     if fun is None:
         return functools.partial(jit, **settings)
@@ -393,13 +449,9 @@ def jit(
     chosen, on_device = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     granted = _granted(fast_math)
-    if tiered not in (None, True, False, "exact"):
-        raise location.error(
-            ValueError, f"jit: tiered={errors.brief(tiered)} is not a setting", fix="give True, False or 'exact'"
-        )
-    return JitFunction(
-        fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, user_passes(passes), tiered)
-    )
+    extra = user_passes(passes)
+    opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
+    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened))
 
 
 def _granted(fast_math: FastMath | None) -> bool | str | None:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from stagec.api.exact import is_exact
 from stagec.api.targets import device_for
 from stagec.backends import Target
 from stagec.compiler import build
@@ -17,6 +16,7 @@ from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.duration import Duration
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
+from stagec.core.open_graph import is_open
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
@@ -68,6 +68,9 @@ def runnable_graph(
       donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
       packs: whether the program may take packed copies of closed-over arrays.
     """
+    opened = is_open(graph)
+    if opened:
+        options = for_open(options)
     hidden = len(captured)
     position = {v: i for i, v in enumerate(graph.inputs)}
     computed: list[Any] = []
@@ -84,7 +87,7 @@ def runnable_graph(
                 computed.append(atom)
             plan.append(("computed", slot[atom]))
     # The output's weak type is the graph's; the executable is shared by digest and does not know it.
-    kept, used = prune(expanded(Graph(graph.inputs, graph.equations, computed)), keep_unused)
+    kept, used = prune(expanded(Graph(graph.inputs, graph.equations, computed)), keep_unused or opened)
     inputs = [i for i, u in enumerate(used) if u]
     reused = tuple(i + hidden for i in donated)
     names = [f"captured{i}" for i in range(hidden)] + list(argument_names)
@@ -96,7 +99,7 @@ def runnable_graph(
         argument_names,
         [names[i] if i < len(names) else "" for i in inputs],
         donated=[n for n, i in enumerate(inputs) if i in reused],
-        captured=[n for n, i in enumerate(inputs) if i < hidden] if packs else [],
+        captured=[n for n, i in enumerate(inputs) if i < hidden] if packs and not opened else [],
     )
     return Runnable(
         code,
@@ -109,6 +112,11 @@ def runnable_graph(
         out_avals=graph.out_avals,
         trivial=code.is_trivial(),
     )
+
+
+def for_open(options: ProgramOptions) -> ProgramOptions:
+    """The options for a program with open dimensions, which the compiler's own code generation takes as it is."""
+    return dataclasses.replace(options, kernels=False, straight=False, libraries="never", simplify=False)
 
 
 class GraphCode:
@@ -191,11 +199,6 @@ class GraphCode:
     def evaluates(self) -> bool:
         """Whether NumPy can compute the results; not if the user's callbacks may have run already."""
         return not has_users_callbacks(self.graph)
-
-    @cached_property
-    def is_exact(self) -> bool:
-        """Whether NumPy computes the same bits."""
-        return not self.options.fast_math and is_exact(self.graph, self.options.target)
 
     def is_trivial(self) -> bool:
         """Whether there is nothing to compile: no equations, or arrays without elements.

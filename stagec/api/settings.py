@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules
+from stagec.api.open_dimensions import OpenDimensions
 from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.api.targets import device_for
 from stagec.api.traces import TracedSignature
@@ -29,7 +30,8 @@ class JitSettings:
       target, device: what to compile for, at most one of them; by default, what the arguments and options say.
       fast_math: what inexact rewrites may assume, as `passes.fast_math.setting` writes it; None for the option.
       passes: the user's.
-      tiered: whether NumPy evaluates while the compiler works: True, False or "exact"; None for the option.
+      tiered: whether NumPy evaluates while the compiler works; None for the option.
+      dynamic: the dimensions of arguments that are open.
     """
 
     rules: ArgumentRules
@@ -39,7 +41,8 @@ class JitSettings:
     device: Device | None = None
     fast_math: bool | str | None = None
     passes: tuple[Any, ...] = ()
-    tiered: bool | str | None = None
+    tiered: bool | None = None
+    dynamic: OpenDimensions | None = None
 
     def placement(self, trace: TracedSignature, values: list[Any]) -> tuple[Device, bool]:
         """Where a call with these values runs, and whether its results are committed to that device."""

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from stagec.api.open_dimensions import Conditions
 from stagec.core import pytree
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
@@ -26,7 +27,7 @@ class TracedSignature:
     """One traced signature of a function."""
 
     __slots__ = (
-        *("captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree"),
+        *("_conditions", "captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree"),
         *("references", "runnables", "static"),
     )
 
@@ -53,6 +54,13 @@ class TracedSignature:
         self.static = static
         self.references = references
         self.runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = {}
+        self._conditions: Conditions | None = None
+
+    def conditions(self) -> Conditions:
+        """What its program takes for granted of the sizes of open dimensions."""
+        if self._conditions is None:
+            self._conditions = Conditions(self.name, self.graph, self.leaf_names)
+        return self._conditions
 
 
 class _UnderWay:

@@ -29,6 +29,7 @@ from stagec.core.graph import (
     has_callbacks,
     has_users_callbacks,
 )
+from stagec.core.open_graph import typical
 from stagec.runtime import interruptible
 
 
@@ -379,6 +380,7 @@ def choose_driver(graph: Graph, target: Target) -> str:
 
     Programs that call the user's Python functions run on the calling thread.
     """
+    graph = typical(graph)
     first, *others = target.on.queues
     if not others or has_users_callbacks(graph):
         return first
@@ -387,7 +389,7 @@ def choose_driver(graph: Graph, target: Target) -> str:
 
 def duration(graph: Graph, queue: str) -> Duration:
     """How long a call on a queue of the runtime may take."""
-    return estimate.duration(graph, queue != "local-sync" and not has_callbacks(graph))
+    return estimate.duration(typical(graph), queue != "local-sync" and not has_callbacks(graph))
 
 
 def work(graph: Graph) -> int:

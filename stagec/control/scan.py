@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.control import bodies, scan_rules
-from stagec.core import dtypes, errors, location, pytree
+from stagec.core import dims, dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R, X
 from stagec.core.functions import Role, call, check_callable
@@ -20,6 +20,7 @@ from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.axes import as_int
 from stagec.primitives.broadcast import reshape_p
 from stagec.primitives.convert import as_array
+from stagec.primitives.dimension import dimension_size
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import expand_dims, reshape
@@ -60,6 +61,8 @@ def _lower(
     num_consts: int,
     num_carry: int,
 ) -> list[Any]:
+    if dims.is_open(length):
+        unroll = 1
     first = num_consts + num_carry
     tracers = cx.tracers(values, cx.in_avals)
     consts, xs = tracers[:num_consts], tracers[first:]
@@ -84,7 +87,7 @@ def _lower(
     avals = cx.in_avals[num_consts:first] + ys
     state = [*values[num_consts:first], *[cx.constant(np.zeros((), a.dtype), a) for a in ys]]
     rounds = length - length % unroll
-    if rounds > unroll:
+    if dims.is_open(length) or rounds > unroll:
         start = cx.constant(np.zeros((), np.int32))
         state = bodies.emit_while(cx, [start, *state], [_COUNTER, *avals], unfinished, advance)[1:]
     else:
@@ -102,6 +105,8 @@ def _repeat(step: Callable[..., list[Any]], positions: range, state: list[Any]) 
 
 
 def _count(i: int) -> Operand:
+    if dims.is_open(i):
+        return dimension_size(i, np.dtype(np.int32), weak_type=False)
     return Literal(np.asarray(i, np.int32), _COUNTER)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes
+from stagec.core.dims import Symbol, evaluate, is_open
 
 
 class ShapedArray:
@@ -17,12 +19,13 @@ class ShapedArray:
     ShapedArray(float32[2,3])
     """
 
-    __slots__ = ("dtype", "ndim", "shape", "size", "small", "weak_type")
-    shape: tuple[int, ...]
+    __slots__ = ("dtype", "is_open", "ndim", "shape", "size", "small", "weak_type")
+    shape: tuple[int, ...]  # of an open dimension, the size is an expression: a `Dim`
     dtype: np.dtype[Any]
     weak_type: bool
     ndim: int
     size: int
+    is_open: bool  # whether a size is known only when the program runs
     small: bool  # whether the dtype has up to eight bits, and operations compute in another one
     # Asked of types by code that was written for several devices; a value is on one.
     sharding = None
@@ -39,7 +42,8 @@ class ShapedArray:
     def _make(cls, key: tuple[Any, ...]) -> ShapedArray:
         shape, dtype, weak_type = key
         made = object.__new__(cls)
-        made.shape = tuple(int(n) for n in shape)
+        made.shape = tuple(n if is_open(n) else int(n) for n in shape)
+        made.is_open = any(is_open(n) for n in made.shape)
         made.dtype = np.dtype(dtype)
         made.weak_type = bool(weak_type)
         made.ndim = len(made.shape)
@@ -62,6 +66,10 @@ class ShapedArray:
             self.dtype if dtype is None else np.dtype(dtype),
             self.weak_type if weak_type is None else weak_type,
         )
+
+    def at(self, values: Mapping[Symbol, int]) -> ShapedArray:
+        """The aval for given values of its symbols."""
+        return self.update(shape=[evaluate(n, values) for n in self.shape]) if self.is_open else self
 
     def strip_weak_type(self) -> ShapedArray:
         return ShapedArray.of(self.shape, self.dtype, False)

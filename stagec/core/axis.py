@@ -32,6 +32,20 @@ class Axis(int):
         return Axis, (int(self), self.name)
 
 
+class OpenAxis:
+    """A batch whose length is an open dimension. It has no name, since what uses names needs the length."""
+
+    name = None
+
+    def __init__(self, name: Any) -> None:
+        if name is not None:
+            raise location.error(
+                errors.DimensionError,
+                f"vmap: axis_name={name!r} names a batch whose size is an open dimension",
+                fix="leave axis_name out, or leave the dimension static",
+            )
+
+
 def named_axes() -> tuple[tuple[Any, int], ...]:
     """Names and lengths of the axes in force, the innermost first."""
     found = []

@@ -65,6 +65,15 @@ class ShapeError(StagecError, TypeError, ValueError):
     """
 
 
+class DimensionError(ShapeError):
+    """The function cannot be compiled for every size of an open dimension, or a call has a size that it excludes.
+
+    Under `jit(dynamic=...)` and `export`, a dimension may be a symbol, which stands for any size. Where the function
+    needs one number (`int(x.shape[0])`, `range(x.shape[0])`), or takes a branch that depends on the size, write it
+    with array operations, state a bound, or leave the dimension static.
+    """
+
+
 class DtypeError(StagecError, TypeError):
     """An operation does not accept the dtype it was given."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, location, small
+from stagec.core import dims, errors, location, small
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
@@ -406,6 +406,9 @@ def canonical(graph: Graph) -> str:
         return f"{number(var)}:{var.aval.short()}"
 
     lines.append(" ".join(typed(v) for v in graph.inputs))
+    bounds = [s.fingerprint for s in dims.symbols([v.aval.shape for v in graph.inputs if v.aval.is_open])]
+    if bounds:
+        lines.append(" ".join(bounds))
     for e in graph.equations:
         params = ",".join(f"{k}={encode(v)}" for k, v in sorted(e.params.items()) if k != "name")
         lines.append(
@@ -432,6 +435,8 @@ def encode(value: Any) -> str:
         return f"{array.dtype.name}{array.shape}{np.ascontiguousarray(array).tobytes().hex()}"
     if isinstance(value, ShapedArray):
         return repr(value)
+    if isinstance(value, dims.Dim):
+        return str(value)
     fingerprint = getattr(value, "fingerprint", None)
     if fingerprint is not None:
         return f"{type(value).__name__}:{fingerprint()}"

@@ -14,6 +14,7 @@ from passes.match import HOST_MODULE
 from stagec.backends import CPU, Backend
 from stagec.core import location
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim
 from stagec.core.dtypes import SMALL
 from stagec.core.errors import StagecError
 from stagec.core.graph import Graph, Literal, host_callbacks, replay
@@ -21,6 +22,7 @@ from stagec.core.host import HostCallback
 from stagec.core.primitive import Primitive
 from stagec.core.small import MOVING
 from stagec.core.trace import Trace, Tracer, current
+from stagec.lowering import open_rules, open_shapes
 from stagec.lowering.types import Types
 from stagec.primitives.checks import i64_array
 from stagec.primitives.small import lower_conversion
@@ -28,11 +30,16 @@ from stagec.primitives.small import lower_conversion
 _local = threading.local()
 
 
-def thread_types() -> Types:
-    """This thread's MLIR context, made on first use."""
-    if not hasattr(_local, "types"):
-        _local.types = Types(bindings.new_context())
-    return _local.types
+def thread_types(is_open: bool = False) -> Types:
+    """This thread's MLIR context, made on first use; another one for programs with open dimensions."""
+    name = "open_types" if is_open else "types"
+    if not hasattr(_local, name):
+        context = bindings.new_context()
+        if is_open:
+            open_shapes.load_dialects(context)
+        setattr(_local, name, Types(context))
+    found: Types = getattr(_local, name)
+    return found
 
 
 class LowerTracer(Tracer):
@@ -57,6 +64,9 @@ class LowerTrace(Trace):
         self.types = types
         self.callbacks = list(callbacks)
         self.backend = backend
+        # The sizes of open dimensions, and the avals of values that have some.
+        self.sizes: Any = None
+        self.avals: dict[Any, ShapedArray] = {}
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         in_avals = [_aval_of(a) for a in args]
@@ -133,8 +143,29 @@ class Context:
         regions: Sequence[Callable[[Any], None]] = (),
     ) -> list[Any]:
         """As `emit`; the results are always a list."""
-        types = self.types
         avals = self.out_avals if avals is None else avals
+        if self.is_open:
+            open_shapes.check(self, name, operands, avals)
+            found = open_shapes.emitted(self, name, operands, attributes or {}, avals[0]) if len(avals) == 1 else None
+            if found is not None:
+                return [found]
+            if name == "stablehlo.while":
+                operands = open_shapes.held(self, operands)
+            if name == "stablehlo.sort" and len(operands) > 1:
+                # A result that nothing reads would become an array of unknown size on the stack.
+                return open_shapes.held(self, self.create_all(name, operands, attributes, avals, regions))
+        return self.create_all(name, operands, attributes, avals, regions)
+
+    def create_all(
+        self,
+        name: str,
+        operands: Sequence[Any],
+        attributes: dict[str, Any] | None,
+        avals: Sequence[ShapedArray],
+        regions: Sequence[Callable[[Any], None]] = (),
+    ) -> list[Any]:
+        """As `emit_all`, for an operation of any dialect."""
+        types = self.types
         op = bindings.ir.Operation.create(
             name,
             [types.tensor(a) for a in avals],
@@ -145,7 +176,24 @@ class Context:
         )
         for fill, region in zip(regions, op.regions):
             fill(region)
-        return list(op.results)
+        results = list(op.results)
+        if self.is_open:
+            if name in open_shapes.CARRYING:
+                results = [open_shapes.tied(self, v, a) for v, a in zip(results, avals)]
+            # MLIR knows less of them.
+            self.trace.avals.update((v, a) for v, a in zip(results, avals) if a.is_open)
+        return results
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the module has open dimensions."""
+        return self.trace.sizes is not None
+
+    @property
+    def open_rules(self) -> Any:
+        """The lowerings of operations that need other ones where a dimension is open; None where none is."""
+        opened = self.is_open and any(a.is_open for a in (*self.in_avals, *self.out_avals))
+        return open_rules if opened else None
 
     def call_host(self, callback: HostCallback, operands: Sequence[Any]) -> list[Any]:
         """Call a Python function of the process that runs the program."""
@@ -159,7 +207,10 @@ class Context:
             ir, types = bindings.ir, self.types
             block = region.blocks.append(*[types.tensor(a) for a in avals], arg_locs=[self.location] * len(avals))
             with ir.InsertionPoint(block), current(self.trace):
-                outs = function(*[LowerTracer(self.trace, v, a) for v, a in zip(block.arguments, avals)])
+                arguments = list(block.arguments)
+                if self.is_open:
+                    arguments = [open_shapes.tied(self, v, a) for v, a in zip(arguments, avals)]
+                outs = function(*[LowerTracer(self.trace, v, a) for v, a in zip(arguments, avals)])
                 ir.Operation.create("stablehlo.return", [], [self.value(o) for o in outs], loc=self.location)
 
         return fill
@@ -196,7 +247,13 @@ class Context:
         return self.constant(operand.value if isinstance(operand, Literal) else operand)
 
     def constant(self, value: Any, aval: ShapedArray | None = None) -> Any:
-        """A constant; with `aval`, a scalar broadcast to its shape."""
+        """A constant; with `aval`, a scalar broadcast to its shape. The size of an open dimension counts as one."""
+        if type(value) is Dim:
+            assert aval is not None, "sizes have no dtype of their own"
+            scalar = self.trace.sizes.scalar(value, aval)
+            return self.broadcast(scalar, aval, ()) if aval.shape else scalar
+        if aval is not None and aval.is_open:
+            return self.broadcast(self.constant(value, aval.update(shape=())), aval, ())
         array = np.asarray(value) if aval is None else np.asarray(value).astype(aval.dtype)
         if aval is not None and aval.shape != array.shape:
             array = np.broadcast_to(array, aval.shape)
@@ -250,7 +307,8 @@ def lower(
       A verified `ir.Module`.
     """
     ir = bindings.ir
-    types = thread_types()
+    is_open = any(a.is_open for a in graph.in_avals)
+    types = thread_types(is_open)
     with types.context, types.unknown:
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(_symbol(name))
@@ -278,6 +336,9 @@ def lower(
         ]
         block = function.regions[0].blocks.append(*in_types, arg_locs=locations)
         trace = LowerTrace(types, callbacks, backend)
+        if is_open:
+            trace.sizes = open_shapes.Sizes(types, block, in_avals)
+            trace.avals.update(zip(block.arguments, in_avals))
         with ir.InsertionPoint(block), current(trace):
             arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, in_avals)]
             cx = Context(trace, [], [])

@@ -9,6 +9,7 @@ import numpy as np
 from passes import bindings
 from passes.types import element_type
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
 from stagec.core.dtypes import SMALL
 
 
@@ -33,7 +34,9 @@ class Types:
     def tensor(self, aval: ShapedArray) -> Any:
         found = self._tensors.get(aval)
         if found is None:
-            found = bindings.ir.RankedTensorType.get(aval.shape, self.element(aval.dtype), loc=self.unknown)
+            dynamic = bindings.ir.ShapedType.get_dynamic_size()
+            shape = [dynamic if is_open(n) else n for n in aval.shape]
+            found = bindings.ir.RankedTensorType.get(shape, self.element(aval.dtype), loc=self.unknown)
             self._tensors[aval] = found
         return found
 

@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim, maximum
 from stagec.core.foreign import import_tensor
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, from_numpy, on_device, requested_dtype, to_array
@@ -175,6 +176,20 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None) -> Ar
     return convert_element_type(ge(add(rows, k), columns), wanted)
 
 
+def _open_arange(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
+    """`arange` whose bounds are sizes of open dimensions."""
+    if stop is None:
+        start, stop = 0, start
+    distance = 1 if step is None else as_int(step, "arange", "step")
+    first, last = (as_int(v, "arange", "a bound") for v in (start, stop))
+    wanted = dtypes.default_int() if dtype is None else requested_dtype(dtype, "arange")
+    size = -((first - last) // distance)
+    counter = _iota.iota(wanted, maximum(size, 0))
+    if distance != 1:
+        counter = mul(counter, distance)
+    return counter if first == 0 else add(counter, first)
+
+
 def arange(
     start: ArrayLike,
     stop: ArrayLike | None = None,
@@ -209,6 +224,8 @@ def arange(
                 "make the argument static with static_argnames, "
                 "or use stagec.numpy.arange(size) * step + start with a static size",
             )
+    if any(type(v) is Dim for v in given):
+        return on_device(_open_arange(start, stop, step, dtype), device)
     for value in given:
         if isinstance(value, (str, bytes)) or np.ndim(value) or np.iscomplexobj(value):
             raise location.error(

@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.dims import typical
 from stagec.core.trace import operand_rows
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.diagonals import diagonal
@@ -131,7 +132,7 @@ def _path(terms: list[str], result: str, sizes: dict[str, int], optimize: Any) -
         return [(0, 1)] * (len(terms) - 1)
     from opt_einsum import contract_path  # only three operands and more need it
 
-    shapes = [tuple(sizes[c] for c in term) for term in terms]
+    shapes = [tuple(typical(sizes[c]) for c in term) for term in terms]
     strategy = "optimal" if optimize is True else optimize
     path, _ = contract_path(f"{','.join(terms)}->{result}", *shapes, shapes=True, optimize=strategy)
     return [tuple(step) for step in path]
@@ -216,7 +217,7 @@ def einsum_path(
     """
     from opt_einsum import contract_path  # einsum itself does without for two operands
 
-    shapes = [tuple(np.shape(x)) for x in operands]
+    shapes = [tuple(map(typical, np.shape(x))) for x in operands]
     strategy = "optimal" if optimize is True else optimize
     path, report = contract_path(subscripts, *shapes, shapes=True, optimize=strategy)
     return path, report

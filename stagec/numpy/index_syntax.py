@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dims, dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.dims import Dim
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
@@ -220,6 +221,8 @@ def _bounds(entry: slice, size: int) -> tuple[int, int, int]:
                 "stagec.lax.dynamic_slice(x, start, sizes) takes a traced start; sizes must be static",
                 [("bound", bound.aval.long(), bound.origin())],
             )
+    if any(type(n) is Dim for n in (size, entry.start, entry.stop)):
+        return _open_bounds(entry, size)
     try:
         start, stop, step = entry.indices(size)
     except TypeError:
@@ -232,6 +235,25 @@ def _bounds(entry: slice, size: int) -> tuple[int, int, int]:
             ValueError, "slice step cannot be zero", fix="leave the step out, or use -1 to reverse"
         ) from None
     return start, len(range(start, stop, step)), step
+
+
+def _open_bounds(entry: slice, size: Any) -> tuple[Any, Any, int]:
+    """As `slice.indices`, where the axis or a bound is open."""
+    step = 1 if entry.step is None else operator.index(entry.step)
+    if step == 0:
+        raise location.error(ValueError, "slice step cannot be zero", fix="leave the step out, or use -1 to reverse")
+    first, last = (0, size) if step > 0 else (-1, size - 1)
+
+    def clipped(bound: Any, default: Any) -> Any:
+        if bound is None:
+            return default
+        bound = bound if type(bound) is Dim else operator.index(bound)
+        return dims.minimum(dims.maximum(bound + size if bound < 0 else bound, first), last)
+
+    start = clipped(entry.start, first if step > 0 else last)
+    stop = clipped(entry.stop, last if step > 0 else first)
+    count = (stop - start + step - 1) // step if step > 0 else (start - stop - step - 1) // -step
+    return start, dims.maximum(count, 0), step
 
 
 def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
@@ -255,14 +277,14 @@ def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
             return _integer(int(value), axis, size, clips)
         signed = value.astype(np.int64) if value.dtype != np.uint64 else np.minimum(value, 2**62).astype(np.int64)
         signed = np.where(signed < 0, signed + size, signed)
-        return Part("array", axis, np.clip(signed, -1, size).astype(np.int32 if size < 2**31 - 1 else np.int64))
+        return Part("array", axis, np.clip(signed, -1, size).astype(np.int64 if dims.is_huge(size) else np.int32))
     return Part("array", axis, wrap_negative(entry, size))
 
 
 def wrap_negative(index: Any, size: int) -> Array:
     """Convert traced integers to int32 or int64; count negative ones from the end of an axis."""
     dtype = aval_of(index).dtype
-    wide = dtypes.int64 if size >= 2**31 - 1 or (dtype.itemsize == 8) else dtypes.int32
+    wide = dtypes.int64 if dims.is_huge(size) or (dtype.itemsize == 8) else dtypes.int32
     wide = dtypes.canonicalize(wide)
     if dtypes.is_unsigned(dtype):
         if dtype.itemsize >= wide.itemsize:

@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
 from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
@@ -108,16 +109,17 @@ def sliced(x: Array, parts: list[Part]) -> Array:
             if count == 0:
                 starts[part.axis] = limits[part.axis] = 0
                 continue
-            if step < 0 and count > 1:
+            several = is_open(count) or count > 1
+            if step < 0 and several:
                 # IREE fails to compile the reversal of a strided slice, so the whole axis is reversed first.
                 start, step = x.shape[part.axis] - 1 - start, -step
                 reversed_axes.append(part.axis)
-            step = step if count > 1 else 1
+            step = step if several else 1
             starts[part.axis], limits[part.axis] = start, start + (count - 1) * step + 1
             steps[part.axis] = step
     if reversed_axes:
         x = rev(x, tuple(reversed_axes))
-    if any(starts) or tuple(limits) != x.shape or any(s != 1 for s in steps):
+    if any(n != 0 for n in starts) or tuple(limits) != x.shape or any(s != 1 for s in steps):
         x = slice_(x, starts, limits, steps)
     return x
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, location
 from stagec.core.array import Array, Axis, Shape
+from stagec.core.dims import as_array, divided, is_open
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
@@ -64,7 +65,8 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
         )
     if unknown:
         known = math.prod([n for n in sizes if n != -1])
-        if known == 0 or a.size % known:
+        size = None if known == 0 else divided(a.size, known)
+        if size is None:
             raise shape_error(
                 "reshape",
                 f"cannot reshape array of size {a.size} into shape {tuple(sizes)}",
@@ -72,7 +74,7 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
                 (a,),
                 ("array",),
             )
-        sizes[unknown[0]] = a.size // known
+        sizes[unknown[0]] = size
     return tuple(sizes)
 
 
@@ -307,8 +309,11 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
         size = a.shape[dim]
         if not size:
             continue
-        if isinstance(distance, Tracer):
-            start = size - convert_element_type(distance, dtypes.int32) % size
+        if isinstance(distance, Tracer) or is_open(size):
+            if isinstance(distance, Tracer):
+                start = size - convert_element_type(distance, dtypes.int32) % size
+            else:
+                start = as_array(size - as_int(distance, "roll", "shift") % size)
             twice = _joining.concatenate([a, a], dim)
             a = dynamic_slice_in_dim(twice, start, size, dim)
             continue

@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import errors, location
 from stagec.core.array import Axis
+from stagec.core.dims import Dim
 from stagec.core.trace import operand_rows
 
 
@@ -31,7 +32,9 @@ def dilated(size: int, step: int) -> int:
 
 
 def as_int(value: Any, name: str, what: str) -> int:
-    """A Python integer from anything that is one; tracers raise their own error."""
+    """A Python integer from anything that is one, or the size of an open dimension; tracers raise their own error."""
+    if type(value) is Dim:
+        return value  # type: ignore[return-value]
     try:
         return operator.index(value)
     except errors.StagecError:

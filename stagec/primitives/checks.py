@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
 from stagec.core.errors import DtypeError, ShapeError
 
 # The floats that NumPy does not compute with in their own precision.
@@ -54,7 +55,14 @@ def elementwise_shape(name: str, avals: tuple[ShapedArray, ...]) -> tuple[int, .
     return shape
 
 
-def i64_array(values: Iterable[int]) -> str:
-    """`array<i64: 1, 2>`, the form that StableHLO's dimension lists have."""
+class OpenInts(tuple[Any, ...]):
+    """A list of numbers for an operation, of which some are sizes of open dimensions."""
+
+
+def i64_array(values: Iterable[int]) -> Any:
+    """`array<i64: 1, 2>`, the form that StableHLO's dimension lists have; the sizes themselves if one is open."""
+    values = tuple(values)
+    if any(is_open(v) for v in values):
+        return OpenInts(values)
     text = ", ".join([str(int(v)) for v in values])
     return f"array<i64: {text}>" if text else "array<i64>"

@@ -31,6 +31,8 @@ def _scan(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combine:
 
     log2(n) steps of shift-and-combine are 1.5 to 6 times slower for a million elements.
     """
+    if cx.open_rules is not None:
+        return cx.open_rules.running(cx, x, aval, axis, reverse, combine.name, identity)
     n = aval.shape[axis]
     scalar = ShapedArray.of((), aval.dtype)
     window = [n if i == axis else 1 for i in range(aval.ndim)]

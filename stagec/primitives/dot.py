@@ -123,7 +123,12 @@ def _dot_lower(
         x, y = (
             cx.emit("stablehlo.convert", [v], avals=[a.update(dtype=computed)]) for v, a in zip((x, y), cx.in_avals)
         )
-    result = cx.emit("stablehlo.dot_general", [x, y], attributes, [out.update(dtype=computed)])
+    wide = out.update(dtype=computed)
+    if cx.open_rules is not None:
+        left, right = (a if a.dtype in HALF else a.update(dtype=computed) for a in cx.in_avals)
+        result = cx.open_rules.dot_general(cx, (x, y), (left, right), dimension_numbers, attributes, wide)
+    else:
+        result = cx.emit("stablehlo.dot_general", [x, y], attributes, [wide])
     if out.dtype == computed:
         return result
     if out.dtype == dtypes.bool_:

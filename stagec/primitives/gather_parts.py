@@ -246,13 +246,16 @@ def gather_lower(
         f", start_indices_batching_dims = {list(d.start_indices_batching_dims)}"
         f", start_index_map = {list(d.start_index_map)}, index_vector_dim = {index_aval.ndim - 1}>"
     )
-    attributes = {
-        "dimension_numbers": numbers,
-        "slice_sizes": i64_array(slice_sizes),
-        "indices_are_sorted": "true" if indices_are_sorted else "false",
-    }
-    # StableHLO clamps starts, so that windows lie within the operand.
-    result = cx.emit("stablehlo.gather", [x, indices], attributes)
+    if cx.open_rules is not None:
+        result = cx.open_rules.gather(cx, x, indices, d, slice_sizes, (operand, index_aval), out)
+    else:
+        # StableHLO clamps starts, so that windows lie within the operand.
+        attributes = {
+            "dimension_numbers": numbers,
+            "slice_sizes": i64_array(slice_sizes),
+            "indices_are_sorted": "true" if indices_are_sorted else "false",
+        }
+        result = cx.emit("stablehlo.gather", [x, indices], attributes)
     if mode != GatherScatterMode.FILL_OR_DROP or not limits:
         return result
     indices, index_aval = signed_indices(cx, indices, index_aval)

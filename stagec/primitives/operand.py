@@ -9,11 +9,13 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.zero import Linear
+from stagec.primitives.dimension import dimension_size
 
 Operand = Any  # Array, Tracer, Literal, or np.ndarray of a canonical dtype
 
@@ -45,6 +47,8 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         if value.ndim == 0:
             return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype))
         return np.asarray(value, dtype)
+    if type(value) is Dim:
+        return dimension_size(value)
     if hasattr(value, "__stagec_array__"):
         return as_operand(value.__stagec_array__(), name)
     if type(value) is Linear:
@@ -115,7 +119,9 @@ def is_own_array(operand: Operand) -> TypeGuard[Array]:
 
 
 def literal(value: Any, dtype: np.dtype[Any], weak_type: bool = False) -> Operand:
-    """A rank-0 constant. Python integers out of the dtype's range are an error."""
+    """A rank-0 constant, or the size of an open dimension. Python integers out of the dtype's range are an error."""
+    if type(value) is Dim:
+        return dimension_size(value, dtype, weak_type)
     if isinstance(value, int) and not isinstance(value, bool) and dtypes.is_integer(dtype):
         check_range(value, dtype)
     with np.errstate(all="ignore"):

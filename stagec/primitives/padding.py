@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import maximum
 from stagec.core.graph import Literal
 from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
@@ -36,7 +37,7 @@ def _slice_shape(x: ShapedArray, *, start_indices: Ints, limit_indices: Ints, st
                 f"{start}:{limit}:{stride} is not within an axis of size {n} of {x.long()}",
                 "keep 0 <= start <= limit <= size and strides positive; x[start:stop] clips",
             )
-    return x.update(shape=[-((a - b) // s) for a, b, s in zip(start_indices, limit_indices, strides)])
+    return x.update(shape=[(b - a + s - 1) // s for a, b, s in zip(start_indices, limit_indices, strides)])
 
 
 def _slice_eval(x: Any, *, start_indices: Ints, limit_indices: Ints, strides: Ints) -> Any:
@@ -98,7 +99,10 @@ def _pad_shape(x: ShapedArray, value: ShapedArray, *, padding_config: PaddingCon
             "give (low, high, interior) for each axis, interior not negative",
         )
     shape = tuple(
-        [low + high + n + max(n - 1, 0) * interior for n, (low, high, interior) in zip(x.shape, padding_config)]
+        [
+            low + high + n + (maximum(n - 1, 0) * interior if interior else 0)
+            for n, (low, high, interior) in zip(x.shape, padding_config)
+        ]
     )
     if any(n < 0 for n in shape):
         raise shape_error(

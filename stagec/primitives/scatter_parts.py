@@ -117,8 +117,32 @@ def scatter_lower(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         d = dimension_numbers
         aval, index_aval, update_aval = cx.in_avals
         sizes = window_sizes(d, aval.ndim, update_aval.shape)
+        scalar = ShapedArray.of((), aval.dtype)
+        region = cx.region([scalar, scalar], lambda old, new: [combine(old, new)])
+
+        def emit(x: Any, indices: Any, updates: Any, aval: ShapedArray, window: Any, axis: int) -> Any:
+            numbers = (
+                f"#stablehlo.scatter<update_window_dims = {list(window)}"
+                f", inserted_window_dims = {list(d.inserted_window_dims)}"
+                f", input_batching_dims = {list(d.operand_batching_dims)}"
+                f", scatter_indices_batching_dims = {list(d.scatter_indices_batching_dims)}"
+                f", scatter_dims_to_operand_dims = {list(d.scatter_dims_to_operand_dims)}"
+                f", index_vector_dim = {axis}>"
+            )
+            attributes = {
+                "scatter_dimension_numbers": numbers,
+                "indices_are_sorted": "true" if hints.get("indices_are_sorted") else "false",
+                "unique_indices": "true" if hints.get("unique_indices") else "false",
+            }
+            return cx.emit("stablehlo.scatter", [x, indices, updates], attributes, [aval], [region])
+
+        drops = mode == GatherScatterMode.FILL_OR_DROP
+        if cx.open_rules is not None:
+            indices, index_aval = signed_indices(cx, indices, index_aval)
+            found = (aval, index_aval, update_aval)
+            return cx.open_rules.scatter(cx, (x, indices, updates), found, d, sizes, drops, emit)
         limits = [aval.shape[i] - sizes[i] for i in d.scatter_dims_to_operand_dims]
-        if mode != GatherScatterMode.FILL_OR_DROP:
+        if not drops:
             # StableHLO drops updates that are out of range; for a promise that there are none, a clamp is enough.
             indices, index_aval = signed_indices(cx, indices, index_aval)
             indices = clamp_indices(cx, indices, index_aval, limits)
@@ -129,21 +153,6 @@ def scatter_lower(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
             mask = cx.broadcast(mask, index_aval.update(dtype=dtypes.bool_), range(index_aval.ndim - 1))
             beyond = cx.constant(max(aval.shape), index_aval)
             indices = cx.emit("stablehlo.select", [mask, indices, beyond], avals=[index_aval])
-        numbers = (
-            f"#stablehlo.scatter<update_window_dims = {list(d.update_window_dims)}"
-            f", inserted_window_dims = {list(d.inserted_window_dims)}"
-            f", input_batching_dims = {list(d.operand_batching_dims)}"
-            f", scatter_indices_batching_dims = {list(d.scatter_indices_batching_dims)}"
-            f", scatter_dims_to_operand_dims = {list(d.scatter_dims_to_operand_dims)}"
-            f", index_vector_dim = {index_aval.ndim - 1}>"
-        )
-        attributes = {
-            "scatter_dimension_numbers": numbers,
-            "indices_are_sorted": "true" if hints.get("indices_are_sorted") else "false",
-            "unique_indices": "true" if hints.get("unique_indices") else "false",
-        }
-        scalar = ShapedArray.of((), aval.dtype)
-        region = cx.region([scalar, scalar], lambda old, new: [combine(old, new)])
-        return cx.emit("stablehlo.scatter", [x, indices, updates], attributes, regions=[region])
+        return emit(x, indices, updates, aval, d.update_window_dims, index_aval.ndim - 1)
 
     return lower

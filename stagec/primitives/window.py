@@ -180,6 +180,10 @@ def window_reduction(
         scalar = ShapedArray.of((), work)
         region = cx.region([scalar, scalar], lambda a, b: [combine(a, b)])
         start, wide = cx.constant(identity(work), scalar), out.update(dtype=work)
+        if cx.open_rules is not None:
+            read = aval.update(dtype=work)
+            y = cx.open_rules.window_reduction(cx, x, read, wide, combine.name, identity(work), **window)
+            return cx.emit("stablehlo.convert", [y]) if work != dtype else y
         y = cx.emit("stablehlo.reduce_window", [x, start], window_attributes(**window), [wide], [region])
         return cx.emit("stablehlo.convert", [y]) if work != dtype else y
 

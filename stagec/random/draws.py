@@ -10,7 +10,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument, requested_dtype
-from stagec.numpy.promotion import broadcast_to_shape
+from stagec.numpy.promotion import broadcast_to_shape, stretches_to
 from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.axes import as_shape
 from stagec.primitives.barrier import stop_gradient
@@ -62,11 +62,7 @@ def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
                 fix="reshape one of them; axes are matched from the last, and only size 1 stretches",
             ) from None
     sizes = as_shape(shape, name)
-    try:
-        fits = np.broadcast_shapes(sizes, *shapes) == sizes
-    except ValueError:
-        fits = False
-    if not fits:
+    if not all(stretches_to(s, sizes) for s in shapes):
         raise location.error(
             errors.ShapeError,
             f"{name}: parameters of shape {', '.join(map(str, shapes))} do not broadcast to shape={sizes}",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
 from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import Symbol
 from stagec.core.duration import SHORT_SECONDS, Duration
 from stagec.core.host import HostCallback
 from stagec.core.weak import WeakSet
@@ -157,6 +158,16 @@ class Executable:
             twin._committed = twin
             self._committed = twin
         return self._committed
+
+    def at(self, values: Mapping[Symbol, int]) -> Executable:
+        """The same program, for arrays whose open dimensions have these sizes."""
+        sized = copy.copy(self)
+        sized.in_avals = [a.at(values) for a in self.in_avals]
+        sized.out_avals = [a.at(values) for a in self.out_avals]
+        sized._committed = None
+        sized._bind_results(committed=False)
+        _all.add(sized)
+        return sized
 
     def run(self, args: Sequence[Any]) -> list[Array]:
         """Run on arrays, NumPy arrays or literals that match `in_avals`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
+from stagec.core.dims import Symbol
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow
@@ -99,6 +100,21 @@ class Runnable(Generic[C_co]):
     def device(self) -> Device:
         """Where it runs."""
         return self.code.device
+
+    def at(self, values: Mapping[Symbol, int]) -> Runnable[Any]:
+        """For a program with open dimensions: what runs it on arrays of given sizes."""
+        made: Runnable[Any] = Runnable(
+            _Sized(self, values),
+            name=self.name,
+            captured=self.captured,
+            donated=self.donated,
+            used=self.used,
+            plan=self.plan,
+            in_avals=[a.at(values) for a in self.in_avals],
+            out_avals=[a.at(values) for a in self.out_avals],
+            trivial=self.trivial,
+        )
+        return made
 
     @cached_property
     def hidden(self) -> list[Array]:
@@ -231,6 +247,27 @@ class Runnable(Generic[C_co]):
         if type(value) is not Array:
             return borrow(value).private_copy()
         return value.private_copy() if index in self.donated or index < len(self.captured) else value
+
+
+class _Sized:
+    """The code of a program with open dimensions, for given sizes."""
+
+    evaluates = False
+
+    def __init__(self, base: Runnable[Any], values: Mapping[Symbol, int]) -> None:
+        self._base = base
+        self._values = dict(values)
+
+    @property
+    def device(self) -> Device:
+        return self._base.device
+
+    def load(self) -> Executable:
+        return self._base.executable().at(self._values)
+
+    def evaluate(self, inputs: list[Any]) -> list[Array]:
+        results: list[Array] = self._base.code.evaluate(inputs)
+        return results
 
 
 def as_array(value: Any) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.axis import Axis
+from stagec.core.axis import Axis, OpenAxis
 from stagec.core.config import state
+from stagec.core.dims import is_open
 from stagec.core.graph import Graph
 from stagec.core.primitive import MissingRule, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked, under
@@ -56,25 +57,26 @@ class BatchTrace(Trace):
 
     def __init__(self, size: int, axis_name: Any = None, resumed: Axis | None = None) -> None:
         self.parent = state.trace
-        self.axis = self.size = Axis(size, axis_name)
+        self.size = size if is_open(size) else Axis(size, axis_name)
+        self.axis = OpenAxis(axis_name) if is_open(size) else self.size
         self.resumed = self.axis if resumed is None else resumed
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         pairs = [self.split(a) for a in args]
-        values, dims = [v for v, _ in pairs], [d for _, d in pairs]
+        values, places = [v for v, _ in pairs], [d for _, d in pairs]
         with current(self.parent):
-            if all(d is None for d in dims) and not self.reads_axis(params):
+            if all(d is None for d in places) and not self.reads_axis(params):
                 return primitive(*values, **params)
             if isinstance(primitive.batch, MissingRule):
                 raise no_rule(primitive, "batched", primitive.batch)
-            out, out_dims = primitive.batch(primitive, values, dims, self.size, params)
+            out, out_dims = primitive.batch(primitive, values, places, self.size, params)
         if primitive.multiple:
             return [self.join(o, d) for o, d in zip(out, out_dims, strict=True)]
         return self.join(out, out_dims)
 
     def reads_axis(self, params: dict[str, Any]) -> bool:
         """Whether an operation with these parameters depends on the batch by the axis's name."""
-        name = self.size.name
+        name = self.axis.name
         return name is not None and _reads(params, name)
 
     def split(self, value: Any) -> tuple[Any, int | None]:

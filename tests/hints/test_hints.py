@@ -17,6 +17,7 @@ import hints_commands
 import hints_compat
 import hints_control
 import hints_core
+import hints_dynamic
 import hints_lax
 import hints_linalg
 import hints_numpy
@@ -39,6 +40,7 @@ TABLES = [
     hints_compat,
     hints_control,
     hints_core,
+    hints_dynamic,
     hints_lax,
     hints_linalg,
     hints_numpy,

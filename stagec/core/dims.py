@@ -1,0 +1,734 @@
+"""Sizes of open dimensions: expressions of symbols that stand for any size, such as `2*b + 1`.
+
+An expression is a polynomial in normal form. Equal expressions are one object, so an aval that holds one is interned
+like any other. Where a size must be a number, and where a comparison has no answer that is right for every size,
+there is an error that names the user's line.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from types import FrameType
+from typing import Any, TypeAlias
+
+from stagec.core import errors, location
+
+
+class Symbol:
+    """A size that is known when the program runs, within bounds. Interned by its name and bounds."""
+
+    __slots__ = ("lower", "name", "upper")
+    _interned: dict[tuple[str, int, float], Symbol] = {}  # noqa: RUF012
+
+    name: str
+    lower: int
+    upper: float
+
+    def __new__(cls, name: str, lower: int = 1, upper: float = math.inf) -> Symbol:
+        found = cls._interned.get((name, lower, upper))
+        if found is None:
+            found = object.__new__(cls)
+            found.name, found.lower, found.upper = name, lower, upper
+            found = cls._interned.setdefault((name, lower, upper), found)
+        return found
+
+    def __reduce__(self) -> Any:
+        return Symbol, (self.name, self.lower, self.upper)
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+    @property
+    def fingerprint(self) -> str:
+        """The symbol and its bounds, for cache keys: what a program may take for granted."""
+        return f"{self.name}:{self.lower}:{self.upper}"
+
+
+class Function:
+    """A quotient rounded down, a remainder, or an extreme: what is no polynomial, and counts as a variable in one."""
+
+    __slots__ = ("kind", "left", "right")
+
+    def __init__(self, kind: str, left: Size, right: Size) -> None:
+        self.kind = kind
+        self.left = left
+        self.right = right
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.kind, self.left, self.right
+
+    def __str__(self) -> str:
+        if self.kind in ("//", "%"):
+            space = " " if self.kind == "%" else ""
+            return f"{_factor(self.left)}{space}{self.kind}{space}{_factor(self.right)}"
+        return f"{self.kind}({self.left}, {self.right})"
+
+    def bounds(self) -> tuple[float, float]:
+        (a, b), (c, d) = bounds(self.left), bounds(self.right)
+        if self.kind == "max":
+            return max(a, c), max(b, d)
+        if self.kind == "min":
+            return min(a, c), min(b, d)
+        if c < 1:
+            return -math.inf, math.inf
+        if self.kind == "%":
+            return 0, d - 1
+        low = -math.inf if a == -math.inf else a // (c if a < 0 else d) if d != math.inf or a < 0 else 0
+        return low, math.inf if b == math.inf else b // (c if b >= 0 else d) if d != math.inf or b >= 0 else 0
+
+
+Variable = Symbol | Function
+Monomial = tuple[tuple[Variable, int], ...]
+
+
+class Dim:
+    """A size as a polynomial of symbols that is not a constant; arithmetic that ends in a constant returns an int.
+
+    >>> b = symbol("b")
+    >>> 2 * b + 1, (4 * b) // 2, (4 * b + 2) % 4, b * b - b == b * (b - 1)
+    (2*b + 1, 2*b, 2, True)
+    """
+
+    __slots__ = ("_bounds", "_hash", "terms")
+    terms: tuple[tuple[Monomial, Fraction], ...]
+    _hash: int
+    _bounds: tuple[float, float]
+    _interned: dict[Any, Dim] = {}  # noqa: RUF012
+
+    # Arrays and NumPy numbers leave operators with a size to it.
+    __array_ufunc__ = None
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.terms,)
+
+    def __copy__(self) -> Dim:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Dim:
+        return self
+
+    # Arithmetic.
+
+    def __add__(self, other: Any) -> Any:
+        return _arithmetic(self, other, "+", lambda x, y: _combined(x, y, 1))
+
+    def __radd__(self, other: Any) -> Any:
+        return _arithmetic(other, self, "+", lambda x, y: _combined(x, y, 1))
+
+    def __sub__(self, other: Any) -> Any:
+        return _arithmetic(self, other, "-", lambda x, y: _combined(x, y, -1))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _arithmetic(other, self, "-", lambda x, y: _combined(x, y, -1))
+
+    def __mul__(self, other: Any) -> Any:
+        return _arithmetic(self, other, "*", _product)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _arithmetic(other, self, "*", _product)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _arithmetic(self, other, "//", lambda x, y: _divided(x, y)[0])
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _arithmetic(other, self, "//", lambda x, y: _divided(x, y)[0])
+
+    def __mod__(self, other: Any) -> Any:
+        return _arithmetic(self, other, "%", lambda x, y: _divided(x, y)[1])
+
+    def __rmod__(self, other: Any) -> Any:
+        return _arithmetic(other, self, "%", lambda x, y: _divided(x, y)[1])
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __pos__(self) -> Dim:
+        return self
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is int and other >= 0:
+            return functools.reduce(lambda x, y: x * y, [self] * other, 1)
+        return as_array(self) ** other
+
+    def __rpow__(self, other: Any) -> Any:
+        return other ** as_array(self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return as_array(self) / as_array(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return as_array(other) / as_array(self)
+
+    # Comparisons.
+
+    def __eq__(self, other: object) -> Any:
+        if self is other:
+            return True
+        if not isinstance(other, (Dim, int)) or isinstance(other, bool):
+            return NotImplemented
+        _check_differ(self, other, f"{self} == {other}", sys._getframe(1))
+        return False
+
+    def __ne__(self, other: object) -> Any:
+        if self is other:
+            return False
+        if not isinstance(other, (Dim, int)) or isinstance(other, bool):
+            return NotImplemented
+        _check_differ(self, other, f"{self} != {other}", sys._getframe(1))
+        return True
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __lt__(self, other: Any) -> bool:
+        return not _at_least(self, other, f"{self} < {other}")
+
+    def __ge__(self, other: Any) -> bool:
+        return _at_least(self, other, f"{self} >= {other}")
+
+    def __gt__(self, other: Any) -> bool:
+        return not _at_least(other, self, f"{self} > {other}")
+
+    def __le__(self, other: Any) -> bool:
+        return _at_least(other, self, f"{self} <= {other}")
+
+    def __bool__(self) -> bool:
+        _check_differ(self, 0, f"{self} != 0", sys._getframe(1))
+        return True
+
+    # What needs a number.
+
+    def __int__(self) -> int:
+        raise _needs_number(self, "int()")
+
+    def __index__(self) -> int:
+        raise _needs_number(self, "an integer")
+
+    def __float__(self) -> float:
+        raise _needs_number(self, "float()")
+
+    def __stagec_array__(self) -> Any:
+        return as_array(self)
+
+    # Text.
+
+    def __str__(self) -> str:
+        text = ""
+        for monomial, coefficient in self.terms:
+            part = _term(monomial, abs(coefficient))
+            if text:
+                text += f" {'-' if coefficient < 0 else '+'} {part}"
+            else:
+                text = f"-{part}" if coefficient < 0 else part
+        return text
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+
+# An int or a Dim. Shapes are declared as tuples of int, since most are.
+Size: TypeAlias = Any
+
+_EMPTY: Monomial = ()
+
+
+def _term(monomial: Monomial, coefficient: Fraction) -> str:
+    factors = [f"{_power(v)}**{n}" if n > 1 else _power(v, len(monomial) > 1 or coefficient != 1) for v, n in monomial]
+    if coefficient.numerator != 1 or not factors:
+        factors.insert(0, str(coefficient.numerator))
+    text = "*".join(factors)
+    return text if coefficient.denominator == 1 else f"{text}/{coefficient.denominator}"
+
+
+def _power(variable: Variable, alone: bool = True) -> str:
+    text = str(variable)
+    return f"({text})" if alone and isinstance(variable, Function) and variable.kind in ("//", "%") else text
+
+
+def _factor(size: Size) -> str:
+    text = str(size)
+    return f"({text})" if any(c in text for c in " */%") else text
+
+
+def _order(term: tuple[Monomial, Fraction]) -> tuple[Any, ...]:
+    """Higher degrees first, constants last."""
+    monomial, _ = term
+    return -sum(n for _, n in monomial), [(str(v), -n) for v, n in monomial]
+
+
+def _terms(size: Size | Fraction) -> dict[Monomial, Fraction]:
+    if isinstance(size, Dim):
+        return dict(size.terms)
+    return {_EMPTY: Fraction(size)} if size else {}
+
+
+def _made(terms: Mapping[Monomial, Fraction]) -> Any:
+    left = {m: c for m, c in terms.items() if c}
+    for monomial, coefficient in left.items():
+        whole = _whole(monomial, coefficient)
+        if whole is not None:
+            del left[monomial]
+            return _made(left) + whole
+    if not left:
+        return 0
+    if len(left) == 1 and _EMPTY in left:
+        constant = left[_EMPTY]
+        return int(constant) if constant.denominator == 1 else constant
+    return _restored(tuple(sorted(left.items(), key=_order)))
+
+
+def _whole(monomial: Monomial, coefficient: Fraction) -> Any:
+    """`k*(x//k)` as `x - x%k`, which has closer bounds; None for another term."""
+    for variable, power in monomial:
+        if isinstance(variable, Function) and variable.kind == "//" and not isinstance(variable.right, Dim):
+            times = coefficient / variable.right
+            if power == 1 and times.denominator == 1:
+                others = _made({tuple(item for item in monomial if item[0] is not variable): times})
+                rest = _of(Function("%", variable.left, variable.right))
+                return others * (variable.left - rest)
+    return None
+
+
+def _restored(terms: tuple[tuple[Monomial, Fraction], ...]) -> Dim:
+    found = Dim._interned.get(terms)
+    if found is None:
+        found = object.__new__(Dim)
+        found.terms = terms
+        found._hash = hash(("dim", terms))
+        found._bounds = _closer(terms, _polynomial_bounds(terms))
+        found = Dim._interned.setdefault(terms, found)
+    return found
+
+
+def _of(variable: Variable) -> Dim:
+    return _restored(((((variable, 1),), Fraction(1)),))
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, Dim) or (hasattr(value, "__index__") and not hasattr(value, "aval"))
+
+
+def _arithmetic(x: Any, y: Any, sign: str, apply: Callable[[Any, Any], Any]) -> Any:
+    """The result for two sizes; with a float or an array, the size becomes an array."""
+    if _is_integer(x) and _is_integer(y) and not hasattr(x, "shape") and not hasattr(y, "shape"):
+        return apply(x if isinstance(x, Dim) else int(x), y if isinstance(y, Dim) else int(y))
+    if hasattr(x, "aval") or hasattr(y, "aval"):
+        return NotImplemented  # the array's own method converts the size
+    return _with_array(x, y, sign)
+
+
+def _with_array(x: Any, y: Any, sign: str) -> Any:
+    for size, other in ((x, y), (y, x)):
+        if isinstance(other, (list, tuple, str, bytes)):  # [0] * b repeats it
+            raise _needs_number(size, "an integer")
+    return _OPERATORS[sign](as_array(x), as_array(y))
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+
+
+def _combined(x: Any, y: Any, sign: int) -> Any:
+    terms = _terms(x)
+    for monomial, coefficient in _terms(y).items():
+        terms[monomial] = terms.get(monomial, Fraction(0)) + sign * coefficient
+    return _made(terms)
+
+
+def _product(x: Size | Fraction, y: Size | Fraction) -> Any:
+    terms: dict[Monomial, Fraction] = {}
+    for m, c in _terms(x).items():
+        for n, d in _terms(y).items():
+            powers = dict(m)
+            for variable, power in n:
+                powers[variable] = powers.get(variable, 0) + power
+            monomial = tuple(sorted(powers.items(), key=lambda item: str(item[0])))
+            terms[monomial] = terms.get(monomial, Fraction(0)) + c * d
+    return _made(terms)
+
+
+def _divided(x: Size, y: Size) -> tuple[Any, Any]:
+    """Quotient and remainder, as in Python."""
+    if not isinstance(y, Dim) and y == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
+    for monomial, coefficient in _terms(x).items():
+        variable = monomial[0][0] if monomial else None
+        if isinstance(variable, Function) and (variable.kind, variable.right, int(coefficient)) == ("%", y, -1):
+            left = variable.left
+            if x + _of(variable) == left:  # (n - n%k) // k is n // k
+                return _of(Function("//", left, y)), 0
+    quotient, rest = _quotient(x, y)
+    if not isinstance(rest, Dim) and rest == 0:
+        return quotient, 0
+    low, high = bounds(rest)
+    if low >= 0 and high < bounds(y)[0]:
+        return quotient, rest
+    if not isinstance(rest, Dim) and not isinstance(y, Dim):
+        return quotient + rest // y, rest % y
+    return quotient + _of(Function("//", rest, y)), _of(Function("%", rest, y))
+
+
+def _quotient(x: Size, y: Size) -> tuple[Any, Any]:
+    """`(q, r)` with `x == q*y + r` and whole coefficients in `q`, and `r` as short as polynomial division makes it."""
+    divisor = sorted(_terms(y).items(), key=_order)
+    lead, factor = divisor[0]
+    quotient: Any = 0
+    rest: Any = x
+    for monomial, coefficient in sorted(_terms(x).items(), key=_order):
+        current = _terms(rest).get(monomial, Fraction(0))
+        powers = dict(monomial)
+        fits = all(powers.get(v, 0) >= n for v, n in lead)
+        share = current / factor
+        whole = Fraction(share.numerator // share.denominator) if fits else Fraction(0)
+        # With several terms in the divisor, only an exact share is known to shorten the rest.
+        if not whole or (len(divisor) > 1 and whole != share) or coefficient.denominator != 1:
+            continue
+        for v, n in lead:
+            powers[v] -= n
+        part = _made({tuple((v, n) for v, n in powers.items() if n): whole})
+        quotient = quotient + part
+        rest = rest - part * y
+    return quotient, rest
+
+
+def exact_quotient(x: Size, y: Size) -> Size | None:
+    """`x / y` if it is known to be whole, else None.
+
+    >>> exact_quotient(6 * symbol("b"), 3), exact_quotient(symbol("b"), 2)
+    (2*b, None)
+    """
+    quotient, rest = _divided(x, y)
+    return quotient if not isinstance(rest, Dim) and rest == 0 else None
+
+
+def divided(x: Size, y: Size) -> Size | None:
+    """`x / y`, where the remainder has to be 0; whether it is, is checked at the call. None where it is not or may not.
+
+    >>> divided(symbol("b"), 4), 4 * divided(symbol("b"), 4), divided(6, 4)
+    (b/4, b, None)
+    """
+    found = exact_quotient(x, y)
+    if found is None and isinstance(x, Dim) and not isinstance(y, Dim) and y > 0:
+        found = _product(x, Fraction(1, y))
+    return found
+
+
+# Bounds.
+
+
+def bounds(size: Size) -> tuple[float, float]:
+    """The least and the greatest value that a size may have.
+
+    >>> bounds(2 * symbol("b") - 1), bounds(7)
+    ((1, inf), (7, 7))
+    """
+    return size._bounds if isinstance(size, Dim) else (size, size)
+
+
+def _variable_bounds(variable: Variable) -> tuple[float, float]:
+    return (variable.lower, variable.upper) if isinstance(variable, Symbol) else variable.bounds()
+
+
+def _polynomial_bounds(terms: Iterable[tuple[Monomial, Fraction]]) -> tuple[float, float]:
+    """Bounds from those of the variables, each written as its least value and a rest that is not negative."""
+    shifted: dict[frozenset[tuple[Variable, int]], Fraction] = {}
+    for monomial, coefficient in terms:
+        parts: dict[frozenset[tuple[Variable, int]], Fraction] = {frozenset(): coefficient}
+        for variable, power in monomial:
+            least, _ = _variable_bounds(variable)
+            if least == -math.inf:
+                return -math.inf, math.inf
+            for _ in range(power):
+                grown: dict[frozenset[tuple[Variable, int]], Fraction] = {}
+                for key, value in parts.items():
+                    grown[key] = grown.get(key, Fraction(0)) + value * int(least)
+                    powers = dict(key)
+                    powers[variable] = powers.get(variable, 0) + 1
+                    higher = frozenset(powers.items())
+                    grown[higher] = grown.get(higher, Fraction(0)) + value
+                parts = grown
+        for key, value in parts.items():
+            shifted[key] = shifted.get(key, Fraction(0)) + value
+    low = high = float(shifted.pop(frozenset(), Fraction(0)))
+    for key, value in shifted.items():
+        if not value:
+            continue
+        most = 1.0
+        for variable, power in key:
+            least, greatest = _variable_bounds(variable)
+            most *= (greatest - least) ** power
+        if value > 0:
+            high += float(value) * most if most else 0
+        else:
+            low += float(value) * most if most else 0
+    return (
+        math.ceil(low) if math.isfinite(low) else low,
+        math.floor(high) if math.isfinite(high) else high,
+    )
+
+
+def _closer(terms: tuple[tuple[Monomial, Fraction], ...], known: tuple[float, float]) -> tuple[float, float]:
+    """The bounds of an expression to which an extreme is added: it is one of two sizes, and not beyond the other."""
+    for monomial, coefficient in terms:
+        variable, power = monomial[0] if monomial else (None, 0)
+        if (
+            not isinstance(variable, Function)
+            or variable.kind not in ("min", "max")
+            or (len(monomial), power) != (1, 1)
+        ):
+            continue
+        lows, highs = zip(*[bounds(_replaced(terms, variable, n)) for n in (variable.left, variable.right)])
+        extreme = min if (variable.kind == "min") == (coefficient > 0) else max
+        return max(extreme(lows), known[0]), min(extreme(highs), known[1])
+    return known
+
+
+def _replaced(terms: tuple[tuple[Monomial, Fraction], ...], variable: Variable, size: Size) -> Size:
+    total: Size = 0
+    for monomial, coefficient in terms:
+        part = _made({tuple(item for item in monomial if item[0] != variable): coefficient})
+        for _ in range(dict(monomial).get(variable, 0)):
+            part = _product(part, size)
+        total = _combined(total, part, 1)
+    return total
+
+
+def _at_least(x: Any, y: Any, text: str) -> bool:
+    if not (_is_integer(x) and _is_integer(y)):
+        if isinstance(x, float) or isinstance(y, float):  # an infinity, such as the default of a limit
+            low, high = bounds(x) if isinstance(x, Dim) else (x, x)
+            least, most = bounds(y) if isinstance(y, Dim) else (y, y)
+            if low >= most:
+                return True
+            if high < least:
+                return False
+            raise _inconclusive(text)
+        return NotImplemented  # type: ignore[no-any-return]
+    low, high = bounds(x - y)
+    if low >= 0:
+        return True
+    if high < 0:
+        return False
+    raise _inconclusive(text)
+
+
+def _check_differ(x: Dim, y: Size, text: str, frame: FrameType) -> None:
+    """Refuse a question whether two sizes are equal, if they may be.
+
+    In stagec, it is about a special case, or about whether two sizes are the same one: what is done for sizes that
+    differ is right for all. It is not where a remainder is asked for.
+    """
+    low, high = bounds(x - y)
+    of_remainder = _is_remainder(x) and not isinstance(y, Dim)
+    if low <= 0 <= high and (of_remainder or not location.is_internal(frame.f_code.co_filename)):
+        raise _inconclusive(text)
+
+
+def _is_remainder(size: Dim) -> bool:
+    variables = [m[0][0] for m, _ in size.terms if m]
+    return len(variables) == 1 and isinstance(variables[0], Function) and variables[0].kind == "%"
+
+
+def is_open(size: Any) -> bool:
+    """Whether a size is not known before the program runs."""
+    return type(size) is Dim
+
+
+def is_positive(size: Size) -> bool:
+    """Whether a size is certainly 1 or more."""
+    return bounds(size)[0] >= 1
+
+
+# The sizes of an axis that int32 has a place for, one beyond the last element included.
+LARGEST = 2**31 - 2
+
+
+def is_huge(size: Size) -> bool:
+    """Whether indices of an axis need int64; programs for open dimensions run on arrays that do not."""
+    return bounds(size)[0] > LARGEST
+
+
+def minimum(x: Size, y: Size) -> Size:
+    """The smaller of two sizes, without an error where either may be."""
+    return _extreme("min", x, y)
+
+
+def maximum(x: Size, y: Size) -> Size:
+    """The larger of two sizes, without an error where either may be."""
+    return _extreme("max", x, y)
+
+
+def _extreme(kind: str, x: Size, y: Size) -> Size:
+    low, high = bounds(x - y)
+    if low >= 0:
+        return x if kind == "max" else y
+    if high <= 0:
+        return y if kind == "max" else x
+    return _of(Function(kind, *sorted((x, y), key=str)))
+
+
+# Values.
+
+
+def symbols(value: Any) -> list[Symbol]:
+    """The symbols in a size or a shape, each once, in order of appearance."""
+    found: dict[Symbol, None] = {}
+
+    def visit(item: Any) -> None:
+        if isinstance(item, Dim):
+            for monomial, _ in item.terms:
+                for variable, _ in monomial:
+                    visit(variable)
+        elif isinstance(item, Symbol):
+            found.setdefault(item)
+        elif isinstance(item, Function):
+            visit(item.left)
+            visit(item.right)
+        elif isinstance(item, (tuple, list)):
+            for part in item:
+                visit(part)
+
+    visit(value)
+    return list(found)
+
+
+def solution(size: Size, known: Iterable[Symbol]) -> tuple[Symbol, int, Size] | None:
+    """`(s, factor, rest)` with `size == factor * s + rest`, where `s` is the only symbol that is not known.
+
+    None if there is no such form.
+
+    >>> solution(4 * symbol("b") + 2, ())
+    (b, 4, 2)
+    """
+    if not isinstance(size, Dim):
+        return None
+    unknown = [s for s in symbols(size) if s not in known]
+    if len(unknown) != 1:
+        return None
+    linear = dict(size.terms).get(((unknown[0], 1),))
+    if linear is None or linear.denominator != 1 or linear < 1:
+        return None
+    rest = size - int(linear) * of_symbol(unknown[0])
+    return None if unknown[0] in symbols(rest) else (unknown[0], int(linear), rest)
+
+
+def of_symbol(symbol: Symbol) -> Dim:
+    """A symbol as a size."""
+    return _of(symbol)
+
+
+# The size by which the work of a program for any size is estimated.
+_TYPICAL = 256
+
+
+def typical(size: Size) -> int:
+    """A number in place of a size, for estimates of work."""
+    return evaluate(size, {s: int(min(max(s.lower, _TYPICAL), s.upper)) for s in symbols(size)})
+
+
+_FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "max": max,
+    "min": min,
+}
+
+
+def evaluate(size: Size, values: Mapping[Symbol, int]) -> int:
+    """The number that a size is, by the values of its symbols.
+
+    >>> b = symbol("b")
+    >>> evaluate(2 * b + 1, {symbols(b)[0]: 3})
+    7
+    """
+    total = fraction(size, values)
+    assert total.denominator == 1, f"{size} is not whole for {values}"
+    return int(total)
+
+
+def fraction(size: Size, values: Mapping[Symbol, int]) -> Fraction:
+    """As `evaluate`, for a share that may turn out not to be whole."""
+    if not isinstance(size, Dim):
+        return Fraction(size)
+    total = Fraction(0)
+    for monomial, coefficient in size.terms:
+        product = coefficient
+        for variable, power in monomial:
+            if isinstance(variable, Symbol):
+                number = values[variable]
+            else:
+                number = _FUNCTIONS[variable.kind](evaluate(variable.left, values), evaluate(variable.right, values))
+            product *= number**power
+        total += product
+    return total
+
+
+# Errors.
+
+
+def _inconclusive(text: str) -> errors.DimensionError:
+    return location.error(
+        errors.DimensionError,
+        f"whether {text} depends on the size at the call, and the function is compiled once for every size",
+        fix="state a bound that decides it, such as 'b >= 8' for a dimension, or leave this dimension static",
+    )
+
+
+def _needs_number(size: Dim, what: str) -> errors.DimensionError:
+    return location.error(
+        errors.DimensionError,
+        f"the open dimension {size} was used as {what}, which needs one number",
+        fix="use array operations instead, such as stagec.numpy.arange, stagec.lax.fori_loop or stagec.lax.scan, "
+        "or leave this dimension static",
+    )
+
+
+_converter: Callable[[Dim], Any] | None = None
+
+
+def set_converter(convert: Callable[[Dim], Any]) -> None:
+    """Name the function that makes an array of a size; it is in a higher layer."""
+    global _converter
+    _converter = convert
+
+
+def as_array(size: Any) -> Any:
+    """A size as an integer array without axes, for arithmetic with floats; other values are returned."""
+    if not isinstance(size, Dim):
+        return size
+    assert _converter is not None, "the primitives are loaded"
+    return _converter(size)
+
+
+def symbol(name: str, lower: int = 1, upper: float = math.inf) -> Dim:
+    """The size that a symbol stands for."""
+    return _of(Symbol(name, lower, upper))

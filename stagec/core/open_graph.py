@@ -1,0 +1,93 @@
+"""Graphs with open dimensions: which sizes they contain, and the same graph for given sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stagec.core import dims
+from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim, Symbol
+from stagec.core.graph import Atom, Equation, Graph, Literal, Var
+from stagec.core.location import UNKNOWN, Location
+
+
+def is_open(graph: Graph) -> bool:
+    """Whether the graph is for arguments of any size."""
+    return any(a.is_open for a in graph.in_avals)
+
+
+def sizes(graph: Graph) -> dict[Dim, Location]:
+    """The open sizes in a graph, with the line that each comes from."""
+    found: dict[Dim, Location] = {}
+
+    def visit(value: Any, line: Location) -> None:
+        if isinstance(value, Dim):
+            found.setdefault(value, line)
+        elif isinstance(value, ShapedArray):
+            if value.is_open:
+                visit(value.shape, line)
+        elif isinstance(value, (tuple, list)):
+            for part in value:
+                visit(part, line)
+        elif isinstance(value, dict):
+            visit(list(value.values()), line)
+        elif isinstance(value, Graph):
+            walk(value)
+
+    def walk(part: Graph) -> None:
+        visit(part.in_avals, UNKNOWN)
+        for equation in part.equations:
+            visit([v.aval for v in equation.outputs], equation.location)
+            visit(equation.params, equation.location)
+
+    walk(graph)
+    return found
+
+
+def at(graph: Graph, values: Mapping[Symbol, int]) -> Graph:
+    """The graph for given sizes."""
+    known: dict[Var, Var] = {}
+
+    def of_value(value: Any) -> Any:
+        if isinstance(value, Dim):
+            return dims.evaluate(value, values)
+        if isinstance(value, ShapedArray):
+            return value.at(values)
+        if type(value) is tuple:
+            return tuple([of_value(part) for part in value])
+        if type(value) is list:
+            return [of_value(part) for part in value]
+        if isinstance(value, dict):
+            return {k: of_value(v) for k, v in value.items()}
+        return at(value, values) if isinstance(value, Graph) else value
+
+    def of_atom(atom: Atom) -> Atom:
+        if isinstance(atom, Literal):
+            return atom
+        if atom not in known:
+            known[atom] = Var(atom.aval.at(values), None, atom.name)
+        return known[atom]
+
+    def of_variable(variable: Var) -> Var:
+        found = of_atom(variable)
+        assert isinstance(found, Var)
+        return found
+
+    inputs = [of_variable(v) for v in graph.inputs]
+    equations = []
+    for e in graph.equations:
+        made = Equation(e.primitive, [of_atom(a) for a in e.inputs], [], of_value(e.params), e.location)
+        made.outputs = [of_variable(v) for v in e.outputs]
+        for v in made.outputs:
+            v.equation = made
+        equations.append(made)
+    return Graph(inputs, equations, [of_atom(a) for a in graph.outputs])
+
+
+def typical(graph: Graph) -> Graph:
+    """The graph for sizes by which its work can be estimated; the graph itself if it is not open."""
+    if not is_open(graph):
+        return graph
+    found = dims.symbols([a.shape for a in graph.in_avals])
+    return at(graph, {s: dims.typical(dims.of_symbol(s)) for s in found})

@@ -1,0 +1,360 @@
+"""Lowerings for open dimensions of operations that the compiler takes for static shapes only, or not safely.
+
+Each is written in `linalg`, whose kernels the compiler makes for any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import bindings
+from stagec.core import dtypes
+from stagec.core.aval import ShapedArray
+from stagec.core.dims import Size, is_open
+from stagec.lowering.open_shapes import open_error
+from stagec.primitives.checks import i64_array
+
+Ints = tuple[int, ...]
+
+
+def _emit(cx: Any, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: Any = None) -> Any:
+    ir = bindings.ir
+    parsed = {k: cx.types.attribute(v) for k, v in attributes.items()} if attributes else None
+    return ir.Operation.create(name, list(types), list(operands), parsed, loc=cx.location).result
+
+
+def _index() -> Any:
+    return bindings.ir.IndexType.get()
+
+
+def _empty(cx: Any, aval: ShapedArray) -> Any:
+    """New memory for an array."""
+    return cx.create_all("tensor.empty", [cx.trace.sizes.value(n) for n in aval.shape if is_open(n)], None, [aval])[0]
+
+
+def _filled(cx: Any, number: Any, aval: ShapedArray) -> Any:
+    return cx.constant(number, aval)
+
+
+def _generic(
+    cx: Any,
+    maps: Sequence[str],
+    iterators: Sequence[str],
+    inputs: Sequence[Any],
+    start: Any,
+    aval: ShapedArray,
+    body: Callable[..., Any],
+) -> Any:
+    """`linalg.generic`; `body` gets an element of each input and the accumulator, and returns a scalar."""
+    ir = bindings.ir
+
+    def fill(region: Any) -> None:
+        kinds = [v.type.element_type for v in (*inputs, start)]
+        block = region.blocks.append(*kinds, arg_locs=[cx.location] * len(kinds))
+        with ir.InsertionPoint(block):
+            ir.Operation.create("linalg.yield", [], [body(*block.arguments)], loc=cx.location)
+
+    attributes = {
+        "indexing_maps": f"[{', '.join(f'affine_map<{m}>' for m in maps)}]",
+        "iterator_types": f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in iterators)}]",
+        "operandSegmentSizes": f"array<i32: {len(inputs)}, 1>",
+    }
+    return cx.create_all("linalg.generic", [*inputs, start], attributes, [aval], [fill])[0]
+
+
+def _axes(rank: int) -> str:
+    return ", ".join(f"d{i}" for i in range(rank))
+
+
+def _signless(cx: Any, value: Any, aval: ShapedArray) -> tuple[Any, ShapedArray]:
+    """The bits of unsigned integers as signed ones, which `arith` takes."""
+    if not dtypes.is_unsigned(aval.dtype):
+        return value, aval
+    signed = aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))
+    return cx.create_all("stablehlo.bitcast_convert", [value], None, [signed])[0], signed
+
+
+def gather(
+    cx: Any,
+    x: Any,
+    indices: Any,
+    numbers: Any,
+    slice_sizes: Sequence[Size],
+    avals: tuple[ShapedArray, ShapedArray],
+    out: ShapedArray,
+) -> Any:
+    """`stablehlo.gather`: each element of the result is read by itself, and starts are clamped."""
+    d, (aval, index_aval) = numbers, avals
+    unsigned = dtypes.is_unsigned(index_aval.dtype)
+    given = out
+    x, aval = _signless(cx, x, aval)
+    out = out.update(dtype=aval.dtype)
+    indices, index_aval = _signless(cx, indices, index_aval)
+    sizes = cx.trace.sizes
+    batch_axes = [i for i in range(out.ndim) if i not in d.offset_dims]
+    dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
+    offset_of = dict(zip([i for i in range(aval.ndim) if i not in dropped], d.offset_dims))
+    zero = sizes.value(0)
+    lasts = {k: sizes.value(aval.shape[k] - slice_sizes[k]) for k in d.start_index_map}
+    components = {k: sizes.value(i) for i, k in enumerate(d.start_index_map)}
+
+    def body(_: Any) -> Any:
+        at = [_emit(cx, "linalg.index", [_index()], [], {"dim": f"{i} : i64"}) for i in range(out.ndim)]
+        position = []
+        for axis in range(aval.ndim):
+            index = at[offset_of[axis]] if axis in offset_of else None
+            if axis in d.start_index_map:
+                where = [*[at[i] for i in batch_axes], components[axis]]
+                start = _emit(cx, "tensor.extract", [indices.type.element_type], [indices, *where])
+                start = _emit(cx, "arith.index_castui" if unsigned else "arith.index_cast", [_index()], [start])
+                start = _emit(cx, "arith.maxsi", [_index()], [start, zero])
+                start = _emit(cx, "arith.minsi", [_index()], [start, lasts[axis]])
+                index = start if index is None else _emit(cx, "arith.addi", [_index()], [start, index])
+            elif axis in d.operand_batching_dims:
+                index = at[batch_axes[d.start_indices_batching_dims[d.operand_batching_dims.index(axis)]]]
+            position.append(zero if index is None else index)
+        return _emit(cx, "tensor.extract", [x.type.element_type], [x, *position])
+
+    whole = f"({_axes(out.ndim)}) -> ({_axes(out.ndim)})"
+    found = _generic(cx, [whole], ["parallel"] * out.ndim, [], _empty(cx, out), out, body)
+    if given.dtype != out.dtype:
+        return cx.create_all("stablehlo.bitcast_convert", [found], None, [given])[0]
+    return found
+
+
+def _column(cx: Any, indices: Any, aval: ShapedArray, k: int) -> Any:
+    starts, ends = [0, k], [aval.shape[0], k + 1]
+    attributes = {
+        "start_indices": i64_array(starts),
+        "limit_indices": i64_array(ends),
+        "strides": i64_array([1, 1]),
+    }
+    return cx.emit("stablehlo.slice", [indices], attributes, [aval.update(shape=(aval.shape[0], 1))])
+
+
+def scatter(
+    cx: Any,
+    values: tuple[Any, Any, Any],
+    avals: tuple[ShapedArray, ShapedArray, ShapedArray],
+    numbers: Any,
+    sizes: Sequence[Size],
+    drops: bool,
+    emit: Callable[..., Any],
+) -> Any:
+    """`stablehlo.scatter` of rows of indices; those out of range go to a row of their own, which is cut off.
+
+    Args:
+      sizes: of the window.
+      drops: whether windows out of range are dropped; else they are clamped.
+      emit: `(x, indices, updates, aval, window axes, vector axis) -> value`, for indices and updates with one batch
+        axis.
+    """
+    (x, indices, updates), (aval, index_aval, update_aval) = values, avals
+    d = numbers
+    if d.operand_batching_dims or any(sizes[i] != 1 for i in d.scatter_dims_to_operand_dims):
+        raise open_error("scatter", f"{update_aval.long()} into {aval.long()}, in windows or in batches")
+    batch = [i for i in range(update_aval.ndim) if i not in d.update_window_dims]
+    order = (*batch, *d.update_window_dims)
+    if order != tuple(range(update_aval.ndim)):
+        update_aval = update_aval.update(shape=[update_aval.shape[i] for i in order])
+        updates = cx.emit("stablehlo.transpose", [updates], {"permutation": i64_array(order)}, [update_aval])
+    count: Size = 1
+    for n in index_aval.shape[:-1]:
+        count = count * n
+    depth = index_aval.shape[-1]
+    index_aval, update_aval = (
+        index_aval.update(shape=(count, depth)),
+        update_aval.update(shape=(count, *update_aval.shape[len(batch) :])),
+    )
+    indices = cx.emit("stablehlo.reshape", [indices], None, [index_aval])
+    updates = cx.emit("stablehlo.reshape", [updates], None, [update_aval])
+    part, truth = index_aval.update(shape=(count, 1)), index_aval.update(shape=(count, 1), dtype=dtypes.bool_)
+    columns = [_column(cx, indices, index_aval, k) for k in range(depth)]
+    axes = list(d.scatter_dims_to_operand_dims)
+    result_aval = aval
+    if drops:
+        inside = None
+        for column, axis in zip(columns, axes):
+            for bound, direction in ((0, "GE"), (aval.shape[axis] - 1, "LE")):
+                attributes = {"comparison_direction": f"#stablehlo<comparison_direction {direction}>"}
+                ok = cx.emit("stablehlo.compare", [column, cx.constant(bound, part)], attributes, [truth])
+                inside = ok if inside is None else cx.emit("stablehlo.and", [inside, ok], None, [truth])
+        beyond = [aval.shape[axes[0]], *[0] * (depth - 1)]
+        columns = [
+            cx.emit("stablehlo.select", [inside, column, cx.constant(n, part)], None, [part])
+            for column, n in zip(columns, beyond)
+        ]
+        grown = [1 if i == axes[0] else 0 for i in range(aval.ndim)]
+        nothing = i64_array([0] * aval.ndim)
+        aval = aval.update(shape=[n + m for n, m in zip(aval.shape, grown)])
+        edges = {"edge_padding_low": nothing, "edge_padding_high": i64_array(grown), "interior_padding": nothing}
+        fill = cx.constant(np.zeros((), aval.dtype), ShapedArray.of((), aval.dtype))
+        x = cx.emit("stablehlo.pad", [x, fill], edges, [aval])
+    else:
+        low = cx.constant(0, part)
+        columns = [
+            cx.emit("stablehlo.clamp", [low, column, cx.constant(aval.shape[axis] - 1, part)], None, [part])
+            for column, axis in zip(columns, axes)
+        ]
+    indices = columns[0]
+    if depth > 1:
+        indices = cx.emit("stablehlo.concatenate", columns, {"dimension": "1 : i64"}, [index_aval])
+    result = emit(x, indices, updates, aval, tuple(range(1, update_aval.ndim)), 1)
+    if not drops:
+        return result
+    attributes = {
+        "start_indices": i64_array([0] * aval.ndim),
+        "limit_indices": i64_array(result_aval.shape),
+        "strides": i64_array([1] * aval.ndim),
+    }
+    return cx.emit("stablehlo.slice", [result], attributes, [result_aval])
+
+
+_SUFFIXES = {
+    "add": ("addf", "addi"),
+    "mul": ("mulf", "muli"),
+    "max": ("maximumf", "maxsi"),
+    "min": ("minimumf", "minsi"),
+}
+
+
+def _combine(cx: Any, name: str, combine: str, aval: ShapedArray, a: Any, b: Any) -> Any:
+    if not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
+        raise open_error(name, f"{aval.long()}")
+    op = _SUFFIXES[combine][0 if dtypes.is_float(aval.dtype) else 1]
+    return _emit(cx, f"arith.{op}", [a.type], [a, b])
+
+
+def running(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combine: str, identity: Any) -> Any:
+    """The running reduction along an axis."""
+    ir = bindings.ir
+    if not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
+        raise open_error("a running reduction", aval.long())
+    flip = {"dimensions": i64_array([axis])}
+    if reverse:
+        x = cx.emit("stablehlo.reverse", [x], flip, [aval])
+    rest = aval.update(shape=[n for i, n in enumerate(aval.shape) if i != axis])
+    start = cx.constant(identity, rest)
+
+    def fill(region: Any) -> None:
+        kind = x.type.element_type
+        block = region.blocks.append(kind, kind, arg_locs=[cx.location] * 2)
+        with ir.InsertionPoint(block):
+            total = _combine(cx, "a running reduction", combine, aval, *block.arguments)
+            ir.Operation.create("iree_linalg_ext.yield", [], [total], loc=cx.location)
+
+    attributes = {
+        "dimension": f"{axis} : i64",
+        "inclusive": "true",
+        "operandSegmentSizes": "array<i32: 1, 2>",
+    }
+    operands = [x, _empty(cx, aval), start]
+    found = cx.create_all("iree_linalg_ext.scan", operands, attributes, [aval, rest], [fill])[0]
+    return cx.emit("stablehlo.reverse", [found], flip, [aval]) if reverse else found
+
+
+def window_reduction(
+    cx: Any,
+    x: Any,
+    aval: ShapedArray,
+    out: ShapedArray,
+    combine: str,
+    identity: Any,
+    window_dimensions: Ints,
+    window_strides: Ints,
+    padding: Sequence[tuple[int, int]],
+    base_dilation: Ints,
+    window_dilation: Ints,
+) -> Any:
+    """`stablehlo.reduce_window`, as a reduction over the axes of the window."""
+    name = "reduce_window"
+    if any(n != 1 for n in base_dilation) or not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
+        raise open_error(name, aval.long())
+    rank = aval.ndim
+    scalar = cx.constant(identity, ShapedArray.of((), aval.dtype))
+    if any(low or high for low, high in padding):
+        grown = aval.update(shape=[n + low + high for n, (low, high) in zip(aval.shape, padding)])
+        edges = {
+            "edge_padding_low": i64_array([low for low, _ in padding]),
+            "edge_padding_high": i64_array([high for _, high in padding]),
+            "interior_padding": i64_array([0] * rank),
+        }
+        x = cx.emit("stablehlo.pad", [x, scalar], edges, [grown])
+    domain = f"({_axes(2 * rank)})"
+    read = ", ".join(f"d{i} * {s} + d{rank + i} * {t}" for i, (s, t) in enumerate(zip(window_strides, window_dilation)))
+    shape = ", ".join(f"d{rank + i}" for i in range(rank))
+    maps = [f"{domain} -> ({read})", f"{domain} -> ({shape})", f"{domain} -> ({_axes(rank)})"]
+    window = _empty(cx, aval.update(shape=window_dimensions))
+    return _generic(
+        cx,
+        maps,
+        ["parallel"] * rank + ["reduction"] * rank,
+        [x, window],
+        _filled(cx, identity, out),
+        out,
+        lambda a, _, total: _combine(cx, name, combine, aval, total, a),
+    )
+
+
+def dot_general(
+    cx: Any,
+    operands: tuple[Any, Any],
+    avals: tuple[ShapedArray, ShapedArray],
+    numbers: Any,
+    attributes: dict[str, Any],
+    out: ShapedArray,
+) -> Any:
+    """`stablehlo.dot_general`, or for products of vectors and of several axes a contraction in `linalg`.
+
+    The compiler would reshape these, to shapes that it does not take.
+    """
+    contracts, batches = numbers
+    frees = [
+        [i for i in range(aval.ndim) if i not in contract and i not in batch]
+        for aval, contract, batch in zip(avals, contracts, batches)
+    ]
+    is_matrix = all(
+        len(free) == 1 and len(contract) == 1 and aval.shape[free[0]] != 1 and aval.shape[contract[0]] != 1
+        for aval, free, contract in zip(avals, frees, contracts)
+    )
+    if is_matrix:
+        return cx.emit("stablehlo.dot_general", list(operands), attributes, [out])
+    if not (dtypes.is_float(out.dtype) or dtypes.is_integer(out.dtype)):
+        raise open_error("dot_general", " and ".join(a.long() for a in avals))
+    names: list[dict[int, str]] = [{}, {}]
+    for k, (i, j) in enumerate(zip(*batches)):
+        names[0][i] = names[1][j] = f"d{k}"
+    at = len(batches[0])
+    for side, free in enumerate(frees):
+        for i in free:
+            names[side][i] = f"d{at}"
+            at += 1
+    for k, (i, j) in enumerate(zip(*contracts)):
+        names[0][i] = names[1][j] = f"d{at + k}"
+    rank = at + len(contracts[0])
+    sides = []
+    for value, aval in zip(operands, avals):
+        if aval.dtype != out.dtype:
+            aval = aval.update(dtype=out.dtype)
+            value = cx.emit("stablehlo.convert", [value], None, [aval])
+        sides.append(_signless(cx, value, aval)[0])
+    given = out
+    if dtypes.is_unsigned(out.dtype):
+        out = out.update(dtype=np.dtype(f"int{8 * out.dtype.itemsize}"))
+    kind = "f" if dtypes.is_float(out.dtype) else "i"
+
+    def body(x: Any, y: Any, total: Any) -> Any:
+        product = _emit(cx, f"arith.mul{kind}", [x.type], [x, y])
+        return _emit(cx, f"arith.add{kind}", [x.type], [total, product])
+
+    domain = f"({_axes(rank)})"
+    maps = [f"{domain} -> ({', '.join(names[side][i] for i in range(avals[side].ndim))})" for side in (0, 1)]
+    kinds = ["parallel"] * at + ["reduction"] * (rank - at)
+    start = cx.constant(np.zeros((), out.dtype), out)
+    found = _generic(cx, [*maps, f"{domain} -> ({_axes(at)})"], kinds, sides, start, out, body)
+    if given.dtype != out.dtype:
+        return cx.create_all("stablehlo.bitcast_convert", [found], None, [given])[0]
+    return found

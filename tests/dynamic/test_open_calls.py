@@ -1,0 +1,241 @@
+"""`jit(dynamic=...)`: one compile for every size, beside NumPy's evaluation of the same function."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import errors, lax, nn
+from stagec.api import program
+
+SIZES = (2, 1, 7, 64, 0)
+W = np.random.default_rng(1).standard_normal((5, 3)).astype(np.float32)
+K = np.random.default_rng(2).standard_normal((3, 3, 2, 4)).astype(np.float32)
+TABLE = np.random.default_rng(3).standard_normal((9, 4)).astype(np.float32)
+NHWC = ("NHWC", "HWIO", "NHWC")
+
+
+def conv(x, k):
+    return lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=NHWC)
+
+
+# Functions of an array of (b, 5), several in each program, since a compile takes a second.
+FAMILIES = {
+    "elementwise": lambda x: (
+        x * 2 + 1,
+        snp.tanh(x) + snp.exp(x) + snp.sin(x) + snp.log1p(snp.abs(x)),
+        lax.erf(x) + snp.sqrt(snp.abs(x)) + x**3,
+        snp.clip(x, -1, 1).astype(snp.int32),
+        snp.where(x > 0, x, 0),
+        x / x.shape[0] + x.shape[0] * 2 + 1.5 * (2 * x.shape[0] + 1),
+    ),
+    "broadcasting": lambda x: (x[:, None] * x[None], x + x[:1], x.T + x[:, 0], snp.broadcast_to(x[:1], x.shape)),
+    "reductions": lambda x: (x.sum(0), x.mean(), x.mean(1), x.std(0), x.prod(1), (x > 0).any(0)),
+    "extremes": lambda x: (snp.argmax(x, 1), x.max(1), snp.max(x, initial=-1.0), snp.sort(x, 1), lax.top_k(x, 2)),
+    "products": lambda x: (x @ W, x @ x.T, x.T @ x, snp.einsum("ij,kj,k->i", x, x, x[:, 0])),
+    "layers": lambda x: (
+        nn.softmax(x),
+        nn.softmax(x, axis=0),
+        nn.logsumexp(x, axis=1),
+        (x - x.mean(-1, keepdims=True)) / snp.sqrt(x.var(-1, keepdims=True) + 1e-5),
+        nn.gelu(x),
+    ),
+    "shapes": lambda x: (
+        x.reshape(-1),
+        x.reshape(x.shape[0], 5, 1),
+        x.ravel().reshape(5, -1),
+        snp.concatenate([x, x * 2]),
+        snp.stack([x, x + 1], 1),
+        snp.pad(x, ((1, 2), (0, 1))),
+        snp.tile(x, (2, 1)),
+        snp.repeat(x, 2, axis=0),
+    ),
+    "parts": lambda x: (x[::2], x[::-1], x[:, 1:3], x[:3], x[-2:], snp.roll(x, 1, axis=0)),
+    "indices": lambda x: (
+        snp.asarray(TABLE)[(x[:, 0] * 3).astype(snp.int32)],
+        x.at[snp.arange(x.shape[0]) // 2].add(1.0),
+        snp.zeros((9, 5)).at[(x[:, 0] * 20).astype(snp.int32)].add(x),
+        nn.one_hot((x[:, 0] * 3).astype(snp.int32), 4),
+        snp.take_along_axis(x, snp.argsort(x, 1), 1),
+    ),
+    "counters": lambda x: (
+        snp.arange(x.shape[0]),
+        snp.eye(x.shape[0]),
+        snp.arange(1, 2 * x.shape[0], 2),
+        snp.tril(x @ x.T),
+    ),
+    "running": lambda x: (snp.cumsum(x, 0), snp.cumprod(x, 1), lax.cummax(x, 0, reverse=True), snp.argsort(x, 0)),
+    "scan": lambda x: lax.scan(lambda c, v: (snp.tanh(c + v), c * v), snp.zeros(5), x),
+    "loops": lambda x: (
+        lax.while_loop(lambda c: c.max() < 10, lambda c: c + 1, x),
+        lax.fori_loop(0, x.shape[0], lambda i, c: c + x[i], snp.zeros(5)),
+        lax.cond(x.sum() > 0, lambda v: v * 2, lambda v: v - 1, x),
+    ),
+    "derivatives": lambda x: (
+        stagec.grad(lambda w: snp.mean(snp.tanh(x @ w) ** 2))(W),
+        stagec.grad(lambda x: snp.sum(nn.softmax(x) * x))(x),
+        stagec.grad(lambda x: snp.sum(snp.concatenate([x, x * 2]) ** 2))(x),
+        stagec.grad(lambda t: snp.sum(t[(x[:, 0] * 3).astype(snp.int32)] ** 2))(TABLE),
+    ),
+    "derivatives of loops": lambda x: (
+        stagec.grad(lambda x: lax.scan(lambda c, v: (snp.tanh(c + v), None), snp.zeros(5), x)[0].sum())(x),
+        stagec.grad(lambda x: (snp.cumsum(x, 0) ** 2).sum())(x),
+    ),
+    "batches": lambda x: (
+        stagec.vmap(lambda v: snp.tanh(v @ W).sum())(x),
+        stagec.vmap(stagec.grad(lambda v: snp.sum(v**3)))(x),
+        stagec.jit(lambda v: v.sum(0) * 2)(x),
+    ),
+    "images": lambda x: (
+        conv(snp.tile(x[:, :1, None, None], (1, 6, 6, 2)), K),
+        lax.reduce_window(snp.tile(x[:, :, None], (1, 1, 4)), -snp.inf, lax.max, (1, 2, 2), (1, 2, 2), "VALID"),
+    ),
+}
+
+
+def argument(size):
+    return np.random.default_rng(size).standard_normal((size, 5)).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_one_program_is_right_for_every_size(name, monkeypatch):
+    function = FAMILIES[name]
+    compiles = []
+    load = program.GraphCode.load
+    monkeypatch.setattr(program.GraphCode, "load", lambda self: compiles.append(self) or load(self))
+    compiled = stagec.jit(function, dynamic={"x": "b, _"})
+    for size in SIZES:
+        x = argument(size)
+        try:
+            expected = stagec.tree.leaves(function(snp.asarray(x)))
+        except errors.StagecError as error:  # such as the maximum of nothing
+            with pytest.raises(type(error)):
+                compiled(x)
+            continue
+        actual = stagec.tree.leaves(compiled(x))
+        for e, a in zip(expected, actual, strict=True):
+            assert (e.shape, e.dtype, e.aval.weak_type) == (a.shape, a.dtype, a.aval.weak_type), size
+            np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=3e-4, atol=3e-4, err_msg=f"size {size}")
+    assert sum("b" in str(code.graph.in_avals) for code in compiles) == 1
+
+
+def test_arguments_are_as_they_were():
+    @stagec.jit(dynamic={"x": "b, _", "i": "b"})
+    def f(x, i):
+        return snp.sort(x, 0), x.at[i].set(0.0), x.at[0].add(1.0), x.reshape(-1)
+
+    for size in (1, 2, 33):
+        x, i = argument(size), np.zeros(size, np.int32)
+        kept = x.copy()
+        results = [np.asarray(r) for r in f(x, i)]
+        np.testing.assert_array_equal(x, kept)
+        results[3][...] if not results[3].flags.writeable else results[3].fill(0)
+        np.testing.assert_array_equal(x, kept)
+
+
+def test_indices_out_of_range_read_and_write_within_the_array():
+    @stagec.jit(dynamic={"x": "b, _", "i": "n"})
+    def f(x, i):
+        return x[i], x.at[i].add(1.0), x.at[i].get(mode="fill", fill_value=0), lax.dynamic_slice_in_dim(x, i[0], 1, 0)
+
+    for size in (1, 3, 50):
+        x, i = argument(size), np.array([0, size, -1, 10**6, -(10**6)], np.int32)
+        for actual, expected in zip(f(x, i), f.__wrapped__(snp.asarray(x), snp.asarray(i))):
+            np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-6)
+
+
+def test_a_thousand_sizes_are_traced_once():
+    traces = []
+
+    @stagec.jit(dynamic={"x": "b, _"})
+    def f(x):
+        traces.append(x.shape)
+        return snp.tanh(x) @ W
+
+    for size in range(1, 1001):
+        x = np.full((size, 5), 0.25, np.float32)
+        assert f(x).shape == (size, 3)
+    assert len(traces) == 1
+    assert str(traces[0]) == "(b, 5)"
+
+
+def test_a_tree_of_arguments_and_a_part_of_one_have_open_dimensions():
+    f = stagec.jit(lambda batch, scale=1.0: batch["x"] @ W * scale + batch["y"][:, None], dynamic={"batch": "b, ..."})
+    g = stagec.jit(lambda batch: batch["x"].sum() + batch["y"], dynamic={"batch['x']": "n, _"})
+    for size in (3, 8):
+        batch = {"x": argument(size), "y": np.ones(size, np.float32)}
+        np.testing.assert_allclose(np.asarray(f(batch, scale=2.0)), batch["x"] @ W * 2 + 1, rtol=1e-5)
+        assert g({"x": batch["x"], "y": np.ones(2, np.float32)}).shape == (2,)
+
+
+def test_a_symbol_with_a_multiple_and_two_symbols():
+    f = stagec.jit(lambda x, y: (x.reshape(-1, 4) @ y.T).sum(0), dynamic={"x": "4*b", "y": "n, _"})
+    for b, n in ((1, 1), (2, 5), (6, 1)):
+        x, y = np.arange(4 * b, dtype=np.float32), np.ones((n, 4), np.float32)
+        np.testing.assert_allclose(np.asarray(f(x, y)), (x.reshape(-1, 4) @ y.T).sum(0), rtol=1e-6)
+    with pytest.raises(errors.DimensionError, match=r"axis 0 of x has size 6, which is not 4\*b for any b"):
+        f(np.zeros(6, np.float32), y)
+
+
+def test_sizes_that_do_not_agree_are_an_error():
+    f = stagec.jit(lambda x, y: x + y, dynamic={"x": "b", "y": "b"})
+    f(np.zeros(3), np.zeros(3))
+    with pytest.raises(errors.DimensionError, match="axis 0 of y has size 4, but its dimension is b, with b = 3"):
+        f(np.zeros(3), np.zeros(4))
+    with pytest.raises(errors.DimensionError, match="axis 0 of y has size 1"):  # it does not broadcast
+        f(np.zeros(3), np.zeros(1))
+
+
+def test_bounds_are_checked_at_the_call():
+    f = stagec.jit(lambda x: x[:8].sum() if x.shape[0] >= 8 else x.sum(), dynamic={"x": "b >= 8"})
+    assert float(f(np.ones(20))) == 8
+    with pytest.raises(errors.DimensionError, match="axis 0 of x has size 7, so b = 7, but b >= 8"):
+        f(np.ones(7))
+
+
+def test_divisibility_that_the_function_implies_is_checked_at_the_call():
+    f = stagec.jit(lambda x: x.reshape(-1, 4).sum(1), dynamic={"x": "b"})
+    assert f(np.ones(12)).shape == (3,)
+    with pytest.raises(errors.DimensionError) as raised:
+        f(np.ones(6))
+    assert "the size b/4, of test_open_calls.py" in str(raised.value)
+    assert "is not a whole number for b = 6" in str(raised.value)
+    assert "axis 0, dimension b" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x: sum(x[i] for i in range(x.shape[0])), "used as an integer"),
+        (lambda x: x * 2 if x.shape[0] > 10 else x, "whether b > 10 depends on the size"),
+        (lambda x: x if x.shape[0] == 3 else -x, "whether b == 3 depends on the size"),
+        (lambda x: x + snp.ones(3), "do not broadcast"),
+        (lambda x: snp.fft.fft(x), "open dimension|has no form|DimensionError"),
+    ],
+)
+def test_what_cannot_be_expressed_is_an_error_that_names_the_line(function, text):
+    with pytest.raises(errors.ShapeError, match=text) as raised:
+        stagec.jit(function, dynamic={"x": "b"})(np.ones(4, np.float32))
+    assert "test_open_calls.py" in str(raised.value)
+    assert "Fix:" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("dynamic", "text"),
+    [
+        ({"x": "b, _"}, "dynamic names 2 dimensions of x, which has 1"),
+        ({"z": "b"}, "dynamic names 'z', which is no array among the arguments"),
+        ({"x": "b +"}, "are not understood"),
+        ("b", "is no table of arguments and dimensions"),
+        ({"x": "7"}, "axis 0 of x has size 4, but its dimension is 7"),
+    ],
+)
+def test_a_wrong_specification_is_an_error(dynamic, text):
+    with pytest.raises(errors.DimensionError, match=text):
+        stagec.jit(lambda x: x, dynamic=dynamic)(np.ones(4))
+
+
+def test_under_another_trace_the_sizes_are_those_of_the_values():
+    f = stagec.jit(lambda x: (x * x.shape[0]).sum(), dynamic={"x": "b"})
+    np.testing.assert_allclose(np.asarray(stagec.grad(f)(np.ones(3, np.float32))), np.full(3, 3.0))
+    np.testing.assert_allclose(np.asarray(stagec.vmap(f)(np.ones((2, 4), np.float32))), [16.0, 16.0])
