@@ -99,6 +99,22 @@ def _fields(text: str) -> dict[str, Any]:
     return fields
 
 
+_MESH = re.compile(r'#stablehlo\.mesh<axes=\[((?:<name = "[^"]*", size = \d+>(?:, )?)+)\]>')
+_SIZE = re.compile(r", size = (\d+)>")
+
+
+def mesh_sizes(attribute: Any) -> list[int]:
+    """The sizes of a mesh of processes along its axes.
+
+    >>> mesh_sizes('#stablehlo.mesh<axes=[<name = "x", size = 2>, <name = "y", size = 4>]>')
+    [2, 4]
+    """
+    found = _MESH.search(str(attribute))
+    if found is None:
+        _refuse("a mesh of processes", '#stablehlo.mesh<axes=[<name = "x", size = 2>]>', str(attribute))
+    return [int(n) for n in _SIZE.findall(found[1])]
+
+
 _CONVOLUTION = re.compile(r"#stablehlo\.conv<\[([^\]]*)\]x\[([^\]]*)\]->\[([^\]]*)\]>")
 
 

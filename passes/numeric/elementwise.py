@@ -122,6 +122,8 @@ def shift_left(x: Array, y: Array) -> Array:
 def shift_right_logical(x: Array, y: Array) -> Array:
     unsigned, amount = x.view(f"u{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
     over = amount >= _bits(x)
+    # Bytes hold shorter integers, with any bits above them.
+    unsigned = unsigned & np.asarray((1 << _bits(x)) - 1, unsigned.dtype)
     shifted = np.right_shift(unsigned, np.where(over, 0, amount).astype(unsigned.dtype))
     return np.where(over, 0, shifted).astype(unsigned.dtype).view(x.dtype)
 
@@ -129,6 +131,8 @@ def shift_right_logical(x: Array, y: Array) -> Array:
 def shift_right_arithmetic(x: Array, y: Array) -> Array:
     signed, amount = x.view(f"i{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
     clipped = np.minimum(amount, _bits(x) - 1).astype(signed.dtype)
+    spare = np.asarray(8 * x.dtype.itemsize - _bits(x), signed.dtype)
+    signed = np.right_shift(np.left_shift(signed, spare), spare)
     return np.right_shift(signed, clipped).view(x.dtype)
 
 
@@ -186,7 +190,7 @@ def convert(x: Array, dtype: np.dtype[Any]) -> Array:
         return convert(x.real, dtype)
     if x.dtype.kind in "fV" and _is_int(dtype) and not _is_int(x.dtype):
         return _saturate(x, dtype)
-    if _is_int(dtype) and dtype.isbuiltin != 1 and x.dtype.kind in "biu":
+    if _is_int(dtype) and dtype.isbuiltin != 1 and (x.dtype.kind == "b" or _is_int(x.dtype)):
         return x.astype(np.int64).astype(np.int8).astype(dtype)
     if dtype.isbuiltin != 1 and x.dtype == np.float64:
         return round_once(x, dtype)

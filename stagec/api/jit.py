@@ -6,7 +6,7 @@ import functools
 import time
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from passes.errors import PipelineError
 from passes.fast_math import FLAGS, FastMath, setting
@@ -342,7 +342,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | None = None,
+    tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
 ) -> JitFunction[P, R]: ...
 @overload
@@ -361,7 +361,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | None = None,
+    tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
@@ -379,7 +379,7 @@ def jit(
     target: str | None = None,
     fast_math: FastMath | None = None,
     passes: Any = (),
-    tiered: bool | None = None,
+    tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
@@ -399,8 +399,8 @@ def jit(
       fast_math: True allows rewrites that change rounding; a string such as `"nnan,nsz"` allows only those that assume
         the flags named (`passes.fast_math.FLAGS`).
       passes: your own patterns and passes, one or a list of them, run before the built-in ones.
-      tiered: True has NumPy evaluate calls until the compiler, which works in the background, is done. By default, the
-        option `tiered` decides.
+      tiered: True has NumPy evaluate calls until the compiler, which works in the background, is done; `"exact"` does
+        so for programs only of which both compute the same bits. By default, the option `tiered` decides.
       dynamic: arguments whose dimensions are open, such as `{"x": "b, _"}`: the function is traced and compiled once
         for all sizes that a name such as `b` may have. `_` is the size of the first call, `...` all axes between.
 
@@ -413,6 +413,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
+      ValueError: `tiered` is something else.
       DimensionError: the function cannot be compiled for every size, or sizes at a call do not agree.
       PipelineError: an item of `passes` is not a pass, or `fast_math` is not a setting (`passes.PipelineError`).
 
@@ -449,6 +450,10 @@ def jit(
     chosen, on_device = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     granted = _granted(fast_math)
+    if tiered not in (None, True, False, "exact"):
+        raise location.error(
+            ValueError, f"jit: tiered={errors.brief(tiered)} is not a setting", fix="give True, False or 'exact'"
+        )
     extra = user_passes(passes)
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
     return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened))

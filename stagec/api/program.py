@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from stagec.api.exact import is_exact
 from stagec.api.targets import device_for
 from stagec.backends import Target
 from stagec.compiler import build
@@ -199,6 +200,11 @@ class GraphCode:
     def evaluates(self) -> bool:
         """Whether NumPy can compute the results; not if the user's callbacks may have run already."""
         return not has_users_callbacks(self.graph)
+
+    @cached_property
+    def is_exact(self) -> bool:
+        """Whether NumPy computes the same bits."""
+        return not self.options.fast_math and is_exact(self.graph, self.options.target)
 
     def is_trivial(self) -> bool:
         """Whether there is nothing to compile: no equations, or arrays without elements.

@@ -30,7 +30,7 @@ class JitSettings:
       target, device: what to compile for, at most one of them; by default, what the arguments and options say.
       fast_math: what inexact rewrites may assume, as `passes.fast_math.setting` writes it; None for the option.
       passes: the user's.
-      tiered: whether NumPy evaluates while the compiler works; None for the option.
+      tiered: whether NumPy evaluates while the compiler works: True, False or "exact"; None for the option.
       dynamic: the dimensions of arguments that are open.
     """
 
@@ -41,7 +41,7 @@ class JitSettings:
     device: Device | None = None
     fast_math: bool | str | None = None
     passes: tuple[Any, ...] = ()
-    tiered: bool | None = None
+    tiered: bool | str | None = None
     dynamic: OpenDimensions | None = None
 
     def placement(self, trace: TracedSignature, values: list[Any]) -> tuple[Device, bool]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from stagec.api.exact import has_subnormals
 from stagec.api.program import RunnableGraph, is_loaded
 from stagec.compiler import build, capabilities, log
 from stagec.core import errors, forking, location
@@ -89,8 +90,12 @@ class _Turns:
         return background.over
 
 
-def evaluation(runnable: RunnableGraph, tiered: bool) -> Callable[[list[Any]], list[Array] | None] | None:
-    """What computes a program's results until it is compiled; None where calls wait for the compiler."""
+def evaluation(runnable: RunnableGraph, tiered: bool | str) -> Callable[[list[Any]], list[Array] | None] | None:
+    """What computes a program's results until it is compiled; None where calls wait for the compiler.
+
+    Args:
+      tiered: `jit`'s argument, or the option of the same name.
+    """
     code = runnable.code
     if not tiered or runnable.trivial or runnable.is_ready:
         return None
@@ -98,11 +103,13 @@ def evaluation(runnable: RunnableGraph, tiered: bool) -> Callable[[list[Any]], l
     # program is not what NumPy computes.
     if not code.evaluates or code.options.passes:
         return None
-    return lambda inputs: _evaluated(runnable, inputs)
+    if tiered == "exact" and not code.is_exact:
+        return None
+    return lambda inputs: _evaluated(runnable, inputs, has_subnormals if tiered == "exact" else None)
 
 
-def _evaluated(runnable: RunnableGraph, inputs: list[Any]) -> list[Array] | None:
-    """The results by NumPy, or None if the program came first."""
+def _evaluated(runnable: RunnableGraph, inputs: list[Any], refuses: Any) -> list[Array] | None:
+    """The results by NumPy, or None if the program came first, or a value was refused."""
     code = runnable.code
     background: Background | None = code.background
     if background is None or background.process is not _process:
@@ -119,7 +126,7 @@ def _evaluated(runnable: RunnableGraph, inputs: list[Any]) -> list[Array] | None
     refused = background.refused()
     started = time.perf_counter()
     try:
-        results = Evaluation(_Turns(background).is_over).run(code.graph, inputs)
+        results = Evaluation(_Turns(background).is_over, refuses).run(code.graph, inputs)
     except Stopped:
         _note(runnable, "the compiled program replaces an evaluation", started)
         return None

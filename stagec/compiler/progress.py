@@ -51,7 +51,7 @@ class Progress:
     def __enter__(self) -> Progress:
         self._stream = sys.stderr
         show = self._in_notebook if is_notebook() else self._on_terminal if _is_terminal(self._stream) else None
-        if show is not None:
+        if show is not None and interruptible.is_awaited():
             # Notebooks find the cell that output belongs to by the context.
             context = contextvars.copy_context()
             self._thread = threading.Thread(

@@ -34,6 +34,15 @@ def _log_kinds(text: str) -> str:
     return text
 
 
+def _tiered(text: str) -> bool | str:
+    word = text.strip().lower()
+    if word in ("", "0", "false", "no", "off"):
+        return False
+    if word not in ("1", "true", "yes", "on", "exact"):
+        raise ValueError(f"{text!r} is not one of 0, 1, exact")
+    return word if word == "exact" else True
+
+
 def _whole_number(text: str) -> int:
     try:
         return int(text)
@@ -62,7 +71,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
     "host_libraries": ("STAGEC_HOST_LIBRARIES", _one_of("auto", "always", "never"), "auto", True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
-    "tiered": ("STAGEC_TIERED", _flag, False, False),
+    "tiered": ("STAGEC_TIERED", _tiered, False, False),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),
     "log": ("STAGEC_LOG", _log_kinds, "", False),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from stagec.api.jit import jit
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
+from stagec.core.errors import brief
 from stagec.foreign import source
 from stagec.foreign.replay import Replay
 from stagec.foreign.site import refuse
@@ -89,7 +90,7 @@ class Imported:
         self.__name__ = self.__qualname__ = function
         op = replay.functions[function]
         type_ = op.attributes["function_type"].value
-        self._parameters = [_Parameter(op, i, t) for i, t in enumerate(type_.inputs)]
+        self._parameters = [_parameter(op, f"arg{i}", t) for i, t in enumerate(type_.inputs)]
         self.in_types = [str(t) for t in type_.inputs]
         self.out_types = [str(t) for t in type_.results]
         self._wide = any(name in text for text in (*self.in_types, *self.out_types) for name in _WIDE)
@@ -103,11 +104,11 @@ class Imported:
         self._replay = replay
         self._jitted = jit(run)
         # For programs whose parameters include sizes of arrays: integers, traced as what they are.
-        self._sizes = [i for i, p in enumerate(self._parameters) if p.shape == () and p.dtype.kind in "iu"]
+        sizes = {i: p.dtype for i, p in enumerate(self._parameters) if isinstance(p, _Array) and p.is_size}
+        self._sizes = list(sizes)
 
         def run_for_sizes(*values: Any) -> Any:
-            known = [np.asarray(v, p.dtype) if type(v) is int else v for v, p in zip(values, self._parameters)]
-            return run(*known)
+            return run(*[np.asarray(v, sizes[i]) if i in sizes else v for i, v in enumerate(values)])
 
         self._jitted_for_sizes = jit(run_for_sizes, static_argnums=self._sizes)
 
@@ -117,16 +118,7 @@ class Imported:
         Raises:
           ArgumentTypeError: a dimension is dynamic, so there is no single description.
         """
-        leaves = []
-        for p in self._parameters:
-            if None in p.shape:
-                raise location.error(
-                    errors.ArgumentTypeError,
-                    f"{self.name}: {p.name} has an open dimension",
-                    [("parameter", p.text, "")],
-                    "describe the arguments yourself, with stagec.ShapeDtypeStruct",
-                )
-            leaves.append(ShapeDtypeStruct(p.shape, p.dtype))
+        leaves = [p.described(self.name) for p in self._parameters]
         exported = self._source.exported
         return (tuple(leaves), {}) if exported is None else exported.arguments(leaves)
 
@@ -171,17 +163,69 @@ class Imported:
             except errors.UnsupportedError:
                 if not self._sizes or not self._replay.lacked_number:
                     raise
-            return self._jitted_for_sizes(*[int(v) if i in self._sizes else v for i, v in enumerate(values)])
+            sized = [np.asarray(v).item() if i in self._sizes else v for i, v in enumerate(values)]
+            return self._jitted_for_sizes(*sized)
 
 
 _WIDE = ("xi64>", "xf64>", "<i64>", "<f64>", "ui64>", "complex<f64>")
 
 
-class _Parameter:
-    """A parameter, and the check of its arguments."""
+def _parameter(op: Any, name: str, type_: Any) -> _Array | _Tuple | _Token:
+    if isinstance(type_, bindings.ir.TupleType):
+        parts = [_parameter(op, f"{name}[{i}]", type_.get_type(i)) for i in range(type_.num_types)]
+        return _Tuple(name, str(type_), parts)
+    if str(type_) == "!stablehlo.token":
+        return _Token(name, str(type_))
+    return _Array(op, name, type_)
 
-    def __init__(self, op: Any, number: int, type_: Any) -> None:
-        self.name = f"arg{number}"
+
+class _Token(NamedTuple):
+    """A parameter that orders effects: None stands for it, as for tokens among the results."""
+
+    name: str
+    text: str
+
+    def described(self, function: str) -> None:
+        """The parameter, as `stagec.export` takes it."""
+
+    def fitted(self, value: Any, function: str) -> None:
+        """A call's argument, which is None."""
+        if value is not None:
+            raise _misfit(self, function, brief(value), "pass None for a token")
+
+
+class _Tuple(NamedTuple):
+    """A parameter that is a tuple of others."""
+
+    name: str
+    text: str
+    parts: list[Any]
+
+    def described(self, function: str) -> tuple[Any, ...]:
+        """The parameter, as `stagec.export` takes it."""
+        return tuple(p.described(function) for p in self.parts)
+
+    def fitted(self, value: Any, function: str) -> tuple[Any, ...]:
+        """A call's argument as a tuple of arrays of the parameter's types."""
+        if not isinstance(value, (tuple, list)) or len(value) != len(self.parts):
+            raise _misfit(self, function, brief(value), f"pass a tuple of {len(self.parts)}")
+        return tuple(p.fitted(v, function) for p, v in zip(self.parts, value))
+
+
+def _misfit(parameter: Any, function: str, given: str, fix: str) -> errors.ArgumentTypeError:
+    return location.error(
+        errors.ArgumentTypeError,
+        f"{function}: {parameter.name} does not have the type of the module's parameter",
+        [("given", given, ""), ("parameter", parameter.text, "")],
+        fix,
+    )
+
+
+class _Array:
+    """A parameter that is an array, and the check of its arguments."""
+
+    def __init__(self, op: Any, name: str, type_: Any) -> None:
+        self.name = name
         self.text = str(type_)
         if not isinstance(type_, bindings.ir.RankedTensorType):
             what = f"has a parameter of type {type_}, which is not an array of known rank"
@@ -192,6 +236,22 @@ class _Parameter:
             what = f"has a parameter of a type that stagec does not have: {error}"
             raise refuse(op, what, "convert it before the function, and take another dtype") from None
         self.shape = tuple(None if type_.is_dynamic_dim(i) else type_.shape[i] for i in range(type_.rank))
+
+    @property
+    def is_size(self) -> bool:
+        """Whether it may be the size of an array: an integer without axes."""
+        return self.shape == () and self.dtype.kind in "iu"
+
+    def described(self, function: str) -> ShapeDtypeStruct:
+        """The parameter, as `stagec.export` takes it."""
+        if None in self.shape:
+            raise location.error(
+                errors.ArgumentTypeError,
+                f"{function}: {self.name} has an open dimension",
+                [("parameter", self.text, "")],
+                "describe the arguments yourself, with stagec.ShapeDtypeStruct",
+            )
+        return ShapeDtypeStruct(self.shape, self.dtype)
 
     def fitted(self, value: Any, function: str) -> Any:
         """A call's argument as an array of the parameter's type."""
@@ -204,13 +264,6 @@ class _Parameter:
         shape = tuple(value.shape)
         fits = len(shape) == len(self.shape) and all(want in (None, have) for want, have in zip(self.shape, shape))
         if not fits or value.dtype != self.dtype:
-            raise location.error(
-                errors.ArgumentTypeError,
-                f"{function}: {self.name} does not have the type of the module's parameter",
-                [
-                    ("given", ShapedArray.of(shape, value.dtype).short(), ""),
-                    ("parameter", self.text, ""),
-                ],
-                "convert it with `astype`, or reshape it",
-            )
+            given = ShapedArray.of(shape, value.dtype).short()
+            raise _misfit(self, function, given, "convert it with `astype`, or reshape it")
         return value

@@ -26,10 +26,14 @@ class Evaluation:
     Args:
       is_over: asked before each operation, those of each round of a loop included; if it says so, `run` raises
         `Stopped`. An operation itself is not interrupted.
+      refuses: asked about each value; if it says so, `run` raises `Stopped`, too.
     """
 
-    def __init__(self, is_over: Callable[[], bool]) -> None:
+    def __init__(
+        self, is_over: Callable[[], bool], refuses: Callable[[np.ndarray[Any, Any]], bool] | None = None
+    ) -> None:
         self._is_over = is_over
+        self._refuses = refuses
 
     def run(self, graph: Graph, inputs: Sequence[Any]) -> list[Array]:
         """The results, each in memory of its own, as a compiled program returns them.
@@ -47,7 +51,12 @@ class Evaluation:
         return [_owned(r, a.aval) for r, a in zip(results, graph.outputs, strict=True)]
 
     def _replay(self, graph: Graph, args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        refuses = self._refuses
         values: dict[Any, Any] = {v: _host(a) for v, a in zip(graph.inputs, args, strict=True)}
+        if refuses is not None:
+            literals = [a.value for e in graph.equations for a in e.inputs if type(a) is Literal]
+            if any(map(refuses, (*values.values(), *literals))):
+                raise Stopped
         before = location.ambient.location
         try:
             for equation, dead in zip(graph.equations, _dying(graph)):
@@ -58,7 +67,9 @@ class Evaluation:
                 made = equation.primitive.eval(*operands, **equation.params)
                 outs = equation.outputs
                 for v, value in zip(outs, made, strict=True) if equation.primitive.multiple else [(outs[0], made)]:
-                    values[v] = as_shaped(v.aval, value)
+                    values[v] = result = as_shaped(v.aval, value)
+                    if refuses is not None and refuses(result):
+                        raise Stopped
                 for v in dead:
                     del values[v]
         finally:

@@ -255,9 +255,15 @@ def on_caller(work: Callable[[], T]) -> T:
 
 
 def is_abandoned() -> Callable[[], bool]:
-    """A function that returns whether nobody waits for the current job of this thread, or no longer."""
+    """A function that returns whether the current job of this thread was abandoned."""
     job = _current.job
-    return lambda: job is not None and (job.abandoned or not job.awaited)
+    return lambda: job is not None and job.abandoned
+
+
+def is_awaited() -> bool:
+    """Whether a thread waits for what this one does, or this one has no job."""
+    job = _current.job
+    return job is None or job.awaited
 
 
 def is_left() -> bool:

@@ -73,7 +73,7 @@ def opened_after(compiler, monkeypatch):
 
     def opened(operations, program):
         class Watched(tiers.Evaluation):
-            def __init__(self, is_over):
+            def __init__(self, is_over, refuses):
                 asked = 0
 
                 def watched():
@@ -88,7 +88,7 @@ def opened_after(compiler, monkeypatch):
                             time.sleep(0.001)
                     return is_over()
 
-                super().__init__(watched)
+                super().__init__(watched, refuses)
 
         monkeypatch.setattr(tiers, "Evaluation", Watched)
 
@@ -349,3 +349,29 @@ def test_a_call_for_which_numpy_has_no_memory_waits_for_the_program(compiler, mo
     monkeypatch.setattr(tiers.Evaluation, "run", evaluated)
     assert stagec.jit(lambda x: x * 7 - 1)(2) == 13
     assert said() == ["not evaluated: Unable to allocate 1 TiB"]
+
+
+def test_exact_tiers_evaluate_what_has_the_same_bits(compiler):
+    config.update("tiered", "exact")
+    compiler.gate.set()
+    assert stagec.jit(lambda x: x // 3 + x.sum())(snp.arange(4)).tolist() == [6, 6, 6, 7]
+    assert said() == ["evaluated by NumPy"]
+    stagec.jit(lambda x: snp.sin(x) * x)(snp.ones(3))
+    stagec.jit(lambda x: x + 1, fast_math=True)(snp.ones(3))
+    assert said() == ["evaluated by NumPy"]
+
+
+def test_exact_tiers_wait_for_the_program_where_a_number_is_subnormal(compiler):
+    compiler.gate.set()
+    half = stagec.jit(lambda x: x / 2 - 0, tiered="exact")
+    assert half(np.float32([1e-38])).tolist() == [0]
+    assert said() == ["the compiled program replaces an evaluation"]
+
+
+def test_other_settings_are_refused():
+    with pytest.raises(
+        ValueError, match=r"jit: tiered='always' is not a setting(.|\n)*Fix: give True, False or 'exact'"
+    ):
+        stagec.jit(lambda x: x, tiered="always")
+    with pytest.raises(ValueError, match="option tiered: 'always' is not one of 0, 1, exact"):
+        config.update("tiered", "always")

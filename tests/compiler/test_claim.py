@@ -48,6 +48,12 @@ if sys.argv[1] == "hurries":
     claim.WAIT_SECONDS = 0.3
 print("ready", flush=True)
 sys.stdin.readline()
+if sys.argv[1] == "evaluates":
+    stagec.config.update("tiered", True)
+    wave(np.arange(3, dtype=np.float32))
+    print("evaluated", flush=True)
+    while not any(r.message == "compiled" for r in log.records("compile")):
+        time.sleep(0.01)
 try:
     found = float(wave(np.arange(3, dtype=np.float32))[0])
 except (KeyboardInterrupt, stagec.errors.CompileError) as error:
@@ -124,6 +130,16 @@ def test_after_a_kill_in_the_middle_of_a_compile_one_other_process_compiles(work
     results = [worker.result() for worker in others]
     assert [value for value, _, _ in results] == [RESULT] * 3
     assert sum(made for _, made, _ in results) == 1
+
+
+def test_a_call_that_numpy_evaluates_waits_for_no_other_process_and_its_compile_does(workers):
+    (killed,) = workers("stays")
+    assert killed.line() == "compiling"
+    (other,) = workers("evaluates")
+    assert other.line() == "evaluated"
+    other.until_it_waits()
+    killed.process.kill()
+    assert other.result() == [RESULT, 1, True]
 
 
 def test_a_file_that_a_killed_process_left_is_used_again_and_removed(workers, tmp_path):

@@ -28,6 +28,7 @@ OTHER_TEXTS = {
         "#stablehlo.conv<[b, 1, f]x[1, i, o]->[b, 1, f]>",
         "#stablehlo.conv<[b, 0, f]x[0, i, o]>",
     ],
+    printed.mesh_sizes: ["#stablehlo.mesh<axes=[]>", "#stablehlo.mesh<axes=[<name = x, size = 2>]>", "@mesh"],
     printed.location: ['loc("user.py" line 3)', 'location("user.py")', "user.py", ""],
     printed.executable_target: ['#hal.executable.target<backend = "rocm", format = "rocm-hsaco-fb">', "module {}"],
     printed.pipeline_dialect: ["#iree_codegen.translation<CPUDefault>", "#iree_codegen.translation_info<CPUDefault>"],
