@@ -375,3 +375,14 @@ def test_other_settings_are_refused():
         stagec.jit(lambda x: x, tiered="always")
     with pytest.raises(ValueError, match="option tiered: 'always' is not one of 0, 1, exact"):
         config.update("tiered", "always")
+
+
+def test_results_of_a_device_are_placed_there(compiler, vulkan):
+    x = stagec.device_put(np.arange(4, dtype=np.float32), vulkan)
+    scale = stagec.jit(lambda x: x * 3)
+    there, weak = scale(x), stagec.jit(lambda x: x + 1, device=vulkan)(2.0)
+    assert said() == ["evaluated by NumPy"] * 2
+    assert (there.device, there.committed, weak.device, weak.weak_type) == (vulkan, True, vulkan, True)
+    compiler.gate.set()
+    scale.lower(x).compile()
+    np.testing.assert_array_equal(np.asarray(scale(there)), [0, 9, 18, 27])
