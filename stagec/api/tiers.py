@@ -22,7 +22,11 @@ _LONG_SECONDS = 0.1
 _TURN_SECONDS = 0.001
 _HANDOVER_SECONDS = 5e-5
 
-_guard = threading.Lock()
+# Compiles that work at the same time: each takes memory, and a share of the interpreter.
+_AT_ONCE = 2
+
+# A signal's handler may call a function while the lock is held.
+_guard = threading.RLock()
 # Another object in each forked child, which has none of the parent's threads.
 _process = object()
 
@@ -35,6 +39,7 @@ class Background:
         call has to raise.
       done: whether the compiler works no more.
       evaluated: set when an evaluation has ended.
+      start: begins to compile.
     """
 
     def __init__(self, runnable: RunnableGraph) -> None:
@@ -44,7 +49,7 @@ class Background:
         self._refusal: errors.CompileError | None = None
         self._warned = False
         self.evaluated = threading.Event()
-        interruptible.start(lambda: self._compile(runnable))
+        self.start = interruptible.detached(lambda: self._compile(runnable))
 
     def _compile(self, runnable: RunnableGraph) -> None:
         # Imports of the compiler would keep the interpreter from a short evaluation.
@@ -59,6 +64,8 @@ class Background:
             self.over = True
         finally:
             self.done = True
+            if not interruptible.is_left():
+                _begin(ended=True)
 
     def refused(self) -> bool:
         """Whether the compiler refused the program, of which the first call that asks warns."""
@@ -72,6 +79,30 @@ class Background:
                 errors.CompilerWarning,
             )
         return True
+
+
+# Those that wait for others to end, the one that was called last at the end; and how many compile.
+_waiting: list[Background] = []
+_working = 0
+
+
+def _begin(wanted: Background | None = None, ended: bool = False) -> None:
+    """Start compiles of the programs that were called last.
+
+    Args:
+      wanted: is called now.
+      ended: a compile has ended.
+    """
+    global _working
+    with _guard:
+        if wanted in _waiting:
+            _waiting.remove(wanted)
+            _waiting.append(wanted)
+        _working -= ended
+        started = _waiting.pop() if _waiting and _working < _AT_ONCE else None
+        _working += started is not None
+    if started is not None:
+        started.start()
 
 
 class _Turns:
@@ -118,11 +149,13 @@ def _evaluated(runnable: RunnableGraph, inputs: list[Any], refuses: Any) -> list
         if is_loaded(runnable) or build.is_stored(code.key()):
             return None
         with _guard:
-            if code.background is background:
+            if code.background is background:  # no other thread was faster
                 code.background = Background(runnable)
+                _waiting.append(code.background)
             background = code.background
     if background.over:
         return None
+    _begin(background)
     refused = background.refused()
     started = time.perf_counter()
     try:
@@ -149,5 +182,6 @@ def _note(runnable: RunnableGraph, what: str, started: float) -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _guard, _process
-    _guard, _process = threading.Lock(), object()
+    global _guard, _process, _working
+    _guard, _process, _working = threading.RLock(), object(), 0
+    _waiting.clear()

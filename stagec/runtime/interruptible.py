@@ -229,9 +229,13 @@ def call(work: Callable[[], T]) -> T:
         raise
 
 
-def start(work: Callable[[], object]) -> None:
-    """Do `work()` on a helper, for which nobody waits: what it returns or raises is dropped."""
-    _helper().jobs.put(Job(work, awaited=False))
+def detached(work: Callable[[], object]) -> Callable[[], None]:
+    """What starts `work()` on a helper, for which nobody waits: what it returns or raises is dropped.
+
+    The work has the state of the thread that calls this, not of the one that starts it.
+    """
+    job = Job(work, awaited=False)
+    return lambda: _helper().jobs.put(job)
 
 
 def _helper() -> _Helper:

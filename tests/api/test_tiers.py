@@ -30,9 +30,11 @@ class Compiler:
         self.error = None
         self.began = threading.Event()
         self.count = 0
+        self.names = []
         self._work = build._fetched
 
     def fetched(self, *args):
+        self.names.append(args[1])
         self.began.set()
         assert self.gate.wait(LIMIT), "the test never opened the gate"
         self.count += 1
@@ -386,3 +388,26 @@ def test_results_of_a_device_are_placed_there(compiler, vulkan):
     compiler.gate.set()
     scale.lower(x).compile()
     np.testing.assert_array_equal(np.asarray(scale(there)), [0, 9, 18, 27])
+
+
+def test_two_programs_compile_at_a_time_and_those_called_last_are_next(compiler):
+    def named(name):
+        def function(x):
+            return x * len(name)
+
+        function.__name__ = name
+        return stagec.jit(function)
+
+    functions = {name: named(name) for name in ("a", "bb", "ccc", "dddd", "eeeee")}
+    for name in ("a", "bb", "ccc", "dddd", "eeeee", "ccc"):
+        assert functions[name](10) == 10 * len(name)
+    end = time.monotonic() + LIMIT
+    while len(compiler.names) < 2:
+        assert time.monotonic() < end, "nothing was compiled"
+    assert sorted(compiler.names) == ["a", "bb"]
+    assert [b._name for b in tiers._waiting] == ["dddd", "eeeee", "ccc"]
+    for function in functions.values():
+        until_ready(compiler, function, 10)
+    while tiers._working:
+        assert time.monotonic() < end, "a compile never ended"
+    assert tiers._waiting == [] and sorted(compiler.names) == sorted(functions)
