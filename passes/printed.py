@@ -207,6 +207,60 @@ def location(value: Any) -> Line | None:
     return Line(found[1], int(found[2]), int(found[3])) if found else None
 
 
+_ALIAS = re.compile(r"(#loc\d*) = (loc\(.*\))")
+_AN_ALIAS = re.compile(r"#loc\d*\b")
+# A location as it stands after an operation or a block's argument; those of modules printed with aliases nest twice.
+_PLACED = re.compile(r' loc\(((?:"(?:[^"\\]|\\.)*"|[^()"]|\((?:"(?:[^"\\]|\\.)*"|[^()"])*\))*)\)')
+
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_LEFT = re.compile(r"\bloc\(|#loc\d*\b")
+
+
+def located(text: str) -> list[tuple[str, tuple[Line, ...]]]:
+    """The lines of a module that was printed with locations, each without them, and the lines of files that it names.
+
+    >>> located('%0 = "f"() loc(#loc1)\\n#loc = loc("user.py":3:1)\\n#loc1 = loc("g"(#loc))')
+    [('%0 = "f"()', (Line(file='user.py', line=3, column=1),))]
+    >>> located("%0 = stablehlo.constant dense<1> loc(unknown)")
+    [('%0 = stablehlo.constant dense<1>', ())]
+    >>> [text for text, lines in located('"f"() ({\\n}) : () -> () loc("user.py":3:1)') if lines]
+    ['"f"() ({', '}) : () -> ()']
+    """
+    rows = text.splitlines()
+    aliases = {found[1]: found[2] for row in rows if (found := _ALIAS.fullmatch(row))}
+    known: dict[str, tuple[Line, ...]] = {}
+
+    def lines(body: str) -> tuple[Line, ...]:
+        if body not in known:
+            known[body] = ()  # should an alias name itself
+            direct = [Line(file, int(line), int(column)) for file, line, column in _LINE.findall(body)]
+            named = [line for alias in _AN_ALIAS.findall(body) for line in lines(aliases.get(alias, ""))]
+            known[body] = tuple(dict.fromkeys([*direct, *named]))
+        return known[body]
+
+    made: list[tuple[str, tuple[Line, ...]]] = []
+    opened: list[list[int]] = []
+    for row in rows:
+        if not _ALIAS.fullmatch(row):
+            # Arguments of a block have locations too; the last one is the operation's.
+            places = _PLACED.findall(row)
+            text = _PLACED.sub("", row)
+            if _LEFT.search(_QUOTED.sub("", text)):
+                _refuse("an operation with its location", "operation loc(location), nested twice at most", row)
+            made.append((text, lines(places[-1]) if places else ()))
+            # An operation with regions has its location after the last one.
+            bare, at = text.strip(), len(made) - 1
+            if bare.endswith("{") and not bare.startswith("}"):
+                opened.append([at - 1, at] if bare == "cond {" else [at])
+            elif bare.startswith("}") and opened:
+                if bare.endswith("{"):
+                    opened[-1].append(at)
+                else:
+                    for begin in opened.pop():
+                        made[begin] = (made[begin][0], made[begin][1] or made[at][1])
+    return made
+
+
 class ExecutableTarget(NamedTuple):
     """The target of kernels: a backend of the compiler, a format of executables, and attributes as printed."""
 

@@ -16,6 +16,7 @@ from stagec.core.errors import NotInstalledError, not_installed
 _COMMANDS = {
     "demo": "demo",
     "dump": "dump",
+    "view": "view",
     "compile": "compile_function",
     "run": "run",
     "inspect": "inspect",

@@ -48,6 +48,7 @@ LAYERS = [
     ("stagec.ad_checkpoint", "stagec.custom_batching", "stagec.custom_derivatives", "stagec.test_util"),
     ("stagec.foreign",),
     ("stagec.differential", "stagec.profiling"),
+    ("stagec.viewing",),
     ("stagec.compat",),
     ("stagec.commands",),
     ("stagec.workarounds",),

@@ -12,7 +12,7 @@ from stagec.compiler.flags import CompileOptions
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
 from stagec.core.graph import Graph
-from stagec.core.graph_text import format_graph
+from stagec.core.graph_text import format_graph, user_line
 
 
 def module_text(module: Any, locations: bool = True) -> str:
@@ -28,7 +28,7 @@ class Dump:
         self.directory = os.path.join(os.path.expanduser(config.dump), f"{safe}-{digest[:12]}")
         self._count = 0
         self._on = bool(config.dump)
-        self._write("graph.txt", f"{format_graph(graph, lines=True)}\n" if self._on else "")
+        self._write("graph.txt", f"{format_graph(graph, comment=user_line)}\n" if self._on else "")
         self._write_module("stablehlo.mlir", module)
 
     def _write(self, name: str, text: str) -> None:

@@ -79,6 +79,17 @@ def stage_text(
     return _reported(stages.stage_text, serialize(module), target, stage, options or CompileOptions(), name)
 
 
+def followed(
+    module: Any, target: Target, phase: str, options: CompileOptions | None = None, name: str = "main"
+) -> stages.Followed:
+    """As `stages.followed`, in a new process.
+
+    Raises:
+      CompileError: the compiler refused the module, or its process ended.
+    """
+    return _reported(stages.followed, serialize(module), target, phase, options or CompileOptions(), name)
+
+
 def dump_all(
     module: Any, target: Target, directory: str, options: CompileOptions | None = None, prefix: str = "main"
 ) -> list[str]:

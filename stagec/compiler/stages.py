@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import glob
+import math
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+from passes import printed
 from passes.kernels.plan import comments
+from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag
 from stagec.compiler.driver import PHASES, Seen, prepared, run
@@ -21,6 +25,8 @@ from stagec.compiler.ready import Ready, by_flag_set, serialize
 from stagec.compiler.session import new_session
 from stagec.runtime import interruptible
 
+# What the files end in that the compiler writes the kernels to.
+_ASSEMBLY = (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir")
 # `stablehlo`, `optimized` and `kernels` come before the compiler's first phase.
 STAGES = ("stablehlo", "optimized", "kernels", *PHASES, "asm")
 
@@ -110,6 +116,113 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
     return written
 
 
+class Launch(NamedTuple):
+    """A dispatch: its kernel, the user's line, and the types of its results with their sizes in bytes."""
+
+    kernel: str
+    line: str
+    results: tuple[tuple[str, int | None], ...]
+
+
+class Followed(NamedTuple):
+    """A program on its way through the compiler.
+
+    Attributes:
+      flags: the flag set.
+      text: the module after a phase, with the user's lines.
+      launches: the dispatches, in the order of the text.
+      phases: the seconds of each phase.
+      code: LLVM's IR of the kernels, optimized; empty if the target has none.
+      assembly: the kernels in the target's own language.
+    """
+
+    flags: str
+    text: str
+    launches: tuple[Launch, ...]
+    phases: tuple[tuple[str, float], ...]
+    code: str
+    assembly: str
+
+
+def followed(
+    module: Any, target: Target, phase: str, options: CompileOptions | None = None, name: str = "main"
+) -> Followed:
+    """Compile a module through all phases, and keep what `stagec view` shows.
+
+    Args:
+      module, target, options, name: as for `stage_text`.
+      phase: the one whose text is wanted.
+
+    Raises:
+      CompileError: no flag set compiles it.
+    """
+    options = options or CompileOptions()
+    source = serialize(module)
+    return interruptible.call(lambda: _followed(source, target, phase, options, name))
+
+
+def _followed(source: bytes, target: Target, phase: str, options: CompileOptions, name: str) -> Followed:
+    ready, traits = prepared(source, target, name, options)
+    attempts = []
+    for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
+        notes = _Notes(phase)
+        with tempfile.TemporaryDirectory(prefix="stagec-view-") as scratch:
+            flag = f"--iree-hal-dump-executable-intermediates-to={scratch}"
+            dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, flag))
+            _, attempt = run(formed.source, dumping, link=target.on.has_linker, seen=notes)
+            if attempt.ok:
+                assembly = _files(scratch, *_ASSEMBLY) or _assembly(formed.source, flag_set, target)[0]
+                code = _files(scratch, ".optimized.ll")
+                return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), code, assembly)
+        attempts.append(attempt)
+    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
+
+
+class _Notes:
+    """What is kept of one pass through the phases: the time of each, and the text and the dispatches after one."""
+
+    def __init__(self, wanted: str) -> None:
+        self.text = ""
+        self.launches: tuple[Launch, ...] = ()
+        self.phases: list[tuple[str, float]] = []
+        self._wanted = wanted
+        self._last = time.perf_counter()
+
+    def __call__(self, phase: str, module: Any) -> None:
+        self.phases.append((phase, time.perf_counter() - self._last))
+        if phase == self._wanted:
+            self.text = str(module.operation.get_asm(enable_debug_info=True))
+            self.launches = tuple(map(_launch, operations_in(module, "flow.dispatch")))
+        self._last = time.perf_counter()
+
+
+def _launch(operation: Any) -> Launch:
+    line = printed.location(operation.location)
+    (entry, *_) = operation.attributes["entry_points"]
+    results = tuple((str(result.type), _size(result.type)) for result in operation.results)
+    return Launch(entry.value[-1], f"{line.file}:{line.line}" if line is not None else "", results)
+
+
+def _size(kind: Any) -> int | None:
+    """The bytes of a tensor, if its shape is fixed."""
+    kind = ir().RankedTensorType(kind)
+    if not kind.has_static_shape:
+        return None
+    element = kind.element_type
+    width = getattr(element, "width", None) or 2 * element.element_type.width  # of a complex number
+    return math.prod(kind.shape) * max(1, width // 8)
+
+
+def _files(folder: str, *extensions: str) -> str:
+    """The texts of the files in a folder that end so, one after the other."""
+    parts = []
+    for extension in extensions:
+        for path in sorted(glob.glob(os.path.join(folder, f"*{extension}")), key=_natural):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                parts.append(file.read())
+    return "\n".join(parts)
+
+
 def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | None = None) -> tuple[str, diag.Attempt]:
     """The kernels in the target's own language: assembly, PTX, or the text of SPIR-V."""
     with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
@@ -117,12 +230,7 @@ def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | Non
             flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={scratch}")
         )
         _, attempt = run(source, dumping, link=target.on.has_linker, seen=seen)
-        parts = []
-        for extension in (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir"):
-            for path in sorted(glob.glob(os.path.join(scratch, f"*{extension}")), key=_natural):
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    parts.append(file.read())
-        return "\n".join(parts), attempt
+        return _files(scratch, *_ASSEMBLY), attempt
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:  # graphs print themselves by this module, which knows them by their attributes
     from stagec.core.graph import Equation, Graph, Literal, Var
+    from stagec.core.location import Location
 
 
 def _letters(n: int) -> str:
@@ -20,9 +22,9 @@ def _letters(n: int) -> str:
 
 
 class _Names:
-    def __init__(self, lines: bool) -> None:
+    def __init__(self, comment: Callable[[Location], str]) -> None:
         self.names: dict[Var, str] = {}
-        self.lines = lines
+        self.comment = comment
 
     def __call__(self, var: Var) -> str:
         if var not in self.names:
@@ -68,10 +70,6 @@ def _equation(names: _Names, equation: Equation, indent: int) -> str:
     return f"{outputs} = {step}" if outputs else step
 
 
-def _comment(names: _Names, equation: Equation) -> str:
-    return f"  # {equation.location.brief()} in {equation.location.function}" if names.lines else ""
-
-
 def _graph(names: _Names, graph: Graph, indent: int, captured: int) -> str:
     def typed(vs: list[Var]) -> str:
         return " ".join(f"{names(v)}:{v.aval.short()}" for v in vs)
@@ -80,12 +78,17 @@ def _graph(names: _Names, graph: Graph, indent: int, captured: int) -> str:
     head = f"{{ lambda {hidden}; " if hidden else "{ lambda ; "
     head += typed(graph.inputs[captured:]) + ". let"
     pad = " " * (indent + 4)
-    body = "".join(f"\n{pad}{_equation(names, e, indent + 4)}{_comment(names, e)}" for e in graph.equations)
+    body = "".join(f"\n{pad}{_equation(names, e, indent + 4)}{names.comment(e.location)}" for e in graph.equations)
     outs = [_atom(names, a) for a in graph.outputs]
     result = "(" + ", ".join(outs) + ("," if len(outs) == 1 else "") + ")"
     return f"{head}{body}\n{' ' * (indent + 2)}in {result} }}" if body else f"{head} in {result} }}"
 
 
-def format_graph(graph: Graph, captured: int = 0, lines: bool = False) -> str:
-    """Format with the first `captured` inputs as closed-over values; `lines` adds the user's line to each step."""
-    return _graph(_Names(lines), graph, 0, captured)
+def user_line(location: Location) -> str:
+    """A comment that names the line."""
+    return f"  # {location.brief()} in {location.function}"
+
+
+def format_graph(graph: Graph, captured: int = 0, comment: Callable[[Location], str] = lambda _: "") -> str:
+    """Format with the first `captured` inputs as closed-over values; `comment` is added to each step."""
+    return _graph(_Names(comment), graph, 0, captured)

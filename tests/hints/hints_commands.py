@@ -231,6 +231,11 @@ CASES = [
         lambda: command("dump", "model.py:double", "f32[3]", "-o", "double.txt"),
     ),
     (
+        "choose a function that has operations on its arguments",
+        lambda: command("view", "model.py:same", "f32[3]", "-o", "same.html"),
+        lambda: command("view", "model.py:double", "f32[3]", "-o", "double.html"),
+    ),
+    (
         "name a module (train:loss) or a file (src/train.py:loss)",
         lambda: command("dump", "double", "f32[3]"),
         lambda: (command("dump", "model:double", "f32[3]"), command("dump", "model.py:double", "f32[3]")),

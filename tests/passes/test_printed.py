@@ -30,6 +30,7 @@ OTHER_TEXTS = {
     ],
     printed.mesh_sizes: ["#stablehlo.mesh<axes=[]>", "#stablehlo.mesh<axes=[<name = x, size = 2>]>", "@mesh"],
     printed.location: ['loc("user.py" line 3)', 'location("user.py")', "user.py", ""],
+    printed.located: ['"f"() loc(a(b(c(d))))', '"f"() : () -> () #loc1', '"f"()loc(unknown)'],
     printed.executable_target: ['#hal.executable.target<backend = "rocm", format = "rocm-hsaco-fb">', "module {}"],
     printed.pipeline_dialect: ["#iree_codegen.translation<CPUDefault>", "#iree_codegen.translation_info<CPUDefault>"],
 }

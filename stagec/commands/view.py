@@ -1,0 +1,74 @@
+"""`stagec view`: a function at all stages, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+import stagec
+from stagec.api.arguments import ShapeDtypeStruct
+from stagec.commands.calls import described
+from stagec.commands.common import OutputFile, bytes_text, failure, is_module, user_output
+from stagec.commands.dump import target_option
+from stagec.viewing.gather import gather
+from stagec.viewing.page import page
+
+
+@click.command(epilog='Example: stagec view train:loss "f32[8,784]" "{\'w\': f32[784,10]}" --run -o loss.html')
+@click.argument("function")
+@click.argument("arguments", nargs=-1)
+@click.option("-o", "--output", type=OutputFile(), required=True, help="The page to write.")
+@click.option("--run", "runs", is_flag=True, help="Run the function on random numbers, and show the kernels' times.")
+@click.option("--target", callback=target_option, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
+@click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
+@click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
+@click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
+def view(
+    function: str,
+    arguments: tuple[str, ...],
+    output: str,
+    runs: bool,
+    target: str | None,
+    fast_math: bool,
+    x64: bool,
+    static: tuple[str, ...],
+) -> None:
+    """Write a page that shows FUNCTION (module:name or file.py:name) at each stage, from Python to assembly.
+
+    The stages stand side by side. A click on a row shows what it comes from and
+    what it becomes. The page is one file, and loads nothing from a network.
+    ARGUMENTS are written as for `stagec dump`.
+    """
+    with stagec.config.override(**({"enable_x64": True} if x64 or is_module(function) else {})):
+        with user_output():
+            chosen, args, kwargs = described(function, arguments, static, target, fast_math)
+            if chosen.lower(*args, **kwargs)._runnable.trivial:
+                raise failure(f"{function} computes nothing", "choose a function that has operations on its arguments")
+            ran = None
+            if runs:
+                numbers = np.random.default_rng(0)
+                values = [_filled(a, numbers) for a in args]
+                named = {name: _filled(a, numbers) for name, a in kwargs.items()}
+                with stagec.profile() as ran:
+                    chosen(*values, **named)
+        text = page(gather(chosen, args, kwargs, ran))
+    with open(output, "w", encoding="utf-8") as file:
+        file.write(text)
+    click.echo(f"wrote {bytes_text(len(text.encode()))} to {output}", err=True)
+
+
+def _filled(value: Any, numbers: np.random.Generator) -> Any:
+    """An argument with random numbers in place of shapes; integers are 0, which is a valid index."""
+    if isinstance(value, ShapeDtypeStruct):
+        shape, dtype = value.shape, np.dtype(value.dtype)
+        if dtype.kind in "biu":
+            return np.zeros(shape, dtype)
+        return numbers.standard_normal(shape).astype(dtype)
+    if isinstance(value, Mapping):
+        return type(value)({key: _filled(v, numbers) for key, v in value.items()})  # type: ignore[call-arg]
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return type(value)(_filled(v, numbers) for v in value)  # type: ignore[call-arg]
+    return value

@@ -1,0 +1,177 @@
+"""What the page of `stagec view` shows: the texts of all stages, and the user's lines that their rows come from."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import os
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from passes import printed
+from stagec.api.jit import JitFunction
+from stagec.api.stages import Lowered
+from stagec.compiler import build, dump, outside, stages
+from stagec.core.graph_text import format_graph
+from stagec.profiling.profile import profile
+from stagec.viewing import code
+from stagec.viewing.code import Row
+
+# The phase after which all dispatches are there.
+_DISPATCHES = "flow"
+# Rows around a line of a file that is not Python, or that no definition holds.
+_AROUND = 5
+# Separates a graph's equation from its line, as no text does.
+_MARK = "\0"
+
+
+def gather(function: JitFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any], ran: profile | None) -> Any:
+    """The data of a page, as JSON.
+
+    Args:
+      args, kwargs: of the function; shapes and dtypes are enough.
+      ran: the profile of a run, for the kernels' shares of time.
+
+    Raises:
+      CompileError: the function does not compile.
+    """
+    clock = _Clock()
+    lowered = function.trace(*args, **kwargs).lower()
+    clock.stop("trace")
+    runnable = lowered._runnable
+    options, name = runnable.code.options, lowered._trace.name
+    module = lowered.compiler_ir()
+    clock.stop("lower")
+    before = dump.module_text(module)
+    report = build.optimize(module, options)
+    clock.steps += [(f"pass {record.name}", record.seconds) for record in report.records]
+    after = dump.module_text(module)
+    way = outside if outside.is_needed(options.target) else stages
+    followed = way.followed(module, options.target, _DISPATCHES, options.of_compiler(), name)
+    clock.steps += followed.phases
+    kernels: dict[str, list[str]] = {}
+    for launch in followed.launches:
+        kernels.setdefault(launch.kernel, []).extend([launch.line] if launch.line else [])
+    panes = [
+        ("graph", "Graph", _graph_rows(lowered)),
+        ("stablehlo", "StableHLO", _mlir_rows(before)),
+        ("optimized", "After the passes", _mlir_rows(after)),
+        ("dispatches", "Dispatches", _mlir_rows(followed.text)),
+        ("llvm", "LLVM IR", code.of_llvm(followed.code, kernels)),
+        ("assembly", "Assembly", code.of_assembly(followed.assembly, kernels)),
+    ]
+    panes = [pane for pane in panes if pane[2]]
+    named = {key for _, _, rows in panes for _, keys in rows for key in keys}
+    return {
+        "title": repr(lowered).removeprefix("<stagec.Lowered ").removesuffix(">"),
+        "name": name,
+        "flags": followed.flags,
+        "panes": [_source(named), *({"id": i, "title": t, "rows": rows} for i, t, rows in panes)],
+        "passes": [
+            {"name": r.name, "seconds": r.seconds, "before": r.ops_before, "after": r.ops_after, "hits": dict(r.hits)}
+            for r in report.records
+        ],
+        "timeline": [{"name": step, "seconds": seconds} for step, seconds in clock.steps],
+        "kernels": [] if ran is None else [_kernel(k) for k in ran.kernels],
+        "unmeasured": [] if ran is None else [f"{n}: {why}" for n, why in ran.unmeasured.items()],
+        "buffers": _buffers(lowered, followed),
+    }
+
+
+class _Clock:
+    """The times of steps, one after the other."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, float]] = []
+        self._last = time.perf_counter()
+
+    def stop(self, step: str) -> None:
+        """Note the time since the last step."""
+        self.steps.append((step, time.perf_counter() - self._last))
+        self._last = time.perf_counter()
+
+
+def _graph_rows(lowered: Lowered) -> list[Row]:
+    trace = lowered._trace
+    text = format_graph(trace.graph, len(trace.captured), lambda at: f"{_MARK}{at.file}:{at.line}")
+    rows = [row.partition(_MARK) for row in text.splitlines()]
+    return [(shown, (key,) if key else ()) for shown, _, key in rows]
+
+
+def _mlir_rows(text: str) -> list[Row]:
+    rows = [(row, tuple(dict.fromkeys(f"{at.file}:{at.line}" for at in lines))) for row, lines in printed.located(text)]
+    while rows and not rows[-1][0].strip():
+        rows.pop()
+    return [(row, tuple(key for key in keys if _is_source(key))) for row, keys in rows]
+
+
+def _is_source(key: str) -> bool:
+    """Whether a line can be shown; the kernels that stagec writes have lines of texts that are not files."""
+    file, _, number = key.rpartition(":")
+    return bool(linecache.getline(file, int(number)))
+
+
+def _source(keys: Iterable[str]) -> dict[str, Any]:
+    """The pane with the user's source: of each file, the definitions that hold one of the lines."""
+    lines: dict[str, set[int]] = {}
+    for key in keys:
+        file, _, at = key.rpartition(":")
+        if linecache.getline(file, int(at)):
+            lines.setdefault(file, set()).add(int(at))
+    rows: list[Any] = []
+    for file, numbers in lines.items():
+        rows.append((os.path.relpath(file) if os.path.isabs(file) else file, (), ""))
+        text = linecache.getlines(file)
+        last = 0
+        for number in sorted(_shown(text, numbers)):
+            if last and number != last + 1:
+                rows.append(("...", (), ""))
+            rows.append((text[number - 1].rstrip("\n"), (f"{file}:{number}",), number))
+            last = number
+    return {"id": "source", "title": "Python", "rows": rows}
+
+
+def _shown(text: Sequence[str], numbers: set[int]) -> set[int]:
+    """The numbers of the rows of a file that are shown: those of the outermost functions and classes around lines."""
+    try:
+        body = ast.parse("".join(text)).body
+    except SyntaxError:
+        body = []
+    spans = [_span(node) for node in body if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))]
+    found: set[int] = set()
+    for number in numbers:
+        around = (max(1, number - _AROUND), min(len(text), number + _AROUND))
+        first, last = next((span for span in spans if span[0] <= number <= span[1]), around)
+        found.update(range(first, last + 1))
+    return found
+
+
+def _span(node: Any) -> tuple[int, int]:
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return first, node.end_lineno
+
+
+def _kernel(kernel: Any) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "line": kernel.line,
+        "launches": kernel.launches,
+        "seconds": kernel.seconds,
+    }
+
+
+def _buffers(lowered: Lowered, followed: stages.Followed) -> list[dict[str, Any]]:
+    """The sizes of arguments, of results, and of what dispatches return."""
+    trace = lowered._trace
+    hidden = len(trace.captured)
+    names = [f"captured {i}" for i in range(hidden)] + list(trace.leaf_names)
+    found = [_buffer("argument", n, a.short(), a.nbytes) for n, a in zip(names, trace.graph.in_avals)]
+    found += [_buffer("result", "", a.short(), a.nbytes) for a in trace.graph.out_avals]
+    for launch in followed.launches:
+        found += [_buffer("dispatch", launch.kernel, t, size, launch.line) for t, size in launch.results]
+    return found
+
+
+def _buffer(kind: str, name: str, shape: str, size: int | None, line: str = "") -> dict[str, Any]:
+    return {"kind": kind, "name": name, "type": shape, "bytes": size, "line": line}
