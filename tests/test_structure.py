@@ -318,6 +318,7 @@ LAZY = {
     "stagec.compiler.ready": "the compiler",
     "stagec.compiler.stages": "the compiler",
     "stagec.lowering.lower": "the compiler",
+    "stagec.lowering.open_shapes": "the compiler",
     # Other packages, which are optional or take long to import.
     "importlib.metadata": "slow to import",
     "iree._runtime.libs": "needed when something runs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
+from stagec.core.dims_text import sizes
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
@@ -26,7 +28,9 @@ from stagec.runtime.array import Array
 
 
 class ShapeDtypeStruct:
-    """Shape and dtype of an array that need not exist, for `lower`, `eval_shape` and `trace`.
+    """Shape and dtype of an array that need not exist, for `lower`, `eval_shape`, `trace` and `export`.
+
+    Names in the shape are open dimensions, as in `("b", 784)` or `"b >= 8, 784"`.
 
     >>> import stagec
     >>> stagec.ShapeDtypeStruct((2, 3), "float32")
@@ -38,7 +42,7 @@ class ShapeDtypeStruct:
     sharding = None
 
     def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, sharding: Any = None) -> None:
-        self.shape = as_shape(shape, "ShapeDtypeStruct")
+        self.shape = as_shape(sizes(shape), "ShapeDtypeStruct")
         self.dtype = dtypes.canonicalize(dtype)
         self.weak_type = weak_type
 
@@ -60,7 +64,7 @@ class ShapeDtypeStruct:
 
     @property
     def size(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype, self.weak_type) == (
@@ -75,6 +79,15 @@ class ShapeDtypeStruct:
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+
+
+_DESCRIPTION = re.compile(r"(\w+)\[(.*)\]")
+
+
+def described(leaf: Any) -> Any:
+    """A text such as `f32[b,784]` as the array that it describes; other leaves are returned."""
+    found = _DESCRIPTION.fullmatch(leaf) if isinstance(leaf, str) else None
+    return leaf if found is None else ShapeDtypeStruct(sizes(found[2]), dtypes.from_short(found[1]))
 
 
 _SCALARS = (bool, int, float, complex)

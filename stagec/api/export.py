@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from stagec.api.arguments import described
 from stagec.api.exported import Exported, from_trace, parse_targets
 from stagec.api.jit import JitFunction, jit
 from stagec.backends import Target
-from stagec.core import location
+from stagec.core import location, pytree
 
 
 def export(
@@ -26,8 +27,8 @@ def export(
         them, `stagec.load` takes them.
 
     Returns:
-      A function of arrays or `ShapeDtypeStruct`s that returns an `Exported`
-      for their shapes and dtypes.
+      A function of arrays or `ShapeDtypeStruct`s, or of texts such as `"f32[b,784]"`, that returns an `Exported`
+      for their shapes and dtypes. Names in a shape are open dimensions: one program serves any size.
 
     Raises:
       TargetError: a target is not known.
@@ -48,6 +49,7 @@ def export(
     chosen = parse_targets(targets)
 
     def exported(*args: Any, **kwargs: Any) -> Exported:
+        args, kwargs = pytree.map_leaves(described, (args, kwargs))
         trace, _ = jitted._traced(args, kwargs)
         return from_trace(jitted._settings, trace, chosen, weights)
 

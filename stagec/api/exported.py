@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules
+from stagec.api.open_dimensions import is_full, taken_for_granted
 from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.api.settings import JitSettings
@@ -25,6 +26,7 @@ from stagec.core.cached import cached_property
 from stagec.core.copying import OwnCopy
 from stagec.core.duration import Duration
 from stagec.core.graph import has_callbacks
+from stagec.core.open_graph import is_open
 from stagec.runtime.packing import Packing
 
 
@@ -58,7 +60,7 @@ class Exported(OwnCopy):
         self._runnable = runnable
         self._programs: list[tuple[Target, build.Program]] = []
         if runnable.code.graph.outputs or runnable.code.graph.equations:
-            if runnable.trivial:
+            if runnable.trivial or not is_full(trace.graph):
                 raise _empty_arrays(trace)
             if has_callbacks(runnable.code.graph):
                 raise location.error(
@@ -251,6 +253,7 @@ class _Writer:
             runnable.code.options.fast_math,
             text,
             tuple([self._variant(target, program, runnable) for target, program in exported._programs]),
+            tuple(taken_for_granted(trace.graph)) if is_open(trace.graph) else (),
         )
 
     def _variant(self, target: Target, program: build.Program, runnable: RunnableGraph) -> manifest.Variant:

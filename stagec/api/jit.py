@@ -13,7 +13,7 @@ from passes.fast_math import FLAGS, FastMath, setting
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
-from stagec.api.open_dimensions import OpenDimensions, solve
+from stagec.api.open_dimensions import OpenDimensions, solve, unified
 from stagec.api.pickling import reduced
 from stagec.api.program import clear_executables
 from stagec.api.references import (
@@ -160,7 +160,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
         leaves, in_tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
         values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
-        avals = tuple([leaf_aval(v) for v in values])
+        avals = unified([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
         passed = passed_references(leaves, lambda: rules.leaf_names(args, kwargs))
         if passed:

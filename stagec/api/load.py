@@ -13,6 +13,7 @@ import numpy as np
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
 from stagec.api.calls import FastPathDispatch
 from stagec.api.matching import Call, Form, Match, Problem, refusal
+from stagec.api.open_dimensions import Conditions, solve
 from stagec.artifact import container, trees
 from stagec.artifact.container import Container, refuse
 from stagec.artifact.manifest import Signature
@@ -20,11 +21,13 @@ from stagec.artifact.stored import File, StoredProgram, runnable_signature
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
+from stagec.core.dims import Symbol
 from stagec.core.trace import Tracer
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, default, find
 from stagec.runtime.memory import aligned_empty
 from stagec.runtime.placement import placement
+from stagec.runtime.runnable import Runnable
 
 
 class Loaded(FastPathDispatch):
@@ -109,14 +112,24 @@ class Loaded(FastPathDispatch):
         leaves, tree = pytree.flatten((list(args), kwargs))
         if state.trace is not None or not self._programs or any(isinstance(v, Tracer) for v in leaves):
             raise self._refused()
-        program, match = self._matched(tree, leaves, args, kwargs)
-        program, committed = self._placed(program, match.values)
+        stored, match = self._matched(tree, leaves, args, kwargs)
+        stored, committed = self._placed(stored, match.values)
+        program: Runnable[Any] = stored
+        if any(a.is_open for a in stored.in_avals):
+            program = stored.at(self._sizes(stored, [leaf_aval(v) for v in match.values]))
         outs = program.run(match.values, committed)
         if config.checks_values():
             self._check(outs)
         elif state.plain and match.lasting:
-            self._remember(program, committed, program.in_avals, program.code.out_tree, args, kwargs, match.arrange)
-        return program.code.out_tree.unflatten(outs)
+            self._remember(program, committed, program.in_avals, stored.code.out_tree, args, kwargs, match.arrange)
+        return stored.code.out_tree.unflatten(outs)
+
+    def _sizes(self, program: StoredProgram, avals: Sequence[ShapedArray]) -> dict[Symbol, int]:
+        """The sizes that a call gives the open dimensions of a program; checked."""
+        row = program.code.signature
+        sizes = solve(self.fun_name, row.names, row.in_avals, avals)
+        Conditions(self.fun_name, row.names, row.in_avals, row.sizes).require(sizes)
+        return sizes
 
     def _check(self, outs: Sequence[Array]) -> None:
         """Raise for results that `debug_nans` forbids; the operations of a loaded program are not known."""

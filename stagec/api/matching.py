@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value, not_an_array
+from stagec.api.open_dimensions import fits
 from stagec.artifact.parameters import Parameter, Part, layout, signature_of, taken
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -135,7 +136,7 @@ class Form:
                 same = same and source == at and not converted
                 exact = exact and not converted
         avals = tuple([leaf_aval(v) for v in values])
-        if any((a.shape, a.dtype) != (w.shape, w.dtype) for a, w in zip(avals, self.in_avals)):
+        if not fits(self.in_avals, avals):
             return Problem(3, None, avals)
         fixed = {p.name for p, _ in self.rows if p.fixed is not None}
         # The value of a fixed parameter is no part of what a call is remembered by.

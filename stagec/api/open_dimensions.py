@@ -10,7 +10,6 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, Symbol, is_open
 from stagec.core.dims_text import Scope, limits
 from stagec.core.graph import Graph, all_equations
-from stagec.core.location import Location
 from stagec.core.open_graph import sizes as sizes_in
 
 
@@ -145,27 +144,52 @@ def solve(
     return values
 
 
+def fits(wanted: Sequence[ShapedArray], given: Sequence[ShapedArray]) -> bool:
+    """Whether arrays have the dtypes and the static sizes that a program takes."""
+    return len(wanted) == len(given) and all(
+        a.dtype == b.dtype and a.ndim == b.ndim and all(is_open(m) or m == n for m, n in zip(a.shape, b.shape))
+        for a, b in zip(wanted, given)
+    )
+
+
+def taken_for_granted(graph: Graph) -> list[tuple[Dim, str]]:
+    """The sizes in a program that have to be whole, more than 0, and no more than int32 holds; and their lines."""
+    found = []
+    for size, line in sizes_in(graph).items():
+        whole = all(c.denominator == 1 for _, c in size.terms)
+        if not (whole and dims.is_positive(size) and dims.bounds(size)[1] <= dims.LARGEST):
+            found.append((size, line.brief()))
+    return found
+
+
+def is_full(graph: Graph) -> bool:
+    """Whether each array of known size in a program has elements."""
+    known = [v.aval for e in all_equations(graph) for v in (*e.inputs, *e.outputs)]
+    return all(a.size != 0 for a in (*known, *graph.in_avals))
+
+
 class Conditions:
     """What a program for open dimensions takes for granted of the sizes, besides the bounds of its symbols.
 
     Args:
       function: the function's name, for messages.
-      graph: the program.
-      names: of its arguments.
+      names, avals: of its arguments.
+      sizes: what `taken_for_granted` returned.
+      full: what `is_full` returned.
     """
 
-    def __init__(self, function: str, graph: Graph, names: Sequence[str]) -> None:
+    def __init__(
+        self,
+        function: str,
+        names: Sequence[str],
+        avals: Sequence[ShapedArray],
+        sizes: Sequence[tuple[Dim, str]],
+        full: bool = True,
+    ) -> None:
         self.function = function
-        inputs = graph.inputs[len(graph.inputs) - len(names) :]
-        self._names = list(zip(names, [v.aval for v in inputs]))
-        given = {n for a in graph.in_avals for n in a.shape if is_open(n)}
-        known = [v.aval for e in all_equations(graph) for v in (*e.inputs, *e.outputs)]
-        self._is_full = all(a.size != 0 for a in (*known, *graph.in_avals))
-        self._sizes: list[tuple[Dim, Location]] = []
-        for size, line in sizes_in(graph).items():
-            whole = all(c.denominator == 1 for _, c in size.terms)
-            if size not in given and not (whole and dims.is_positive(size) and dims.bounds(size)[1] <= dims.LARGEST):
-                self._sizes.append((size, line))
+        self._arguments = list(zip(names, avals))
+        self._sizes = sizes
+        self._is_full = full
 
     def hold(self, values: Mapping[Symbol, int]) -> bool:
         """Whether the program is right for these sizes: not if an array has no elements, or too many for int32.
@@ -173,26 +197,48 @@ class Conditions:
         Raises:
           DimensionError: a size is not whole, or negative.
         """
-        full = self._is_full
+        return self._is_full and self._empty(values) is None
+
+    def require(self, values: Mapping[Symbol, int]) -> None:
+        """Raise `DimensionError` unless they hold."""
+        found = self._empty(values)
+        if found is not None:
+            size, line = found
+            text = f"the size {size}, of {line}, is {dims.evaluate(size, values)}"
+            raise self._error(size, text, values, "the program is for arrays that have elements; call the function")
+
+    def _empty(self, values: Mapping[Symbol, int]) -> tuple[Dim, str] | None:
+        """A size that is 0, or too large."""
+        found = None
         for size, line in self._sizes:
             number = dims.fraction(size, values)
             if number.denominator != 1 or number < 0:
-                raise self._error(size, line, values, number.denominator != 1)
-            full = full and 0 < number <= dims.LARGEST
-        return full
+                what = "is not a whole number" if number.denominator != 1 else "is negative"
+                fix = "pass an array whose size fits, as by padding it"
+                raise self._error(size, f"the size {size}, of {line}, {what}", values, fix)
+            if not 0 < number <= dims.LARGEST:
+                found = size, line
+        return found
 
-    def _error(self, size: Dim, line: Location, values: Mapping[Symbol, int], divides: bool) -> errors.DimensionError:
+    def _error(self, size: Dim, text: str, values: Mapping[Symbol, int], fix: str) -> errors.DimensionError:
         used = dims.symbols(size)
         rows: list[tuple[str, str, str]] = []
-        for name, aval in self._names:
+        for name, aval in self._arguments:
             for axis, n in enumerate(aval.shape):
                 if is_open(n) and set(dims.symbols(n)) & set(used):
                     rows.append((name, f"size {dims.evaluate(n, values)}", f"axis {axis}, dimension {n}"))
-        text = "is not a whole number" if divides else "is negative"
         known = ", ".join(f"{s.name} = {values[s]}" for s in used)
-        return location.error(
-            errors.DimensionError,
-            f"{self.function}: the size {size}, of {line.brief()}, {text} for {known}",
-            rows,
-            "pass an array whose size fits, as by padding it",
-        )
+        return location.error(errors.DimensionError, f"{self.function}: {text} for {known}", rows, fix)
+
+
+def unified(avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
+    """Avals that were described one by one, with one symbol for each name: all bounds that any of them states hold."""
+    if not any(a.is_open for a in avals):
+        return tuple(avals)
+    found: dict[str, Dim] = {}
+    given = dims.symbols([a.shape for a in avals])
+    for s in given:
+        same = [t for t in given if t.name == s.name]
+        found[s.name] = dims.symbol(s.name, max(t.lower for t in same), min(t.upper for t in same))
+    values = {s: found[s.name] for s in given}
+    return tuple([a.update(shape=[dims.replaced(n, values) for n in a.shape]) if a.is_open else a for a in avals])

@@ -71,7 +71,7 @@ def runnable_graph(
     """
     opened = is_open(graph)
     if opened:
-        options = for_open(options)
+        options = options.for_open()
     hidden = len(captured)
     position = {v: i for i, v in enumerate(graph.inputs)}
     computed: list[Any] = []
@@ -113,11 +113,6 @@ def runnable_graph(
         out_avals=graph.out_avals,
         trivial=code.is_trivial(),
     )
-
-
-def for_open(options: ProgramOptions) -> ProgramOptions:
-    """The options for a program with open dimensions, which the compiler's own code generation takes as it is."""
-    return dataclasses.replace(options, kernels=False, straight=False, libraries="never", simplify=False)
 
 
 class GraphCode:

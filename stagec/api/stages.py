@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stagec.api.arguments import ShapeDtypeStruct
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
 from stagec.api.checking import run_checked
 from stagec.api.matching import Call, Form, Problem, refusal
+from stagec.api.open_dimensions import solve
 from stagec.api.parameters import parameters_of
 from stagec.api.portable import serialize
 from stagec.api.program import RunnableGraph
@@ -317,6 +318,12 @@ class Compiled(OwnCopy):
         found = self._form.match(Call(args, kwargs))
         if isinstance(found, Problem):
             raise refusal([self._form], [found])
+        runnable: Runnable[Any] = self._lowered._runnable
+        if any(a.is_open for a in runnable.in_avals):
+            avals = [leaf_aval(v) for v in found.values]
+            sizes = solve(trace.name, trace.leaf_names, list(runnable.in_avals), avals)
+            trace.conditions().require(sizes)
+            runnable = runnable.at(sizes)
         run = run_checked if config.checks_values() else Runnable.run
-        runnable, committed = self._lowered._runnable, self._lowered._device is not None
+        committed = self._lowered._device is not None
         return trace.out_tree.unflatten(recording.called("call", trace.name, run, runnable, found.values, committed))

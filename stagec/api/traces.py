@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from stagec.api.open_dimensions import Conditions
+from stagec.api.open_dimensions import Conditions, is_full, taken_for_granted
 from stagec.core import pytree
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
@@ -59,7 +59,9 @@ class TracedSignature:
     def conditions(self) -> Conditions:
         """What its program takes for granted of the sizes of open dimensions."""
         if self._conditions is None:
-            self._conditions = Conditions(self.name, self.graph, self.leaf_names)
+            graph = self.graph
+            avals = graph.in_avals[len(self.captured) :]
+            self._conditions = Conditions(self.name, self.leaf_names, avals, taken_for_granted(graph), is_full(graph))
         return self._conditions
 
 

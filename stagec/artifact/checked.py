@@ -9,8 +9,10 @@ import math
 from typing import Any
 
 from stagec.artifact.trees import Malformed
-from stagec.core import dtypes
+from stagec.core import dtypes, errors
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim, is_open
+from stagec.core.dims_text import Scope
 from stagec.core.duration import Duration
 
 BYTES_LIMIT = 1 << 60
@@ -74,16 +76,45 @@ def names(value: Any, what: str, length: int | None = None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def aval(value: Any) -> ShapedArray:
+def scope(value: Any) -> Scope:
+    """The symbols of a signature, from the text of their bounds."""
+    if not isinstance(value, str) or len(value) > _NAME_LIMIT:
+        raise Malformed("bounds")
+    try:
+        return Scope([value] if value else [])
+    except (errors.DimensionError, RecursionError, MemoryError):
+        raise Malformed("bounds") from None
+
+
+def size(value: Any, symbols: Scope) -> Dim:
+    """The size of an open dimension, from its text."""
+    if not is_name(value):
+        raise Malformed("a dimension")
+    try:
+        found = symbols.shape(value)
+    except (errors.DimensionError, ArithmeticError, RecursionError, MemoryError):
+        raise Malformed("a dimension") from None
+    if len(found) != 1 or not is_open(found[0]):
+        raise Malformed("a dimension")
+    return found[0]
+
+
+def aval(value: Any, symbols: Scope | None = None) -> ShapedArray:
+    """An aval; with symbols, its dimensions may be open."""
     name, shape, weak = listed(value, "the aval of an array", 3)
     if not isinstance(name, str) or name not in _DTYPES or type(weak) is not bool:
         raise Malformed("the aval of an array")
-    if not isinstance(shape, list) or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
+    if not isinstance(shape, list) or len(shape) > 32:
         raise Malformed("the shape of an array")
-    if math.prod(max(n, 1) for n in shape) * _DTYPES[name].itemsize > BYTES_LIMIT:
+    if symbols is not None:
+        shape = [size(n, symbols) if isinstance(n, str) else n for n in shape]
+    known = [n for n in shape if not is_open(n)]
+    if not all(type(n) is int and n >= 0 for n in known):
+        raise Malformed("the shape of an array")
+    if math.prod(max(n, 1) for n in known) * _DTYPES[name].itemsize > BYTES_LIMIT:
         raise Malformed("the shape of an array")
     return ShapedArray.of(tuple(shape), _DTYPES[name], weak)
 
 
-def avals(value: Any) -> tuple[ShapedArray, ...]:
-    return tuple([aval(v) for v in listed(value, "avals")])
+def avals(value: Any, symbols: Scope | None = None) -> tuple[ShapedArray, ...]:
+    return tuple([aval(v, symbols) for v in listed(value, "avals")])

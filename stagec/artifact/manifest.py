@@ -19,14 +19,17 @@ from stagec.artifact.container import Container, refuse
 from stagec.artifact.parameters import KINDS, Parameter, check_defaults
 from stagec.artifact.trees import Malformed
 from stagec.backends import BACKENDS, CPU
+from stagec.core import dims
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim, is_open
+from stagec.core.dims_text import Scope, limits
 from stagec.core.duration import Duration
 from stagec.runtime.packing import Packing
 
 _TEXT_LIMIT = 1 << 30
 _SIGNATURE = (
     *("in_tree", "out_tree", "names", "parameters", "in", "out", "weights"),
-    *("used", "plan", "donated", "reuse", "results", "fast_math", "stablehlo", "variants"),
+    *("used", "plan", "donated", "reuse", "results", "bounds", "sizes", "fast_math", "stablehlo", "variants"),
 )
 _VARIANT = (
     "target",
@@ -110,6 +113,7 @@ class Signature:
       donated: positions among the leaves.
       reuse: pairs of a program's argument and the result that reuses its memory.
       results: avals of what the program computes.
+      sizes: where dimensions are open, the sizes that have to be whole and not 0, and the lines that they are from.
     """
 
     in_tree: Any
@@ -127,6 +131,7 @@ class Signature:
     fast_math: bool | str
     stablehlo: Text | None
     variants: tuple[Variant, ...]
+    sizes: tuple[tuple[Dim, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,7 @@ class Manifest:
 
 
 def encode_aval(aval: ShapedArray) -> list[Any]:
-    return [aval.dtype.name, list(aval.shape), aval.weak_type]
+    return [aval.dtype.name, [str(n) if is_open(n) else n for n in aval.shape], aval.weak_type]
 
 
 def encode_constant(value: np.ndarray[Any, Any], aval: ShapedArray) -> list[Any]:
@@ -177,6 +182,8 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
         "donated": list(signature.donated),
         "reuse": [list(pair) for pair in signature.reuse],
         "results": [encode_aval(a) for a in signature.results],
+        "bounds": limits([a.shape for a in signature.in_avals]),
+        "sizes": [[str(size), line] for size, line in signature.sizes],
         "fast_math": signature.fast_math,
         "stablehlo": None
         if text is None
@@ -259,8 +266,9 @@ class _Reader:
 
     def _signature(self, value: Any) -> Signature:
         row = dict(zip(_SIGNATURE, checked.fields(value, "signature", *_SIGNATURE)))
-        in_avals, out_avals = checked.avals(row["in"]), checked.avals(row["out"])
-        computed = checked.avals(row["results"])
+        symbols = checked.scope(row["bounds"])
+        in_avals, out_avals = checked.avals(row["in"], symbols), checked.avals(row["out"], symbols)
+        computed = checked.avals(row["results"], symbols)
         hidden = checked.indices(row["weights"], len(self._weights), "weights")
         inputs = [*[self._weights[w].aval for w in hidden], *in_avals]
         taken = checked.indices(row["used"], len(inputs), "used", increasing=True)
@@ -281,7 +289,12 @@ class _Reader:
             _fast_math(row["fast_math"]),
             self._text(row["stablehlo"]),
             tuple([self._variant(v, weights, len(taken)) for v in checked.listed(row["variants"], "variants")]),
+            tuple([self._size_and_line(s, symbols) for s in checked.listed(row["sizes"], "sizes")]),
         )
+        given = dims.symbols([a.shape for a in in_avals])
+        found = [a.shape for a in (*out_avals, *computed)], [size for size, _ in signature.sizes]
+        if not set(dims.symbols(found)) <= set(given):
+            raise Malformed("a dimension that no argument has")
         _check_trees(signature)
         if len({v.target for v in signature.variants}) != len(signature.variants):
             raise Malformed("two variants for one target")
@@ -289,6 +302,12 @@ class _Reader:
         if not {taken[i] - len(hidden) for i, _ in signature.reuse} <= set(signature.donated):
             raise Malformed("reuse")
         return signature
+
+    def _size_and_line(self, row: Any, symbols: Scope) -> tuple[Dim, str]:
+        text, line = checked.listed(row, "sizes", 2)
+        if not checked.is_name(line):
+            raise Malformed("sizes")
+        return checked.size(text, symbols), line
 
     def _source(
         self, row: Any, inputs: list[ShapedArray], computed: tuple[ShapedArray, ...], wanted: ShapedArray

@@ -18,6 +18,7 @@ from stagec.artifact.manifest import Signature, Variant, Weight
 from stagec.artifact.variants import choose, describe_device, describe_variant, platform
 from stagec.core import dtypes, errors
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, devices, platforms
 from stagec.runtime.executable import Executable
@@ -204,6 +205,8 @@ class StoredCode:
         hidden = len(self.captured)
         weights = {n: self.captured[i].aval for n, i in enumerate(signature.used) if i < hidden}
         options = build.ProgramOptions(target, signature.fast_math, (), signature.reuse)
+        if any(a.is_open for a in signature.in_avals):
+            options = options.for_open()
         if device.is_cpu and options.kernels:
             options = dataclasses.replace(options, weights=packable(weights))
         program = build.obtain_text(
@@ -245,7 +248,7 @@ class StoredCode:
 StoredProgram: TypeAlias = Runnable[StoredCode]
 
 
-_TENSOR = re.compile(r"%(?:in|out)put\d+: tensor<((?:\d+x)*)([a-z][a-z0-9]*(?:<[a-z0-9]+>)?)>")
+_TENSOR = re.compile(r"%(?:in|out)put\d+: tensor<((?:(?:\d+|\?)x)*)([a-z][a-z0-9]*(?:<[a-z0-9]+>)?)>")
 
 
 def _element(dtype: np.dtype[Any]) -> str:
@@ -269,7 +272,7 @@ def _declares(made: Executable) -> bool:
         return False
     given_avals = [*made.in_avals, *(packing.aval for packing in made.packed)]
     for part, avals in ((given, given_avals), (returned, made.out_avals)):
-        wanted = [("".join(f"{n}x" for n in a.shape), _element(a.dtype)) for a in avals]
+        wanted = [("".join("?x" if is_open(n) else f"{n}x" for n in a.shape), _element(a.dtype)) for a in avals]
         found = [(shape, re.sub(r"^[su]i", "i", element)) for shape, element in _TENSOR.findall(part)]
         if found != wanted:
             return False

@@ -10,7 +10,7 @@ from stagec.api.arguments import ShapeDtypeStruct
 from stagec.commands.common import usage
 from stagec.core import dtypes
 from stagec.core.config import config
-from stagec.core.errors import DtypeError
+from stagec.core.errors import DimensionError, DtypeError
 
 _EMPTY_BRACKETS = re.compile(r"(?<=\w)\[\s*\]")
 _NAMED = re.compile(r"\s*([^\W\d]\w*)\s*=(?!=)(.*)", re.DOTALL)
@@ -70,19 +70,24 @@ def _literal(node: ast.expr, text: str) -> Any:
         raise usage(f"{ast.unparse(node)!r} in {text!r} does not describe an argument", _FIX) from None
 
 
-def _extent(node: ast.expr, text: str) -> int:
+def _extent(node: ast.expr, text: str) -> int | str:
+    if isinstance(node, (ast.Name, ast.BinOp, ast.Compare)):
+        return ast.unparse(node)  # an open dimension
     value = _literal(node, text)
     if type(value) is not int or value < 0:
         raise usage(f"{ast.unparse(node)!r} in {text!r} is not the size of an axis", "give sizes as integers from 0 on")
     return value
 
 
-def _array(name: str, shape: tuple[int, ...], text: str) -> ShapeDtypeStruct:
+def _array(name: str, shape: tuple[int | str, ...], text: str) -> ShapeDtypeStruct:
     try:
         dtype = dtypes.from_short(name)
     except DtypeError as error:
         raise usage(f"in {text!r}: {error}") from None
-    found = ShapeDtypeStruct(shape, dtype)
+    try:
+        found = ShapeDtypeStruct(shape, dtype)
+    except DimensionError as error:
+        raise usage(f"in {text!r}: {str(error).splitlines()[0]}", _FIX) from None
     if found.dtype != dtype and not config.enable_x64:
         raise usage(f"{text!r} needs a 64-bit dtype, which is not enabled", "add --x64, or set STAGEC_ENABLE_X64=1")
     return found

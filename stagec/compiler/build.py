@@ -59,6 +59,10 @@ class ProgramOptions:
     libraries: str = field(default_factory=lambda: config.host_libraries)
     simplify: bool = True
 
+    def for_open(self) -> ProgramOptions:
+        """The options for a program with open dimensions, which the compiler's own code generation takes as it is."""
+        return dataclasses.replace(self, kernels=False, straight=False, libraries="never", simplify=False)
+
     def of_compiler(self) -> CompileOptions:
         """The options that are passed to the compiler."""
         return CompileOptions(kernels=self.kernels, straight=self.straight, weights=self.weights)
@@ -238,7 +242,12 @@ def obtain_text(
         mlir.load()
         from passes import bindings, match
 
-        module = bindings.ir.Module.parse(text, bindings.new_context())
+        context = bindings.new_context()
+        if not options.simplify:
+            from stagec.lowering import open_shapes
+
+            open_shapes.load_dialects(context)
+        module = bindings.ir.Module.parse(text, context)
         started = time.perf_counter()
         with _announced(name, len(match.operations_in(module)), options.target):
             optimize(module, options)

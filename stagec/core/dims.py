@@ -646,6 +646,37 @@ def of_symbol(symbol: Symbol) -> Dim:
     return _of(symbol)
 
 
+def replaced(size: Size, sizes: Mapping[Symbol, Size]) -> Size:
+    """A size with other sizes in place of its symbols.
+
+    >>> b, n = symbol("b"), symbol("n")
+    >>> replaced(2 * b + b // 2, {symbols(b)[0]: 2 * n})
+    5*n
+    """
+    if not isinstance(size, Dim):
+        return size
+    total: Size = 0
+    for monomial, coefficient in size.terms:
+        part: Any = coefficient
+        for variable, power in monomial:
+            if isinstance(variable, Symbol):
+                value = sizes.get(variable, of_symbol(variable))
+            else:
+                left, right = replaced(variable.left, sizes), replaced(variable.right, sizes)
+                value = _COMBINE[variable.kind](left, right)
+            for _ in range(power):
+                part = _product(part, value)
+        total = _combined(total, part, 1)
+    return total
+
+
+_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "max": maximum,
+    "min": minimum,
+}
+
 # The size by which the work of a program for any size is estimated.
 _TYPICAL = 256
 

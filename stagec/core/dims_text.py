@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.core import errors, location
-from stagec.core.dims import Dim, Size, maximum, minimum, symbol, symbols
+from stagec.core.dims import Dim, Size, divided, maximum, minimum, symbol, symbols
 
 _FIX = "write each dimension as a number, a name, or an expression such as '2*b + 1', 'b >= 8' or '4*b'"
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
@@ -17,8 +17,8 @@ _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
     ast.Mult: lambda x, y: x * y,
     ast.FloorDiv: lambda x, y: x // y,
     ast.Mod: lambda x, y: x % y,
-    ast.Pow: lambda x, y: x**y,
 }
+_HIGHEST_POWER = 16
 
 
 class Scope:
@@ -90,6 +90,13 @@ class Scope:
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
             found = _OPERATORS[type(node.op)](self._value(node.left, text), self._value(node.right, text))
             return found
+        if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant) and type(node.right.value) is int:
+            number, left = node.right.value, self._value(node.left, text)
+            if isinstance(node.op, ast.Pow) and 0 <= number <= _HIGHEST_POWER:
+                return left**number
+            share = divided(left, number) if isinstance(node.op, ast.Div) and number else None
+            if share is not None:
+                return share
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return -self._value(node.operand, text)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:

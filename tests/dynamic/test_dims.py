@@ -111,7 +111,7 @@ def test_specifications_state_bounds():
     assert dims.bounds(Scope().shape("4*b, 2 <= b < 9")[0]) == (8, 32)
 
 
-@pytest.mark.parametrize("text", ["b +", "b >= c", "f(b)", "b == 3", "0 > b", "'x'", "b/2", "-3"])
+@pytest.mark.parametrize("text", ["b +", "b >= c", "f(b)", "b == 3", "0 > b", "'x'", "b/n", "-3"])
 def test_a_specification_that_is_not_understood_is_an_error(text):
     with pytest.raises(errors.DimensionError, match="are not understood"):
         Scope().shape(text)

@@ -49,7 +49,14 @@ def joint(x, y):
 
 V, X, EIGHT = np.ones(3), np.ones((2, 3)), np.ones(8)
 
+LESS = stagec.jit(lambda x: x[1:]).lower(stagec.ShapeDtypeStruct("b", "float32"))
+
 CASES = [
+    (
+        "the program is for arrays that have elements; call the function",
+        lambda: LESS.compile()(snp.ones(1)),
+        lambda: stagec.jit(lambda x: x[1:])(snp.ones(1)),
+    ),
     (
         "pass an array whose size fits, as by padding it",
         lambda: opened(rows, x="b")(np.ones(6)),
