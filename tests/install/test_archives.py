@@ -24,7 +24,8 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheels):
     names = zipfile.ZipFile(wheels[0]).namelist()
     assert {name.split("/")[0] for name in names} == {"stagec", "passes", f"stagec-{stagec.__version__}.dist-info"}
     sources = {str(p.relative_to(ROOT)) for top in ("stagec", "passes") for p in (ROOT / top).rglob("*.py")}
-    assert sources | {"stagec/py.typed", "passes/py.typed"} == {n for n in names if "dist-info" not in n}
+    data = {"stagec/py.typed", "passes/py.typed", "stagec/viewing/page.html"}
+    assert sources | data == {n for n in names if "dist-info" not in n}
 
 
 def test_the_sdist_holds_what_a_clone_does(archives):
