@@ -112,6 +112,11 @@ LINEAR = stagec.jit(lambda x: x * 2 + 1)
 
 CASES = [
     (
+        "give True, False or 'exact'",
+        lambda: stagec.jit(snp.sin, tiered="always"),
+        lambda: stagec.jit(snp.sin, tiered="exact"),
+    ),
+    (
         "give True, False, or names of nnan, ninf, nsz, arcp, contract, afn, reassoc, such as 'nnan,nsz'",
         lambda: stagec.jit(snp.sin, fast_math="nan"),
         lambda: stagec.jit(snp.sin, fast_math="nnan"),
