@@ -107,7 +107,7 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
     """Compute a function in every way that this machine has, and compare the results with NumPy's.
 
     The ways are the program as `jit` compiles it, the same without the passes' laws and without stagec's own kernels,
-    and the program for one device of each other platform that is present. Where a way differs by more than rounding,
+    and the program for each other device that is present. Where a way differs by more than rounding,
     the program is cut down: parts of it are compiled and run on NumPy's values, until a few operations are left.
 
     Rounding means 1000 steps of float32 at the largest element of a result, 10,000 of float64, and 8 of half precision.

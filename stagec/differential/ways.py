@@ -39,7 +39,7 @@ class Way:
 
 
 def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
-    """The ways that this machine has: as asked for, without laws and kernels, and on the devices of other platforms."""
+    """The ways that this machine has: as asked for, without laws and kernels, and on each other device."""
     options = settings.options(device)
     here = device or (cpu() if options.target.on.is_host else devices(options.target.backend)[0])
     plain = dataclasses.replace(
@@ -48,10 +48,13 @@ def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
     yield Way("compiled", options, here)
     yield Way("compiled without laws and kernels", plain, here)
     for platform in BACKENDS:
-        if platform == options.target.backend or platform not in platforms():
+        if platform not in platforms():
             continue
         try:
-            other = devices(platform)[0]
+            present = devices(platform)
         except errors.DeviceError:
             continue
-        yield Way(f"compiled for {platform}", dataclasses.replace(options, target=target_for(other)), other)
+        for other in present:
+            if other is not here:
+                name = platform if len(present) == 1 else f"{platform}:{other.id}"
+                yield Way(f"compiled for {name}", dataclasses.replace(options, target=target_for(other)), other)

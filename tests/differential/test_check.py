@@ -11,7 +11,9 @@ import stagec
 import stagec.numpy as snp
 from passes import build
 from passes.match import producer
+from stagec.differential import ways
 from stagec.differential.compare import distance
+from stagec.runtime.device import Device, devices
 
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
@@ -43,8 +45,8 @@ def layers(x, y):
 def test_a_right_program_agrees_in_every_way_and_result():
     found = stagec.check(layers, X, X)
     assert found and found.ok and not found.smallest
-    ways = {outcome.way for outcome in found.outcomes}
-    assert ways == {"compiled", "compiled without laws and kernels"}
+    names = {outcome.way for outcome in found.outcomes}
+    assert names == {"compiled", "compiled without laws and kernels"}
     assert {o.result for o in found.outcomes} == {"result['loss']", "result['rows'][0]", "result['rows'][1]"}
     assert "all ways agree" in str(found)
     with pytest.raises(ValueError, match="nothing to report"):
@@ -153,3 +155,18 @@ def test_distances_of_exact_and_complex_numbers():
     assert distance(np.array([True]), np.array([True])).agrees
     assert not distance(np.array([1 + 1j]), np.array([1 - 1j])).agrees
     assert distance(np.zeros((0, 3)), np.zeros((0, 3))).agrees
+
+
+def twin(device, number):
+    made = object.__new__(Device)  # not by `copy`, which finds the same device
+    made.__dict__ |= device.__dict__ | {"id": number}
+    return made
+
+
+def test_every_other_device_that_is_present_is_a_way(monkeypatch):
+    real = devices("cpu")[0]
+    second, third = (twin(real, number) for number in (1, 2))
+    monkeypatch.setattr(ways, "devices", lambda platform: [real, second, third])
+    settings = stagec.jit(snp.sin)._settings
+    found = [(way.name, way.device) for way in ways.ways(settings, None)][2:]
+    assert found == [("compiled for cpu:1", second), ("compiled for cpu:2", third)]
