@@ -34,6 +34,16 @@ def rows():
     return found
 
 
+def test_numbers_of_workers_compute_the_same_and_compile_each_program_once():
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
+    report = json.loads(run("processes", "--tiny", "--json", "--counts", "1", "2"))
+    for row in report["rows"]:
+        assert list(row["seconds"]) == ["1", "2", "1, all cores"]
+        assert all(value == pytest.approx(row["results"]["1"], rel=1e-3) for value in row["results"].values())
+    # A sum of two gradients is a program, too.
+    assert [row["compiles"]["2"] for row in report["rows"]] == [1, 2]
+
+
 def test_every_case_runs_and_agrees_with_numpy(rows):
     for group, found in rows.items():
         for row in found:

@@ -1,7 +1,11 @@
 """Jitted functions and files in real workers of Dask: processes that start, compile once in total, and are killed."""
 
 import os
+import pathlib
+import re
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -40,7 +44,7 @@ def client(cache):
         # Dask removes a worker that is restarting again when this time is over since it was killed.
         dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
         distributed.LocalCluster(
-            n_workers=3, threads_per_worker=2, env=environment, dashboard_address=None, silence_logs=50
+            n_workers=3, threads_per_worker=2, env=environment, dashboard_address=":0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -204,3 +208,12 @@ def test_xarray_applies_functions_block_by_block(client, tmp_path):
         output_dtypes=[np.float32],
     )
     np.testing.assert_allclose(means.b.compute(), table.b.data.mean(1), rtol=1e-5, atol=1e-6)
+
+
+def test_the_script_of_the_page_runs(tmp_path):
+    pages = pathlib.Path(stagec.__file__).parents[1] / "docs" / "how-to"
+    for page, file in (("processes.md", "pricing.py"), ("more-than-one-machine.md", "cluster.py")):
+        found = re.search(rf"^```python file={re.escape(file)}\n(.*?)^```", (pages / page).read_text(), re.M | re.S)
+        (tmp_path / file).write_text(found[1])
+    done = subprocess.run([sys.executable, tmp_path / "cluster.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == "[853, 862, 870, 879]\n3.3166249\n", done.stderr

@@ -46,6 +46,23 @@ def test_the_convolutional_network_reaches_the_accuracy_of_one_without_convoluti
     assert result.accuracy > 0.97
 
 
+def test_workers_train_as_one_process_does_and_compile_each_program_once(example, monkeypatch, tmp_path):
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
+    monkeypatch.setenv("STAGEC_CACHE_DIR", str(tmp_path))  # of the workers; they compile the gradient and the sum
+    result = example("data_parallel").run(steps=40)
+    assert result.largest_difference < 1e-5
+    assert result.accuracy > 0.8
+    assert result.compiles == 2
+
+
+def test_workers_map_a_file_without_the_compiler(example):
+    pytest.importorskip("distributed", reason="Dask is not installed: pip install '.[dask]'")
+    pytest.importorskip("xarray")
+    result = example("map_artifact").run(hours=300, places=20, block=128)
+    assert max(result.array_difference, result.table_difference) < 1e-4
+    assert not result.compiler_loaded
+
+
 def test_the_recurrent_network_beats_counted_pairs(example):
     result = example("train_rnn").run(steps=60)
     assert result.loss < result.pair_loss - 0.05

@@ -388,7 +388,7 @@ def default_cache() -> DiskCache | None:
     ]
     layers = tuple(layers_now)
     # The key is no option, which would be shown where options are printed.
-    behind = os.fspath(config.cache_remote), config.cache_remote_write, os.environ.get("STAGEC_CACHE_REMOTE_KEY", "")
+    behind = str(config.cache_remote or ""), config.cache_remote_write, os.environ.get("STAGEC_CACHE_REMOTE_KEY", "")
     options = (directory, max_bytes, layers, behind)
     cache = _caches.get(options)
     if cache is not None:

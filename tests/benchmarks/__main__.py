@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tests.benchmarks import gpu, host, library_programs, loops, memory, rounds, simplified, start, tiers
+from tests.benchmarks import gpu, host, library_programs, loops, memory, processes, rounds, simplified, start, tiers
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
@@ -251,6 +251,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["libraries"]:
         loops.main(sys.argv[2:], library_programs.PROGRAMS)
+        return
+    if sys.argv[1:2] == ["processes"]:
+        processes.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["host"]:
         host.main(sys.argv[2:])
