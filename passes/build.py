@@ -60,16 +60,21 @@ def attribute_cache() -> Iterator[None]:
         _local.attributes = before
 
 
-@contextlib.contextmanager
-def noted(block: Any) -> Iterator[list[Any]]:
+# A class, because it is entered for each op that the driver visits, and a generator takes longer.
+class noted:
     """The operations that `op` makes in a block, in that order; not those in other blocks, which may be gone later."""
-    before = getattr(_local, "noted", None)
-    made: list[Any] = []
-    _local.noted = block, made
-    try:
-        yield made
-    finally:
-        _local.noted = before
+
+    def __init__(self, block: Any) -> None:
+        self._block = block
+
+    def __enter__(self) -> list[Any]:
+        self._before = getattr(_local, "noted", None)
+        made: list[Any] = []
+        _local.noted = self._block, made
+        return made
+
+    def __exit__(self, *exception: object) -> None:
+        _local.noted = self._before
 
 
 def attribute(text: str) -> Any:

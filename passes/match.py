@@ -139,11 +139,13 @@ class _Remembered(threading.local):
     """What is known since the driver came to an op; None outside of it, and after the first change.
 
     Attributes:
-      splats: by value, what `splat_of` found; by loop, its trip count; and by value and size, the array that
-        `passes.simplify.constants.computed` found.
+      splats: by value, what `splat_of` found; by loop, its trip count; by value and size, the array that
+        `passes.simplify.constants.computed` found; and by function and value, the facts of `passes.analysis.facts`.
+      numbers: by the attribute of a constant, the number that fills it; for as long as the driver runs.
     """
 
     splats: dict[Any, Any] | None = None
+    numbers: dict[Any, np.generic | None] | None = None
 
 
 remembered = _Remembered()
@@ -180,16 +182,24 @@ def _found_splat(value: Any) -> np.generic | None:
 def _splat(operation: Any) -> np.generic | None:
     type_ = operation.results[0].type
     if not spelled(type_.element_type).startswith(("c", "bf")):
-        attribute = operation.attributes["value"]
-        if not getattr(attribute, "is_splat", False):
-            return None
-        scalar = attribute.get_splat_value()
-        return numpy_dtype(type_.element_type).type(scalar.value)
+        attribute, known = operation.attributes["value"], remembered.numbers
+        if known is None:
+            return _repeated(attribute, type_)
+        if attribute not in known:
+            known[attribute] = _repeated(attribute, type_)
+        return known[attribute]
     if 0 in type_.shape:
         return None
     array = _array_of(operation)
     first = array.reshape(-1)[:1]
     return array.reshape(-1)[0] if array.tobytes() == first.tobytes() * array.size else None
+
+
+def _repeated(attribute: Any, type_: Any) -> np.generic | None:
+    if not getattr(attribute, "is_splat", False):
+        return None
+    found: np.generic = numpy_dtype(type_.element_type).type(attribute.get_splat_value().value)
+    return found
 
 
 def is_splat(value: Any, number: complex) -> bool:

@@ -13,13 +13,14 @@ nothing. What it emits takes the place and the location of the op it replaces.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import inspect
 import os
 import re
 import types
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passes import bindings, build, guard, operations, printed
@@ -116,6 +117,11 @@ def pattern(
 
 def selected(laws: Iterable[Pattern], fast_math: frozenset[str], target: str) -> tuple[Pattern, ...]:
     """The laws that may run for a target: those that assume nothing but what `fast_math` grants."""
+    return _selected(tuple(laws), fast_math, target)
+
+
+@functools.lru_cache(maxsize=64)
+def _selected(laws: tuple[Pattern, ...], fast_math: frozenset[str], target: str) -> tuple[Pattern, ...]:
     return tuple(law for law in laws if law.assumes <= fast_math and (not law.targets or target in law.targets))
 
 
@@ -240,11 +246,14 @@ def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
             pattern_set.add(name, work.visit)
         config = rewrite.GreedyRewriteConfig()
         config.max_iterations = _MAX_ITERATIONS
+        remembered.numbers = {}
         try:
             rewrite.apply_patterns_and_fold_greedily(module, pattern_set.freeze(), config)
         except RuntimeError:
             if work.failure is None:
                 raise _endless(patterns, work.hits) from None
+        finally:
+            remembered.numbers = None
     if work.failure is not None:
         raise work.failure from work.failure.__cause__
     return work.hits
@@ -267,23 +276,34 @@ class _Group:
         """The patterns whose `of` has one of the makers of the operation's operands, and those without."""
         if not self._asks_for_makers:
             return self._patterns
-        makers = frozenset(self._makers(operation))
+        makers = self._makers(operation)
         found = self._by_makers.get(makers)
         if found is None:
             found = [item for item in self._patterns if not item.of or item.of & makers]
             self._by_makers[makers] = found
         return found
 
-    def _makers(self, operation: Any) -> Iterator[str]:
+    def _makers(self, operation: Any) -> frozenset[str]:
         block, asked = bindings.ir.Block, self._asks_for_splats
+        found = set()
         for value in operation.operands:
             owner = value.owner
-            if isinstance(owner, block):
-                continue
-            yield owner.name
-            if asked and splat_of(value) is not None:
-                asked = False
-                yield SPLAT
+            if not isinstance(owner, block):
+                found.add(owner.name)
+                if asked and splat_of(value) is not None:
+                    asked = False
+                    found.add(SPLAT)
+        return frozenset(found)
+
+
+@functools.lru_cache(maxsize=64)
+def _groups(patterns: tuple[Pattern, ...]) -> dict[str, _Group]:
+    """Patterns by the op that they look at."""
+    groups: dict[str, _Group] = {}
+    for item in patterns:
+        for name in item.ops:
+            groups.setdefault(name, _Group()).add(item)
+    return groups
 
 
 class _Work:
@@ -297,13 +317,10 @@ class _Work:
 
     def __init__(self, patterns: Sequence[Pattern], is_open: bool = False) -> None:
         self.is_open = is_open
-        self.groups: dict[str, _Group] = {}
+        self.groups = _groups(tuple(patterns))
         self.hits: dict[str, int] = {}
         self.failure: PatternError | None = None
         self._is_abandoned = guard.is_abandoned()
-        for item in patterns:
-            for name in item.ops:
-                self.groups.setdefault(name, _Group()).add(item)
 
     def visit(self, op: Any, rewriter: Any) -> bool:
         """What MLIR calls for each op that has patterns: falsy means rewritten, true means no match."""

@@ -256,7 +256,7 @@ def run(
       options: see `PassOptions`.
       extra: the user's passes, patterns or functions, run first so that the
         rest of the pipeline simplifies their results.
-      verify: check the module before the first pass and after each.
+      verify: check the module before the first pass, and after each that changed it.
       on_pass: called as `on_pass(name, module)` after each pass.
 
     Returns:
@@ -304,9 +304,10 @@ def _run(
                         fix=f"correct the pass {step.name}; the traceback above shows where it failed",
                     )
                 ) from error
-        if verify:
-            _verify(module, f"pass {step.name} left a module that does not verify", f"correct the pass {step.name}")
         after = count_ops(module)
+        # A pass that reports a count of zero has left the module as it was.
+        if verify and (outcome is None or outcome or after != count):
+            _verify(module, f"pass {step.name} left a module that does not verify", f"correct the pass {step.name}")
         hits = outcome if isinstance(outcome, dict) else {step.name: outcome} if outcome else {}
         records.append(PassRecord(step.name, time.perf_counter() - started, hits, count, after))
         count = after

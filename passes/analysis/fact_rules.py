@@ -64,11 +64,24 @@ class Call:
         return Facts(self.rounded(low, -math.inf), self.rounded(high, math.inf), **facts)
 
 
+def _number(call: Call, number: Any) -> Facts | None:
+    """What holds for a number that fills an array."""
+    if not call.floating:
+        return Facts(int(number), int(number))
+    found = float(number)
+    if math.isnan(found):
+        return None
+    whole = math.isinf(found) or found.is_integer()
+    return Facts(found, found, minus_zero=found == 0 and math.copysign(1, found) < 0, whole=whole)
+
+
 def _constant(call: Call) -> Facts | None:
     number = splat_of(call.result)
-    array = np.asarray(number) if number is not None else None
-    if array is None and is_static(call.result) and 0 < size_of(call.result) <= MAX_ELEMENTS:
-        array = constant_of(call.result)
+    if number is not None:
+        return _number(call, number)
+    if not is_static(call.result) or not 0 < size_of(call.result) <= MAX_ELEMENTS:
+        return None
+    array = constant_of(call.result)
     if array is None:
         return None
     if not call.floating:

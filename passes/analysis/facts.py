@@ -3,8 +3,8 @@
     facts = of(value)
     if facts.low >= 0 and not facts.minus_zero: ...
 
-The answer follows from the operations that make the value, a few levels deep. It is computed for each question, because
-it holds only until the next rewrite.
+The answer follows from the operations that make the value, a few levels deep. It holds only until the next rewrite, so
+it is remembered for the laws that look at one operation.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from passes import operations
 from passes.analysis import counters
 from passes.analysis.elements import Facts, of_type
 from passes.analysis.fact_rules import RULES, Call
-from passes.match import producer
+from passes.match import producer, remembered
 from passes.types import spelled
 
 __all__ = ["KNOWN", "Facts", "of"]
@@ -30,7 +30,13 @@ KNOWN = tuple(sorted(RULES))
 
 def of(value: Any) -> Facts | None:
     """What is known of a tensor's elements; None for complex numbers and types without elements."""
-    return _of(value, DEPTH, {})
+    known = remembered.splats
+    if known is None:
+        return _of(value, DEPTH, {})
+    key = (of, value)
+    if key not in known:
+        known[key] = _of(value, DEPTH, {})
+    return known[key]
 
 
 def _of(value: Any, depth: int, known: dict[Any, Facts | None]) -> Facts | None:

@@ -405,8 +405,8 @@ def complex_constant(op: Any) -> Any:
     The compiler cannot fill memory with 16-byte values, and fails, or ends the process, where it updates 8-byte ones.
     """
     result = op.operation.results[0]
-    number = splat_of(result)
-    if number is None or number.dtype.kind != "c" or not shape_of(result) or 0 in shape_of(result):
+    number = splat_of(result) if dtype_of(result).kind == "c" else None
+    if number is None or not shape_of(result) or 0 in shape_of(result):
         return None
     parts = [build.op("stablehlo.optimization_barrier", [build.constant(part)]) for part in (number.real, number.imag)]
     return build.op(

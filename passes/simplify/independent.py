@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from passes import build, operations
-from passes.analysis.counters import LOOP, final
+from passes.analysis.counters import LOOP, counter, final
 from passes.analysis.identities import identity_of
 from passes.match import before_barriers, dtype_of, has_one_use, is_static, producer, shape_of, size_of, uses, yielded
 from passes.patterns import pattern
 from passes.simplify.regions import rounds_of
 from passes.simplify.rounds import Along, Rounds, along
 
-_UPDATE, _SUBTRACT = "stablehlo.dynamic_update_slice", "stablehlo.subtract"
+_UPDATE = "stablehlo.dynamic_update_slice"
 _ASSOCIATIVE = operations.where(associative=True)
 
 # The final value of a part of the state, once the body has been built for all rounds.
@@ -53,7 +53,7 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
     if count is None or count < 2:
         return None
     body = loop.regions[1].blocks[0]
-    if not all(_may_be_independent(*column) for column in zip(body.arguments, yielded(body))):
+    if not all(_may_be_independent(loop, *part, is_free) for part in enumerate(zip(body.arguments, yielded(body)))):
         return None
     columns = zip(body.arguments, yielded(body), loop.operands)
     updates = {a: (value.owner.operation, initial) for a, value, initial in columns if producer(value, _UPDATE)}
@@ -75,10 +75,21 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
     return [part.final() if uses(result) else build.full(0, result) for part, result in zip(parts, loop.results)]
 
 
-def _may_be_independent(argument: Any, updated: Any) -> bool:
-    """Whether an update of state has a form that the law knows."""
+def _may_be_independent(loop: Any, i: int, part: tuple[Any, Any], is_free: Callable[[Any, str], bool]) -> bool:
+    """Whether a part of the state and its update have a form that the law knows."""
+    argument, updated = part
+    if producer(updated, _UPDATE) is not None or not uses(argument) or counter(loop, i) is not None:
+        return True
+    return _is_combined(argument, updated, is_free)
+
+
+def _is_combined(argument: Any, updated: Any, is_free: Callable[[Any, str], bool]) -> bool:
+    """Whether each round combines a part of the state with a value, in any order."""
     made = producer(updated)
-    return not uses(argument) or (made is not None and made.operation.name in (_UPDATE, _SUBTRACT, *_ASSOCIATIVE))
+    if made is None or made.operation.name not in _ASSOCIATIVE or not has_one_use(argument) or not has_one_use(updated):
+        return False
+    dtype = dtype_of(argument)
+    return argument in list(made.operation.operands) and dtype.kind != "c" and is_free(dtype, made.operation.name)
 
 
 def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool]) -> _Part | None:
@@ -93,15 +104,11 @@ def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool]) -> _Part 
         return _written(rounds, i, updated.owner.operation)
     if not uses(argument):
         return _Part(None, lambda: _last(rounds, updated))
-    made = producer(updated)
-    if made is None or made.operation.name not in _ASSOCIATIVE or not has_one_use(argument) or not has_one_use(updated):
+    if not _is_combined(argument, updated, is_free):
         return None
-    name = made.operation.name
-    operands = list(made.operation.operands)
-    if argument not in operands or dtype_of(argument).kind == "c" or not is_free(dtype_of(argument), name):
-        return None
-    (value,) = [v for v in operands if v != argument]
-    return _Part(made.operation, lambda: _combined(rounds, name, value, loop.operands[i]))
+    made = updated.owner.operation
+    (value,) = [v for v in made.operands if v != argument]
+    return _Part(made, lambda: _combined(rounds, made.name, value, loop.operands[i]))
 
 
 def _along(rounds: Rounds, update: Any) -> Along | None:

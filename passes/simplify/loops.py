@@ -180,7 +180,7 @@ def dead_state(op: Any) -> Any:
     for i, result in enumerate(operation.results):
         if not uses(result) and not uses(arguments[i]):
             unread.append(i)
-    if not unread:
+    if all(_reaches_other_state(operation, i, unread) for i in unread):
         return None
     needed = _needed(operation)
     dead = [i for i in unread if operation.results[i] not in needed]
@@ -210,6 +210,27 @@ def reshaped_state(op: Any) -> Any:
         if any(u.name == "stablehlo.reshape" and u.results[0].type == made.operand.type for u in users):
             types[i] = made.operand.type
     return with_types(op, types) if types else None
+
+
+def _reaches_other_state(loop: Any, i: int, unread: list[int]) -> bool:
+    """Whether state that is read depends on a part of the state, by ops of the body without regions.
+
+    A quick answer for what `_needed` finds out.
+    """
+    body = loop.regions[1].blocks[0]
+    stack, seen = [body.arguments[i]], set()
+    while stack:
+        for use in stack.pop().uses:
+            op = use.owner.operation
+            if op in seen or op.block != body:
+                continue
+            if op.name == "stablehlo.return":
+                if use.operand_number not in unread:
+                    return True
+                continue
+            seen.add(op)
+            stack.extend(op.results)
+    return False
 
 
 def _needed(loop: Any) -> set[Any]:
