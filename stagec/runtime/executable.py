@@ -182,10 +182,7 @@ class Executable:
         active = recording.active
         if active is None:  # it has just ended, in another thread
             return run(args)
-        written = self.in_place.union(self.mutated)
-        runs = active.runs(
-            self, lambda: [np.array(a.evaluated()) if i in written else a.evaluated() for i, a in enumerate(args)]
-        )
+        runs = active.runs(self, lambda: self._measurable_arguments(args))
         start = time.perf_counter_ns()
         results = run(args)
         for result in results:
@@ -195,6 +192,13 @@ class Executable:
         span = active.add("run", self.name, start, end, arguments=arguments, results=made, driver=self.driver)
         runs.spans.append(span)
         return results
+
+    def _measurable_arguments(self, args: Sequence[Array]) -> list[Any]:
+        """The arguments as NumPy arrays, for a later run; none where the runtime's tools cannot run the program."""
+        if self._callbacks or not self.device.backend.has_instrumentation:
+            return []
+        written = self.in_place.union(self.mutated)
+        return [np.array(a.evaluated()) if i in written else a.evaluated() for i, a in enumerate(args)]
 
     def _call(self, inputs: Any, outputs: Any) -> None:
         """Call the program in this thread."""
