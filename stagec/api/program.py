@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from stagec.api.exact import is_exact
@@ -13,8 +13,9 @@ from stagec.backends import Target
 from stagec.compiler import build
 from stagec.compiler.build import ProgramOptions
 from stagec.control.expansion import expanded
-from stagec.core import errors, forking, location
+from stagec.core import errors, forking, location, open_graph
 from stagec.core.cached import cached_property
+from stagec.core.dims import Symbol
 from stagec.core.duration import Duration
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.core.open_graph import is_open
@@ -264,6 +265,7 @@ class GraphCode:
             branches=program.meta["branches"],
             duration=Duration(program.meta["duration"]),
             callbacks=callbacks,
+            waits=is_open(self.graph) and device.is_cpu,
             name=self.name,
         )
         if callbacks:
@@ -271,6 +273,13 @@ class GraphCode:
             return executable
         with _guard:
             return _executables.setdefault((key, device), executable)
+
+    def effort(self, values: Mapping[Symbol, int]) -> tuple[bool, Duration]:
+        """For sizes of open dimensions: whether threads should share the work, and how long a call may take."""
+        sized = open_graph.at(self.graph, values)
+        queue = build.choose_driver(sized, self.options.target)
+        parallel = queue != self.options.target.on.queues[0]
+        return parallel, build.duration(sized, "local-sync")
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         """The results, by NumPy."""

@@ -7,7 +7,7 @@ import dataclasses
 import importlib.util
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -18,7 +18,8 @@ from stagec.artifact.manifest import Signature, Variant, Weight
 from stagec.artifact.variants import choose, describe_device, describe_variant, platform
 from stagec.core import dtypes, errors
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import is_open
+from stagec.core.dims import Symbol, is_open
+from stagec.core.duration import Duration
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, devices, platforms
 from stagec.runtime.executable import Executable
@@ -109,6 +110,10 @@ def runnable_signature(file: File, name: str, signature: Signature, device: Devi
     )
 
 
+# Elements from which worker threads compute a program for open dimensions.
+_MUCH = 1 << 18
+
+
 class StoredCode:
     """The program of one signature of a file's function, on one device."""
 
@@ -131,6 +136,15 @@ class StoredCode:
         """An empty list: only a signature without results has no program."""
         assert not self.signature.results, "a file holds no graph"
         return []
+
+    def effort(self, values: Mapping[Symbol, int]) -> tuple[bool, Duration]:
+        """For sizes of open dimensions: whether threads should share the work, and how long a call may take.
+
+        A file does not say what its program does: what it reads and writes decides.
+        """
+        avals = [a.at(values) for a in (*self.signature.in_avals, *self.signature.results)]
+        count = sum(a.size for a in avals)
+        return count >= _MUCH, Duration.BOUNDED if count >= _MUCH else Duration.QUICK
 
     def preferred_device(self, device: Device) -> Device:
         """`device`, if the file has a variant for it; else a GPU that there is a variant for; else `device`."""
@@ -172,6 +186,7 @@ class StoredCode:
                 may_alias=variant.may_alias,
                 branches=variant.branches,
                 duration=variant.duration,
+                waits=self.device.is_cpu and any(a.is_open for a in signature.in_avals),
                 name=self.name,
             )
         except (RuntimeError, ValueError, KeyError) as error:

@@ -29,7 +29,7 @@ from stagec.core.graph import (
     has_callbacks,
     has_users_callbacks,
 )
-from stagec.core.open_graph import typical
+from stagec.core.open_graph import is_open, typical
 from stagec.runtime import interruptible
 
 
@@ -389,9 +389,9 @@ def choose_driver(graph: Graph, target: Target) -> str:
 
     Programs that call the user's Python functions run on the calling thread.
     """
-    graph = typical(graph)
     first, *others = target.on.queues
-    if not others or has_users_callbacks(graph):
+    # A program for open dimensions takes no fences, so that each call can choose its queue.
+    if not others or has_users_callbacks(graph) or is_open(graph):
         return first
     return others[0] if work(graph) >= _PARALLEL_WORK else first
 

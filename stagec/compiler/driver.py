@@ -300,20 +300,25 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
     )
 
 
-def _product_size(operation: Any) -> int:
-    """Multiply-adds of one batch element of a dot_general; 0 if it is thin or its shape is not static.
+# In place of a dynamic dimension of a product.
+_TYPICAL = 256
 
-    One that does not fill whole tiles counts as large much sooner.
+
+def _product_size(operation: Any) -> int:
+    """Multiply-adds of one batch element of a dot_general; 0 if it is thin.
+
+    A dynamic dimension counts as one of some hundreds. One that does not fill whole tiles counts as large much sooner.
     """
-    left, right = (ir().RankedTensorType(operand.type) for operand in operation.operands)
-    if not (left.has_static_shape and right.has_static_shape):
-        return 0
+    left, right = (
+        [_TYPICAL if type_.is_dynamic_dim(i) else n for i, n in enumerate(type_.shape)]
+        for type_ in (ir().RankedTensorType(operand.type) for operand in operation.operands)
+    )
     numbers = dot_dimensions(operation)
-    inner = math.prod(left.shape[axis] for axis in numbers.lhs_contract)
-    shared = inner * math.prod(left.shape[axis] for axis in numbers.lhs_batch)
+    inner = math.prod(left[axis] for axis in numbers.lhs_contract)
+    shared = inner * math.prod(left[axis] for axis in numbers.lhs_batch)
     if shared == 0:
         return 0
-    rows, columns = math.prod(left.shape) // shared, math.prod(right.shape) // shared
+    rows, columns = math.prod(left) // shared, math.prod(right) // shared
     size = rows * columns * inner
     if min(rows, columns) < DATA_TILING_ROWS:
         return 0

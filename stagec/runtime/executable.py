@@ -52,12 +52,13 @@ class Executable:
       duration: how long a call may take. Calls that are not known to be quick run on helper threads, so that the main
         thread can be interrupted; the first ones of a bounded program do, until one of them was short.
       callbacks: the Python functions that the program calls.
+      waits: it takes no fences, whatever its queue.
     """
 
     __slots__ = (
         "__weakref__", "_begin", "_bounded", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function",
-        "_list", "_out", "_started", "_timeline", "branches", "device", "driver", "in_avals", "in_place",
-        "may_alias", "mutated", "name", "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
+        "_list", "_out", "_started", "_timeline", "_waits", "_workers", "branches", "device", "driver", "in_avals",
+        "in_place", "may_alias", "mutated", "name", "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -75,6 +76,7 @@ class Executable:
         branches: bool = False,
         duration: Duration = Duration.OPEN,
         callbacks: Sequence[HostCallback] = (),
+        waits: bool = False,
         name: str = "function",
     ) -> None:
         self.payload = payload
@@ -92,6 +94,8 @@ class Executable:
         self.name = name
         self._callbacks = callbacks
         self._count = len(self.out_avals)
+        self._waits = waits
+        self._workers: Executable | None = None
         self._start()
         _all.add(self)
 
@@ -110,7 +114,8 @@ class Executable:
         # Bound once, for the hot path.
         self._begin, self._end = self._contexts.free.pop, self._contexts.free.append
         self._function = module.lookup_function("main")
-        self._timeline = None if self.driver == "local-sync" or callbacks else device.timeline(self.driver)
+        alone = self.driver == "local-sync" or callbacks or self._waits
+        self._timeline = None if alone else device.timeline(self.driver)
         self._committed: Executable | None = None
         self._bind_results(committed=False)
         self._started = True
@@ -159,15 +164,34 @@ class Executable:
             self._committed = twin
         return self._committed
 
-    def at(self, values: Mapping[Symbol, int]) -> Executable:
-        """The same program, for arrays whose open dimensions have these sizes."""
-        sized = copy.copy(self)
+    def at(self, values: Mapping[Symbol, int], parallel: bool, duration: Duration) -> Executable:
+        """The same program, for arrays whose open dimensions have these sizes.
+
+        Args:
+          parallel: a CPU's worker threads compute.
+          duration: how long a call may take.
+        """
+        sized = copy.copy(self._on_workers() if parallel else self)
+        sized.quick = duration is Duration.QUICK
+        sized._bounded = duration is Duration.BOUNDED
         sized.in_avals = [a.at(values) for a in self.in_avals]
         sized.out_avals = [a.at(values) for a in self.out_avals]
         sized._committed = None
         sized._bind_results(committed=False)
         _all.add(sized)
         return sized
+
+    def _on_workers(self) -> Executable:
+        """The same program on a CPU's worker threads, for which each call waits."""
+        if self.driver != "local-sync" or self._callbacks:
+            return self
+        if self._workers is None:
+            made = copy.copy(self)
+            made.driver = "local-task"
+            made._start()
+            _all.add(made)
+            self._workers = made
+        return self._workers.usable()
 
     def run(self, args: Sequence[Any]) -> list[Array]:
         """Run on arrays, NumPy arrays or literals that match `in_avals`."""

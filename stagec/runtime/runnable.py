@@ -12,6 +12,7 @@ from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.dims import Symbol
+from stagec.core.duration import Duration
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow
@@ -41,6 +42,10 @@ class Code(Protocol):
     def evaluates(self) -> bool: ...
     def load(self) -> Executable:
         """Compile or load the program."""
+        ...
+
+    def effort(self, values: Mapping[Symbol, int]) -> tuple[bool, Duration]:
+        """For sizes of open dimensions: whether threads should share the work, and how long a call may take."""
         ...
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
@@ -263,7 +268,11 @@ class _Sized:
         return self._base.device
 
     def load(self) -> Executable:
-        return self._base.executable().at(self._values)
+        return self._base.executable().at(self._values, *self._base.code.effort(self._values))
+
+    def effort(self, values: Mapping[Symbol, int]) -> tuple[bool, Duration]:
+        effort: tuple[bool, Duration] = self._base.code.effort(values)
+        return effort
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         results: list[Array] = self._base.code.evaluate(inputs)

@@ -119,6 +119,37 @@ def test_one_program_is_right_for_every_size(name, monkeypatch):
     assert sum("b" in str(code.graph.in_avals) for code in compiles) == 1
 
 
+def test_large_products_are_right_for_every_size():
+    rng = np.random.default_rng(0)
+    first, second = (rng.standard_normal(shape).astype(np.float32) for shape in ((784, 256), (256, 300)))
+
+    @stagec.jit(dynamic={"x": "b, _", "y": "b, _"})
+    def f(x, y):
+        return nn.relu(x @ first) @ second, x.T @ y, x @ y.T, stagec.grad(lambda w: ((x @ w) ** 2).sum())(first)
+
+    for size in (1, 2, 7, 64, 300):
+        x, y = (rng.standard_normal((size, 784)).astype(np.float32) for _ in range(2))
+        expected = [np.maximum(x @ first, 0) @ second, x.T @ y, x @ y.T, 2 * x.T @ (x @ first)]
+        for e, a in zip(expected, f(x, y)):
+            np.testing.assert_allclose(np.asarray(a), e, rtol=1e-3, atol=1e-3 * np.abs(e).max())
+
+
+def test_donated_memory_is_used_again():
+    f = stagec.jit(lambda x: x * 2 + 1, dynamic={"x": "b"}, donate_argnums=0)
+    for size in (3, 1, 100):
+        x = snp.full(size, 1.5)
+        np.testing.assert_array_equal(np.asarray(f(x)), np.full(size, 4.0))
+        assert x.is_deleted()
+
+
+def test_a_size_that_keeps_threads_busy_and_one_that_does_not_share_a_program():
+    f = stagec.jit(lambda x: snp.tanh(x) * snp.exp(-x * x) + snp.sin(x), dynamic={"x": "b, _"})
+    for size in (3, 3000, 4, 3000, 5000):
+        x = np.linspace(-2, 2, size * 400, dtype=np.float32).reshape(size, 400)
+        expected = np.tanh(x) * np.exp(-x * x) + np.sin(x)
+        np.testing.assert_allclose(np.asarray(f(x)), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_arguments_are_as_they_were():
     @stagec.jit(dynamic={"x": "b, _", "i": "b"})
     def f(x, i):
