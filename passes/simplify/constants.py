@@ -32,7 +32,12 @@ from passes.operations import Precision
 from passes.patterns import pattern
 
 _KNOWN = [row for row in operations.TABLE.values() if row.numpy is not None or row.name in interpreter.SIMPLE]
-_EXACT = tuple(row.name for row in _KNOWN if row.elementwise and row.precision is not Precision.OPEN)
+# Powers are exact of integers, which `is_folded` asks for.
+_EXACT = tuple(
+    row.name
+    for row in _KNOWN
+    if row.elementwise and (row.precision is not Precision.OPEN or row.name == "stablehlo.power")
+)
 _MOVES = tuple(row.name for row in _KNOWN if row.moves)
 
 
@@ -44,7 +49,7 @@ def is_folded(op: Any) -> bool:
         return False
     if any(dtype.kind == "c" for dtype in dtypes):
         return operations.of(op.operation.name).by_parts
-    if name == "remainder":
+    if name in ("remainder", "power"):
         return all(dtype.kind in "iu" for dtype in dtypes)
     return True
 
@@ -52,6 +57,8 @@ def is_folded(op: Any) -> bool:
 def _is_target_dependent(op: Any, arrays: list[np.ndarray]) -> bool:
     """Whether targets disagree on the result for these operands, as for division by zero."""
     name = op.operation.name.split(".")[1]
+    if name == "power":
+        return bool((arrays[1] < 0).any())
     if operations.of(op.operation.name).partial and arrays[0].dtype.kind in "iu":
         return bool((arrays[1] == 0).any() or (arrays[0].dtype.kind == "i" and (arrays[1] == -1).any()))
     if name == "convert" and arrays[0].dtype.kind in "fV" and dtype_of(op.operation.results[0]).kind in "iu":

@@ -15,6 +15,38 @@ func.func @fold_small() -> tensor<4xi32> {
 }
 
 // leaves constant
+func.func @fold_splats__a_power_of_integers() -> tensor<4xi32> {
+  %a = stablehlo.constant dense<7> : tensor<4xi32>
+  %b = stablehlo.constant dense<13> : tensor<4xi32>
+  %r = stablehlo.power %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves constant
+func.func @fold_small__powers_of_integers() -> tensor<4xi32> {
+  %a = stablehlo.constant dense<[-3, 0, 2, 1]> : tensor<4xi32>
+  %b = stablehlo.constant dense<[3, 0, 31, 9]> : tensor<4xi32>
+  %r = stablehlo.power %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @a_negative_power_of_integers_is_left_to_the_target() -> tensor<4xi32> {
+  %a = stablehlo.constant dense<[-3, 0, 2, 1]> : tensor<4xi32>
+  %b = stablehlo.constant dense<[3, 0, -1, 9]> : tensor<4xi32>
+  %r = stablehlo.power %a, %b : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @the_digits_of_powers_of_floats_are_left_to_the_target() -> tensor<4xf32> {
+  %a = stablehlo.constant dense<7.0> : tensor<4xf32>
+  %b = stablehlo.constant dense<13.0> : tensor<4xf32>
+  %r = stablehlo.power %a, %b : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant
 func.func @fold_moves() -> tensor<4xi32> {
   %a = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
   %r = stablehlo.reverse %a, dims = [0] : tensor<4xi32>
