@@ -128,7 +128,7 @@ def test_joblib_runs_compiled_functions_in_threads():
 
 
 def test_dask_maps_compiled_functions():
-    da = pytest.importorskip("dask.array", reason="Dask is not here: it is no requirement of the tests")
+    da = pytest.importorskip("dask.array", reason="Dask is not installed: pip install '.[test]'")
     numbers = da.from_array(np.arange(12, dtype=np.float32), chunks=4)
     found = numbers.map_blocks(stagec.jit(lambda x: x * 2)).compute(scheduler="threads")
     assert np.array_equal(found, 2 * np.arange(12))
