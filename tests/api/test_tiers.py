@@ -414,3 +414,10 @@ def test_two_programs_compile_at_a_time_and_those_called_last_are_next(compiler)
         assert time.monotonic() < end, "a compile never ended"
         time.sleep(0.001)
     assert tiers._waiting == [] and sorted(compiler.names) == sorted(functions)
+
+
+def test_functions_of_open_dimensions_wait_for_the_compiler(compiler):
+    compiler.gate.set()
+    double = stagec.jit(lambda x: 2 * x, dynamic={"x": "b"})
+    assert [double(snp.arange(n)).tolist() for n in (2, 3)] == [[0, 2], [0, 2, 4]]
+    assert said() == [] and compiler.count == 1
