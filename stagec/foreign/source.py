@@ -95,10 +95,16 @@ def _is_known(context: Any, dialect: str) -> bool:
     return True
 
 
+# What MLIR says of operations that this version of StableHLO does not have, or does not print in that form.
+_NEWER = ("is unknown", "has no custom assembly form", "unregistered operation 'stablehlo.")
+
+
 def _unreadable(name: str, fault: str) -> errors.ArtifactError:
     lines = [line.strip() for line in fault.splitlines() if line.strip()]
     return location.error(
         errors.ArtifactError,
         f"{name} is neither MLIR text nor bytecode that can be read here: {' '.join(lines[:3])[:400]}",
-        fix="give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it",
+        fix="serialize the program for an older version of StableHLO"
+        if "'stablehlo." in fault and any(text in fault for text in _NEWER)
+        else "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it",
     )

@@ -436,3 +436,17 @@ def test_the_interpreter_shifts_integers_shorter_than_a_byte(kind: str) -> None:
     )
     signature, results = f"%x: {text}, %y: {text}", f"{text}, {text}, tensor<3xui2>"
     assert_interpreted(body, signature, results, x, y)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "%0 = stablehlo.from_the_future %x : tensor<2xf32>",
+        '%0 = "stablehlo.from_the_future"(%x) : (tensor<2xf32>) -> tensor<2xf32>',
+    ],
+)
+def test_an_operation_of_a_newer_version_is_refused_with_a_hint(text: str) -> None:
+    program = f"func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{\n{text}\nreturn %0 : tensor<2xf32>\n}}"
+    fix = "Fix: serialize the program for an older version of StableHLO"
+    with pytest.raises(stagec.errors.ArtifactError, match=rf"from_the_future[\s\S]*{fix}"):
+        stagec.from_stablehlo(program)

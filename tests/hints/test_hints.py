@@ -151,6 +151,8 @@ ELSEWHERE = {
     "give a module that defines a function": "foreign/test_damaged_modules.py",
     "pass the arrays by position, in this order": "foreign/test_foreign_operations.py",
     "pass one array for each parameter, in this order": "foreign/test_foreign_operations.py",
+    "pass a tuple of .*": "foreign/test_forms_of_operations.py",
+    "pass None for a token": "foreign/test_forms_of_operations.py",
     "export a function of arrays of known rank": "foreign/test_foreign_operations.py",
     "convert it before the function, and take another dtype": "foreign/test_foreign_operations.py",
     "export the program without this operation": "foreign/test_module_forms.py",
