@@ -68,6 +68,12 @@ def test_first_results_and_stalls_are_measured():
     assert all(row["notes"] == [] and min(row["seconds"].values()) > 0 for row in rows)
 
 
+def test_programs_for_open_dimensions_are_counted_and_measured():
+    rows = json.loads(run("dynamic", "--tiny", "--json"))
+    assert len(rows) == 5
+    assert all(row["programs"] == 1 and min(row["ratios"].values()) > 0 for row in rows)
+
+
 def test_rounds_of_loops_are_measured():
     results = json.loads(run("rounds", "--tiny", "--json"))
     rows = [row for rows in results.values() for row in rows]

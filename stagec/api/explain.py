@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from stagec.api import program
 from stagec.api.jit import JitFunction, as_jitted
+from stagec.api.open_dimensions import suggestion
 from stagec.api.program import RunnableGraph
 from stagec.api.traces import TracedSignature
 from stagec.compiler import cache, key
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
-from stagec.core import config as _config, errors, location
+from stagec.core import config as _config, dims, errors, location
 from stagec.core.config import config, state
 
 _ENTRIES_READ = 1000
@@ -128,6 +129,18 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         count = len(trace.graph.equations)
         notes.append(f"traced to find out: {count} equation{'s' if count != 1 else ''}, not kept")
     runnable = function._settings.runnable(trace, traced._device)
+    opened = dims.symbols([a.shape for a in trace.graph.in_avals])
+    if opened:
+        names = ", ".join(dict.fromkeys(s.name for s in opened))
+        notes.append(f"open dimensions: {names}; other sizes run the same program")
+    elif function._settings.dynamic is not None:
+        notes.append("arrays without elements, references and descriptions have programs of their own")
+    else:
+        calls = [k[1] for k in known if signature is not None and (k[0], k[2]) == (signature[0], signature[2])]
+        here = trace.graph.in_avals[len(trace.captured) :]
+        advice = suggestion(trace.leaf_names, [*calls, here])
+        if advice:
+            notes.append(f"sizes vary; jit({advice}) would compile once for all of them")
     if config.disable_jit:
         notes.append("jit is disabled (disable_jit): a call runs operation by operation")
     if runnable.trivial:

@@ -13,7 +13,7 @@ from passes.fast_math import FLAGS, FastMath, setting
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
-from stagec.api.open_dimensions import OpenDimensions, solve, unified
+from stagec.api.open_dimensions import OpenDimensions, solve, suggestion, unified
 from stagec.api.pickling import reduced
 from stagec.api.program import clear_executables
 from stagec.api.references import (
@@ -58,6 +58,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         super().__init__(rules.static_nums, rules.static_names)
         self._function = function
         self._settings = settings
+        self._suggested: set[str] = set()
         self._name: str = getattr(function, "__name__", "") or getattr(
             getattr(function, "func", None), "__name__", type(function).__name__
         )
@@ -114,6 +115,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         avals = tuple([leaf_aval(v) for v in values])
         opened = settings.dynamic.avals(names, avals)
         if any(0 in a.shape and b.is_open for a, b in zip(avals, opened)) or any(type(x) is Ref for x in leaves):
+            return None
+        if any(a.is_open for a in avals):  # described with symbols
             return None
         key: Any = (in_tree, opened, static, config.trace_key())
         sizes = solve(self._name, names, opened, avals)
@@ -223,6 +226,12 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             equations=len(graph.equations),
             seconds=time.perf_counter() - started,
         )
+        if self._settings.dynamic is None and not any(a.is_open for a in avals):
+            known = [key[1] for key in list(self._cache.traces) if key[0] == in_tree and key[2] == static]
+            advice = suggestion(names, [*known, avals])
+            if advice and advice not in self._suggested:
+                self._suggested.add(advice)
+                log.event("trace", f"{self._name}: sizes vary; jit({advice}) would compile once for all of them")
         references = None
         if passed or frame.used:
             names = names + ["a reference"] * len(frame.used)
@@ -283,7 +292,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for these arguments (arrays or `ShapeDtypeStruct`s); returns a `stages.Traced`."""
-        trace, values = self._traced(args, kwargs)
+        opened = None
+        if self._settings.dynamic is not None and state.trace is None:
+            opened = self._open(args, kwargs)
+        trace, values = self._traced(args, kwargs) if opened is None else opened[:2]
         device = self._settings.device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
         return Traced(self._settings, trace, device)
 

@@ -242,3 +242,43 @@ def unified(avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
         found[s.name] = dims.symbol(s.name, max(t.lower for t in same), min(t.upper for t in same))
     values = {s: found[s.name] for s in given}
     return tuple([a.update(shape=[dims.replaced(n, values) for n in a.shape]) if a.is_open else a for a in avals])
+
+
+# New sizes of an axis after which `dynamic` is suggested.
+_SIZES = 3
+
+
+def suggestion(names: Sequence[str], calls: Sequence[Sequence[ShapedArray]]) -> str:
+    """The argument `dynamic` with which calls would share a program, if an axis has had several sizes; else empty.
+
+    Args:
+      names: of the arguments.
+      calls: the avals of each call, the latest last.
+
+    >>> calls = [[ShapedArray((n, 4), "float32")] for n in (3, 5, 8)]
+    >>> suggestion(["x"], calls), suggestion(["x"], calls[:2])
+    ("dynamic={'x': 'b, _'}", '')
+    """
+    last = calls[-1]
+    alike = [
+        call
+        for call in calls
+        if len(call) == len(last) and all((a.dtype, a.ndim) == (b.dtype, b.ndim) for a, b in zip(call, last))
+    ]
+    symbols: dict[tuple[Any, ...], str] = {}
+    found: dict[str, str] = {}
+    for i, (name, aval) in enumerate(zip(names, last)):
+        texts = []
+        for axis in range(aval.ndim):
+            sizes = tuple([call[i].shape[axis] for call in alike])
+            if len(set(sizes)) == 1:
+                texts.append("_")
+            elif len(set(sizes)) < _SIZES:
+                return ""
+            else:
+                texts.append(
+                    symbols.setdefault(sizes, "bnmk"[len(symbols)] if len(symbols) < 4 else f"n{len(symbols)}")
+                )
+        if set(texts) - {"_"}:
+            found[name] = ", ".join(texts)
+    return f"dynamic={found}" if found else ""

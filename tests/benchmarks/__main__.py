@@ -3,7 +3,8 @@
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
 loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `rounds` compares loops that
 are one kernel with loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with
-those by stagec's own algorithms. `tiers` measures first results and stalls while the compiler works. `passes`
+those by stagec's own algorithms. `dynamic` compares programs for
+open dimensions with those for one size. `tiers` measures first results and stalls while the compiler works. `passes`
 measures what the laws of the passes are worth, and `memory` the memory that calls take beside JAX's.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
@@ -27,7 +28,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tests.benchmarks import gpu, host, library_programs, loops, memory, processes, rounds, simplified, start, tiers
+from tests.benchmarks import (
+    dynamic,
+    gpu,
+    host,
+    library_programs,
+    loops,
+    memory,
+    processes,
+    rounds,
+    simplified,
+    start,
+    tiers,
+)
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
@@ -242,6 +255,9 @@ def main() -> None:
         return
     if sys.argv[1:2] == ["memory"]:
         memory.main(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["dynamic"]:
+        dynamic.main(sys.argv[2:])
         return
     if sys.argv[1:2] == ["tiers"]:
         tiers.main(sys.argv[2:])
