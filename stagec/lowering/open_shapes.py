@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from passes import bindings
-from stagec.core import dims, errors, location
+from stagec.core import dims, dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, Function, Size, Symbol, is_open
 from stagec.lowering.types import Types
@@ -349,7 +351,35 @@ def _segments(counts: Sequence[int]) -> Any:
     return bindings.ir.DenseI32ArrayAttr.get(list(counts))
 
 
+def _convert(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
+    """A conversion of floats to integers that saturates, and makes 0 of NaN; the compiler's own does not."""
+    (value,) = operands
+    source = cx.trace.avals.get(value)
+    if source is None or not dtypes.is_float(source.dtype) or not dtypes.is_integer(aval.dtype):
+        return None
+    low, high = dtypes.integer_range(aval.dtype)
+    truth = source.update(dtype=dtypes.bool_, weak_type=False)
+
+    def compare(direction: str, other: Any) -> Any:
+        text = f"#stablehlo<comparison_direction {direction}>"
+        return _create(cx, "stablehlo.compare", [value, other], {"comparison_direction": text}, truth)
+
+    def select(where: Any, yes: Any, no: Any, kind: ShapedArray) -> Any:
+        return _create(cx, "stablehlo.select", [where, yes, no], {}, kind)
+
+    with np.errstate(over="ignore"):  # an infinity is beyond what the integers hold, too
+        below, above = compare("LE", cx.constant(low, source)), compare("GE", cx.constant(high + 1, source))
+    outside = compare("NE", value)
+    for other in (below, above):
+        outside = _create(cx, "stablehlo.or", [outside, other], {}, truth)
+    inside = select(outside, cx.constant(0, source), value, source)
+    found = _create(cx, "stablehlo.convert", [inside], attributes, aval)
+    found = select(above, cx.constant(high, aval), found, aval)
+    return select(below, cx.constant(low, aval), found, aval)
+
+
 _FORMS: dict[str, Callable[..., Any]] = {
+    "stablehlo.convert": _convert,
     "stablehlo.broadcast_in_dim": _broadcast,
     "stablehlo.iota": _iota,
     "stablehlo.reshape": _reshape,

@@ -134,6 +134,16 @@ def test_large_products_are_right_for_every_size():
             np.testing.assert_allclose(np.asarray(a), e, rtol=1e-3, atol=1e-3 * np.abs(e).max())
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int8", "uint8", "int16"])
+def test_floats_out_of_range_saturate_in_integers(dtype):
+    def f(x):
+        return x.astype(dtype), (x * 1e30).astype(dtype), (x * snp.nan).astype(dtype), x.astype("float16").astype(dtype)
+
+    x = np.array([-1e30, -300.5, -1.5, -0.0, 0.9, 127.6, 255.5, 70000.0, 2.0**31, 2.0**32, np.inf], np.float32)
+    for actual, expected in zip(stagec.jit(f, dynamic={"x": "b"})(x), f(snp.asarray(x)), strict=True):
+        np.testing.assert_array_equal(np.asarray(actual), np.asarray(expected))
+
+
 def test_donated_memory_is_used_again():
     f = stagec.jit(lambda x: x * 2 + 1, dynamic={"x": "b"}, donate_argnums=0)
     for size in (3, 1, 100):
