@@ -179,9 +179,14 @@ def _create(cx: Any, name: str, operands: Sequence[Any], attributes: dict[str, A
 CARRYING = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if", "stablehlo.optimization_barrier"})
 
 
-# Those that the compiler does not take with open dimensions, or crashes on.
+# Those that the compiler does not take with open dimensions or crashes on; and functions that it computes wrongly for
+# zeros, infinities or large numbers, which laws for static shapes rewrite.
 _REFUSED = frozenset(
-    f"stablehlo.{name}" for name in ("reduce_window", "select_and_scatter", "fft", "cholesky", "triangular_solve")
+    f"stablehlo.{name}"
+    for name in (
+        *("reduce_window", "select_and_scatter", "fft", "cholesky", "triangular_solve"),
+        *("power", "atan2", "sine", "cosine", "tan", "cbrt"),
+    )
 )
 
 
