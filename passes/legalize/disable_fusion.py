@@ -13,6 +13,8 @@ from passes.match import functions, is_static, rank_of, uses
 from passes.operations import CONTROL
 
 _BARRIER = "stablehlo.optimization_barrier"
+# Arithmetic of sizes is no part of a kernel.
+_ARRAYS = ("stablehlo.", "chlo.")
 _KEPT = ("stablehlo.constant", _BARRIER, "func.call", *CONTROL)
 
 
@@ -81,7 +83,11 @@ def _computing_in(block: Any) -> Iterator[tuple[Any, Any]]:
             for region in op.regions:
                 for inner in region.blocks:
                     yield from _computing_in(inner)
-        elif op.name not in _KEPT and not (op.name == "stablehlo.broadcast_in_dim" and rank_of(op.operands[0]) == 0):
+        elif (
+            op.name.startswith(_ARRAYS)
+            and op.name not in _KEPT
+            and not (op.name == "stablehlo.broadcast_in_dim" and rank_of(op.operands[0]) == 0)
+        ):
             yield op, following
 
 

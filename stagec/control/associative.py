@@ -6,14 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.control import bodies
+from stagec.control.scan import scan
 from stagec.core import errors, location, pytree
 from stagec.core.callables import R
+from stagec.core.dims import is_open
 from stagec.core.functions import Role, call, check_callable
 from stagec.primitives.axes import canonical_axis
+from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.shape import expand_dims, reshape, rev
+from stagec.primitives.shape import expand_dims, reshape, rev, squeeze, transpose
 from stagec.primitives.slicing import slice_in_dim
 
 
@@ -82,10 +85,23 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
             first = [concatenate([a, b], axis) for a, b in zip(first, even)]
         return [_interleave(a, b, axis) for a, b in zip(first, odd)]
 
+    def in_turn(values: list[Any]) -> list[Any]:
+        """The partial results by a loop: the number of steps above is part of the program."""
+
+        def step(before: list[Any], given: list[Any]) -> tuple[list[Any], list[Any]]:
+            now = combine(before, [expand_dims(v, (axis,)) for v in given])
+            return now, [squeeze(v, (axis,)) for v in now]
+
+        first = part(values, 0, 1)
+        _, rest = scan(step, first, [moveaxis_to_front(v, axis) for v in part(values, 1, None)])
+        order = [*range(1, axis + 1), 0]
+        rows = [transpose(v, (*order, *range(axis + 1, aval_of(v).ndim))) for v in rest]
+        return [concatenate([a, b], axis) for a, b in zip(first, rows)]
+
     arrays = [as_array(leaf) for leaf in leaves]
     if reverse:
         arrays = [rev(a, (axis,)) for a in arrays]
-    results = partial(arrays, sizes[0])
+    results = in_turn(arrays) if is_open(sizes[0]) else partial(arrays, sizes[0])
     return tree.unflatten([rev(r, (axis,)) for r in results] if reverse else results)
 
 

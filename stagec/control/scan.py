@@ -321,7 +321,9 @@ def _scan_in_python(
 
 
 def unrolled(name: str, unroll: int | bool | None, length: int | None = None) -> int:
-    """The number of steps in one round; at most `length`."""
+    """The number of steps in one round; at most `length`, and one for a length that is open."""
+    if dims.is_open(length):
+        return 1
     if isinstance(unroll, bool) or unroll is None:
         count = length if unroll and length is not None else 1
     else:

@@ -67,6 +67,7 @@ class LowerTrace(Trace):
         # The sizes of open dimensions, and the avals of values that have some.
         self.sizes: Any = None
         self.avals: dict[Any, ShapedArray] = {}
+        self.copies = 0
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         in_avals = [_aval_of(a) for a in args]
@@ -149,8 +150,8 @@ class Context:
             found = open_shapes.emitted(self, name, operands, attributes or {}, avals[0]) if len(avals) == 1 else None
             if found is not None:
                 return [found]
-            if name == "stablehlo.while":
-                operands = open_shapes.held(self, operands)
+            if name in open_shapes.IN_PLACE:
+                operands = open_shapes.copied(self, operands)
             if name == "stablehlo.sort" and len(operands) > 1:
                 # A result that nothing reads would become an array of unknown size on the stack.
                 return open_shapes.held(self, self.create_all(name, operands, attributes, avals, regions))
@@ -211,7 +212,10 @@ class Context:
                 if self.is_open:
                     arguments = [open_shapes.tied(self, v, a) for v, a in zip(arguments, avals)]
                 outs = function(*[LowerTracer(self.trace, v, a) for v, a in zip(arguments, avals)])
-                ir.Operation.create("stablehlo.return", [], [self.value(o) for o in outs], loc=self.location)
+                results = [self.value(o) for o in outs]
+                if self.is_open:
+                    results = open_shapes.region_results(self, region, results)
+                ir.Operation.create("stablehlo.return", [], results, loc=self.location)
 
         return fill
 

@@ -176,7 +176,10 @@ def _create(cx: Any, name: str, operands: Sequence[Any], attributes: dict[str, A
 
 
 # Whose results and arguments of regions do not tell their sizes to the compiler.
-CARRYING = frozenset({"stablehlo.while", "stablehlo.case", "stablehlo.if", "stablehlo.optimization_barrier"})
+_BRANCHING = frozenset({"stablehlo.case", "stablehlo.if"})
+# Which overwrite their operands.
+IN_PLACE = frozenset({"stablehlo.while", "stablehlo.sort", "stablehlo.scatter"})
+CARRYING = _BRANCHING | {"stablehlo.while", "stablehlo.optimization_barrier"}
 
 
 # Those that the compiler does not take with open dimensions or crashes on; and functions that it computes wrongly for
@@ -207,6 +210,60 @@ def held(cx: Any, values: Sequence[Any]) -> list[Any]:
     known = [a for a in avals if a is not None]
     results = iter(cx.create_all("stablehlo.optimization_barrier", opened, None, known))
     return [v if a is None else next(results) for v, a in zip(values, avals)]
+
+
+def copied(cx: Any, values: Sequence[Any]) -> list[Any]:
+    """Values to be overwritten, each in memory of its own if it is open.
+
+    The compiler updates arrays in place, loses track of what else is in their memory where there are loops and
+    branches, and fuses what computes them with a sort, on a stack of unknown size. For known shapes,
+    `passes.legalize.control_flow` finds out which need a copy; here all do that may.
+    """
+    return [_copied(cx, v, cx.trace.avals[v]) if v in cx.trace.avals and not _is_own(v) else v for v in values]
+
+
+def _is_own(value: Any) -> bool:
+    """Whether a value is the state of a loop, or what an update made."""
+    owner = value.owner
+    if isinstance(owner, bindings.ir.Block):
+        return False
+    if owner.name == "flow.tensor.tie_shape":
+        return isinstance(owner.operands[0].owner, bindings.ir.Block)
+    return bool(owner.name == "tensor.insert_slice")
+
+
+def _copied(cx: Any, value: Any, aval: ShapedArray) -> Any:
+    """A copy by a selection that the compiler cannot fold: of the elements whose index is -n or more."""
+    cx.trace.copies += 1
+    axis = next(i for i, n in enumerate(aval.shape) if is_open(n))
+    index, flags = (aval.update(dtype=np.dtype(d), weak_type=False) for d in (np.int32, np.bool_))
+    (position,) = cx.emit_all("stablehlo.iota", [], {"iota_dimension": f"{axis} : i64"}, [index])
+    least = cx.constant(-cx.trace.copies, index)
+    direction = {"comparison_direction": "#stablehlo<comparison_direction GE>"}
+    (always,) = cx.emit_all("stablehlo.compare", [position, least], direction, [flags])
+    # Zeros would be the same as a value of zeros.
+    (other,) = cx.emit_all("stablehlo.convert", [position], None, [aval])
+    return held(cx, cx.emit_all("stablehlo.select", [always, value, other], None, [aval]))[0]
+
+
+def region_results(cx: Any, region: Any, values: Sequence[Any]) -> list[Any]:
+    """The results of a loop's body or a branch, each in memory of its own.
+
+    The compiler also loses the sizes of results of branches that no operation there computes.
+    """
+    name = region.owner.operation.name
+    found: list[Any] = []
+    for value in values:
+        aval = cx.trace.avals.get(value) if name in _BRANCHING or name == "stablehlo.while" else None
+        if aval is not None and (name in _BRANCHING or value in found or not _is_made_in(value, region.blocks[0])):
+            value = _copied(cx, value, aval)
+        found.append(value)
+    return found
+
+
+def _is_made_in(value: Any, block: Any) -> bool:
+    owner = value.owner
+    return bool(owner == block if isinstance(owner, bindings.ir.Block) else owner.operation.block == block)
 
 
 def tied(cx: Any, value: Any, aval: ShapedArray) -> Any:
@@ -261,7 +318,7 @@ def _dynamic_slice(cx: Any, operands: Sequence[Any], attributes: dict[str, Any],
 
 
 def _dynamic_update(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
-    value, part, *indices = operands
+    value, part, *indices = (*copied(cx, operands[:1]), *operands[1:])
     sizes = cx.trace.avals[part].shape if part in cx.trace.avals else tuple(part.type.shape)
     offsets, places = _places(cx, 2, _starts(cx, indices, value, sizes), sizes, [1] * aval.ndim)
     return _create(cx, "tensor.insert_slice", [part, value, *offsets], places, aval)

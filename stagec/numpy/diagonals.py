@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import location
+from stagec.core import dims, dtypes, location
 from stagec.core.array import Array
 from stagec.core.errors import UnsupportedError
 from stagec.numpy.arguments import array_argument, immutable, refuse_out
@@ -18,7 +18,7 @@ from stagec.numpy.manipulation import moveaxis, ravel
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
-from stagec.primitives.iota import full_like
+from stagec.primitives.iota import full_like, iota
 from stagec.primitives.joining import pad
 from stagec.primitives.logic import select
 from stagec.primitives.shape import broadcast_in_dim, reshape
@@ -42,8 +42,11 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     first, second = canonical_axes((axis1, axis2), a.ndim, "diagonal")
     offset = as_int(offset, "diagonal", "offset")
     a = moveaxis(a, (first, second), (-2, -1))
-    count = max(0, min(a.shape[-2] + min(offset, 0), a.shape[-1] - max(offset, 0)))
+    count = dims.maximum(dims.minimum(a.shape[-2] + min(offset, 0), a.shape[-1] - max(offset, 0)), 0)
     row, column = max(-offset, 0), max(offset, 0)
+    if dims.is_open(count):
+        steps = iota(dtypes.int32, count)
+        return getitem(a, (..., steps + row, steps + column))
     square = getitem(a, (..., slice(row, row + count), slice(column, column + count)))
     # Every (count + 1)-th element of the square, row by row: a slice, where indices would need a gather.
     return getitem(reshape(square, (*a.shape[:-2], count * count)), (..., slice(None, None, count + 1)))

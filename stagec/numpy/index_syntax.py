@@ -275,6 +275,8 @@ def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
         value = np.asarray(entry.value if isinstance(entry, Literal) else entry)
         if value.ndim == 0:
             return _integer(int(value), axis, size, clips)
+        if dims.is_open(size):
+            return Part("array", axis, wrap_negative(value, size))
         signed = value.astype(np.int64) if value.dtype != np.uint64 else np.minimum(value, 2**62).astype(np.int64)
         signed = np.where(signed < 0, signed + size, signed)
         return Part("array", axis, np.clip(signed, -1, size).astype(np.int64 if dims.is_huge(size) else np.int32))

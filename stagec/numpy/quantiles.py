@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Axis
+from stagec.core.dims import is_open
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument, is_traced, refuse_out
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
@@ -202,7 +203,7 @@ def _quantile(
         values = strong(array_argument(q, f"{name}'s q"), work)
         q_shape = aval_of(values).shape
         flat = _weighted(rows, amounts, reshape(values, (math.prod(q_shape),)), nan, skip_nan)
-    elif fractions is not None and not skip_nan:
+    elif fractions is not None and not skip_nan and not is_open(count):
         rows = sort(rows, last)
         flat = [_between_static(rows, float(f), count, method) for f in fractions.ravel()]
         bad = reduce_or(nan, (last,))

@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from stagec.core import dtypes, location
+from stagec.core import dims, dtypes, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import on_device, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
@@ -15,7 +15,7 @@ from stagec.primitives.axes import as_int, canonical_axis
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.logic import eq, select
-from stagec.primitives.operand import aval_of
+from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, transpose
 from stagec.runtime.device import Device
 from stagec.typing import ArrayLike, DTypeLike
@@ -79,14 +79,14 @@ def linspace(
     rank = len(shape) + 1
     full = (count, *shape)
     part = computed if not dtypes.is_complex(computed) else dtypes.real_dtype(computed)
-    fraction = arithmetic.div(broadcasted_iota(part, full, 0), max(intervals, 1))
+    fraction = arithmetic.div(broadcasted_iota(part, full, 0), literal(dims.maximum(intervals, 1), part))
     fraction = convert_element_type(fraction, computed)
     rows = broadcast_to_shape(expand_dims(first, (0,)), full)
     ends = broadcast_to_shape(expand_dims(last, (0,)), full)
     out = arithmetic.add(arithmetic.mul(rows, arithmetic.sub(1, fraction)), arithmetic.mul(ends, fraction))
-    if endpoint and count > 1:
-        # Rounding must not move the last number away from `stop`.
-        out = select(eq(broadcasted_iota(dtypes.int32, full, 0), count - 1), ends, out)
+    if endpoint and (dims.is_open(count) or count > 1):
+        # Rounding must not move the last number away from `stop`. A single number is `start`.
+        out = select(eq(broadcasted_iota(dtypes.int32, full, 0), dims.maximum(intervals, 1)), ends, out)
     if dtypes.is_integer(wanted):
         out = arithmetic.floor(out)
     new_axis = canonical_axis(axis, rank, "linspace")

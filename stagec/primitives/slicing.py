@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
 from stagec.core.graph import Literal
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
@@ -161,9 +162,14 @@ def _check_indices(name: str, x: ShapedArray, indices: tuple[ShapedArray, ...]) 
         )
 
 
+def _within(part: Any, size: Any) -> bool:
+    # Programs with an axis of no elements are traced for known sizes.
+    return (part == 1 and is_open(size)) or bool(0 <= part <= size)
+
+
 def _dynamic_slice_shape(x: ShapedArray, *indices: ShapedArray, slice_sizes: Ints) -> ShapedArray:
     _check_indices("dynamic_slice", x, indices)
-    if len(slice_sizes) != x.ndim or any(not 0 <= s <= n for s, n in zip(slice_sizes, x.shape)):
+    if len(slice_sizes) != x.ndim or any(not _within(s, n) for s, n in zip(slice_sizes, x.shape)):
         raise shape_error(
             "dynamic_slice",
             f"slice_sizes {slice_sizes} do not fit in {x.long()}",
@@ -196,7 +202,7 @@ dynamic_slice_p: SinglePrimitive = SinglePrimitive(
 def _dynamic_update_shape(x: ShapedArray, update: ShapedArray, *indices: ShapedArray) -> ShapedArray:
     same_dtype("dynamic_update_slice", (x, update))
     _check_indices("dynamic_update_slice", x, indices)
-    if update.ndim != x.ndim or any(m > n for m, n in zip(update.shape, x.shape)):
+    if update.ndim != x.ndim or any(not _within(m, n) for m, n in zip(update.shape, x.shape)):
         raise shape_error(
             "dynamic_update_slice",
             f"update {update.long()} does not fit in {x.long()}",

@@ -81,6 +81,27 @@ FAMILIES = {
         stagec.grad(lambda x: lax.scan(lambda c, v: (snp.tanh(c + v), None), snp.zeros(5), x)[0].sum())(x),
         stagec.grad(lambda x: (snp.cumsum(x, 0) ** 2).sum())(x),
     ),
+    "branches": lambda x: (
+        lax.cond(x.sum() > 0, lambda v: v, lambda v: -v, x),
+        lax.switch(snp.argmax(x[0]), [lambda v: v, lambda v: v.T.T, lambda v: v + 1, lambda v: v, lambda v: -v], x),
+    ),
+    "associative": lambda x: (
+        lax.associative_scan(snp.add, x),
+        lax.associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x.T, x.T * 2), axis=1, reverse=True),
+    ),
+    "order": lambda x: (snp.argsort(x[:, 0]), snp.median(x, axis=0), snp.quantile(x, snp.array([0.1, 0.7]), axis=0)),
+    "known indices": lambda x: (
+        x[snp.array([0, -1])],
+        x.at[np.array([-1, 0])].add(1.0),
+        x[np.array([-1, 0]), np.array([1, -1])],
+    ),
+    "spaces and diagonals": lambda x: (
+        snp.linspace(0, 1, x.shape[0]),
+        snp.linspace(0, 1, x.shape[0], endpoint=False),
+        snp.trace(x @ x.T),
+        snp.diagonal(snp.concatenate([x, x, x, x, x]), -1),
+        snp.diag(x[:, 0], 1),
+    ),
     "batches": lambda x: (
         stagec.vmap(lambda v: snp.tanh(v @ W).sum())(x),
         stagec.vmap(stagec.grad(lambda v: snp.sum(v**3)))(x),
@@ -280,3 +301,41 @@ def test_under_another_trace_the_sizes_are_those_of_the_values():
     f = stagec.jit(lambda x: (x * x.shape[0]).sum(), dynamic={"x": "b"})
     np.testing.assert_allclose(np.asarray(stagec.grad(f)(np.ones(3, np.float32))), np.full(3, 3.0))
     np.testing.assert_allclose(np.asarray(stagec.vmap(f)(np.ones((2, 4), np.float32))), [16.0, 16.0])
+
+
+def test_arrays_in_loops_and_branches_do_not_share_memory():
+    def rows(x):
+        return lax.scan(lambda c, r: (c + 1, (r + c, r * 2, r * 3)), 0.0, x)
+
+    def written_and_read(x):
+        y = x * 2
+        return lax.fori_loop(0, x.shape[0], lambda i, c: c.at[i].set(-1.0), y) + y, y, x
+
+    def two_of_one(x):
+        return lax.fori_loop(
+            0, x.shape[0], lambda i, c: (c[0].at[i].set(c[1][i] + 1), c[1].at[i].set(-x[i])), (x * 2, x * 2)
+        )
+
+    def swapped(x):
+        return lax.fori_loop(0, 3, lambda i, c: (c[1].at[0].set(c[0][0] + 1), c[0].at[0].add(2.0)), (x, x))
+
+    def repeated(x):
+        return lax.fori_loop(0, 2, lambda i, c: (c[0] + 1, c[0], c[0]), (x, x, x))
+
+    def given_back(x):
+        y = lax.switch(snp.argmax(x[0]), [lambda v: v, lambda v: v.T.T, lambda v: -v, lambda v: v + 1, lambda v: v], x)
+        return y.at[0].set(7.0), y, x
+
+    def sorted_in_place(x):
+        y = x + 1
+        return lax.sort([y, x], dimension=0, num_keys=1), y, snp.sort(y, axis=0), x
+
+    for function in (rows, written_and_read, two_of_one, swapped, repeated, given_back, sorted_in_place):
+        compiled = stagec.jit(function, dynamic={"x": "b, _"})
+        for size in (2, 9):
+            x = argument(size)
+            before = x.copy()
+            actual, expected = compiled(x), function(snp.asarray(before))
+            np.testing.assert_array_equal(x, before)
+            for a, e in zip(stagec.tree.leaves(actual), stagec.tree.leaves(expected), strict=True):
+                np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-6, err_msg=function.__name__)
