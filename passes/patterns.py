@@ -48,6 +48,7 @@ class Pattern:
         `fast_math` grants all of them.
       doc: the law, in the function's docstring.
       targets: the names in `passes.pipeline.LAWS` for which passes apply it. Empty for all.
+      any_shape: whether it takes arrays of dynamic shape, too.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Pattern:
     assumes: frozenset[str] = frozenset()
     doc: str = ""
     targets: frozenset[str] = frozenset()
+    any_shape: bool = False
 
     @property
     def exact(self) -> bool:
@@ -68,7 +70,7 @@ class Pattern:
 
     def fingerprint(self) -> str:
         """A digest of the law that is the same in every process, for cache keys."""
-        return digest(self.name, self.ops, sorted(self.of), sorted(self.assumes), code_text(self.fn))
+        return digest(self.name, self.ops, sorted(self.of), sorted(self.assumes), self.any_shape, code_text(self.fn))
 
 
 def pattern(
@@ -77,6 +79,7 @@ def pattern(
     of: str | Sequence[str] = (),
     assumes: FastMath = (),
     targets: Sequence[str] = (),
+    any_shape: bool = False,
 ) -> Callable[[Callable[[Any], Any]], Pattern]:
     """Make a `Pattern` of a function that rewrites one op.
 
@@ -89,6 +92,8 @@ def pattern(
       assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
       targets: the names in `passes.pipeline.LAWS` of the targets for which the law pays; empty for all. A law that a
         user passes by itself runs in any case.
+      any_shape: whether it takes arrays of dynamic shape, too. In modules whose functions have such arguments, others
+        are not called for them.
 
     Raises:
       UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.
@@ -110,7 +115,8 @@ def pattern(
     assumed = flags(assumes) if exact else frozenset(FLAGS)
 
     def wrap(fn: Callable[[Any], Any]) -> Pattern:
-        return Pattern(fn.__name__, ops, fn, inner, assumed, inspect.cleandoc(fn.__doc__ or ""), frozenset(targets))
+        doc = inspect.cleandoc(fn.__doc__ or "")
+        return Pattern(fn.__name__, ops, fn, inner, assumed, doc, frozenset(targets), any_shape)
 
     return wrap
 
@@ -340,12 +346,12 @@ class _Work:
         """What replaces an op, and the ops that were made for it in the same block; None if no pattern fits."""
         if self.failure is not None or self._is_abandoned():
             return None
-        # The laws read shapes as numbers.
-        if self.is_open and not all(map(is_static, (*operation.operands, *operation.results))):
-            return None
         remembered.splats = {}
         try:
             laws = self.groups[operation.name].fitting(operation)
+            if self.is_open and laws and not all(map(is_static, (*operation.operands, *operation.results))):
+                # The others read shapes as numbers.
+                laws = [law for law in laws if law.any_shape]
             if not laws:
                 return None
             with operation.location, ip, build.noted(operation.block) as made:

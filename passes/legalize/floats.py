@@ -54,8 +54,6 @@ def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dic
 
     def rewrite(op: Any) -> Any:
         operands = list(op.operation.operands)
-        if not is_static(operands[0]):
-            return None
         dtype = numpy_dtype(operands[0].type.element_type)
         inner = wider.get(dtype, dtype if dtype in direct else None)
         if inner == F64 and not has_doubles():
@@ -66,16 +64,16 @@ def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dic
         return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype, name)
 
     doc = f"{name} as straight-line arithmetic. {(fn.__doc__ or '').strip()}"
-    return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, doc=doc)
+    return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, doc=doc, any_shape=True)
 
 
-@pattern("stablehlo.power")
+@pattern("stablehlo.power", any_shape=True)
 def expand_power(op: Any) -> Any:
     """x**y of floats with C's special cases, within 1 ulp; exponents 0, 1, 2 and -1 need no logarithm."""
     x, y = (Tensor(value) for value in op.operation.operands)
-    if not is_static(x.value) or numpy_dtype(x.value.type.element_type) not in (F64, F32, F16, BF16):
+    if x.dtype not in (F64, F32, F16, BF16):
         return None
-    constant = splat_of(y.value)
+    constant = splat_of(y.value) if is_static(x.value) else None
     if constant is not None:
         exponent = float(constant)
         if exponent == 0:
@@ -99,7 +97,7 @@ def _floor(x: Tensor) -> Tensor:
     return where((size < whole) & down.differs(x), down, x)
 
 
-@pattern("stablehlo.floor")
+@pattern("stablehlo.floor", any_shape=True)
 def expand_floor(op: Any) -> Any:
     """floor by adding and subtracting 2**52, or 2**23 in float32. Exact, the sign of zeros included.
 
@@ -108,16 +106,16 @@ def expand_floor(op: Any) -> Any:
     floor(x) == x into a call of `trunc`.
     """
     x = Tensor(op.operation.operands[0])
-    if not is_static(x.value) or x.dtype not in (F64, F32):
+    if x.dtype not in (F64, F32):
         return None
     return mapped(lambda a: _floor(a).value, [x.value], x.dtype)
 
 
-@pattern("stablehlo.ceil")
+@pattern("stablehlo.ceil", any_shape=True)
 def expand_ceil(op: Any) -> Any:
     """ceil(x) -> -floor(-x), with floor expanded. Exact."""
     x = Tensor(op.operation.operands[0])
-    if not is_static(x.value) or x.dtype not in (F64, F32):
+    if x.dtype not in (F64, F32):
         return None
     return mapped(lambda a: (-_floor(-a)).value, [x.value], x.dtype)
 

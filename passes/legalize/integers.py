@@ -65,16 +65,16 @@ def _clamp(x: Tensor, low: float, high: float) -> Tensor:
     return Tensor(bounded)
 
 
-@pattern("stablehlo.power")
+@pattern("stablehlo.power", any_shape=True)
 def integer_power(op: Any) -> Any:
     """x**y of integers by square and multiply over every bit of y, modulo 2**bits.
 
     Exact. A negative exponent gives 1 for 1, +-1 for -1, and 0 otherwise.
     """
     x, y = (Tensor(value) for value in op.operation.operands)
-    if not is_static(x.value) or x.dtype.kind not in "iu":
+    if x.dtype.kind not in "iu":
         return None
-    known = splat_of(y.value)
+    known = splat_of(y.value) if is_static(x.value) else None
     if known is not None and int(known) >= 0:
         exponent, result, square = int(known), None, x
         while exponent:

@@ -7,7 +7,6 @@ from typing import Any
 from passes import attributes as attrs
 from passes.legalize.expressions import Tensor, mapped, where
 from passes.legalize.floats import BF16, F16, F32, F64
-from passes.match import is_static
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
 
@@ -33,11 +32,11 @@ def _rounded(x: Tensor, exponent_bits: int, mantissa_bits: int) -> Tensor:
     return where(size < infinity, (number | sign).bitcast(x.dtype), x)
 
 
-@pattern("stablehlo.reduce_precision")
+@pattern("stablehlo.reduce_precision", any_shape=True)
 def expand_reduce_precision(op: Any) -> Any:
     """reduce_precision on bits, halves to even. Exact; NaN and infinities stay, and subnormal results are zero."""
     (value,) = op.operation.operands
-    if not is_static(value) or numpy_dtype(value.type.element_type) not in _LAYOUT:
+    if numpy_dtype(value.type.element_type) not in _LAYOUT:
         return None
     bits = [attrs.integer(op.operation, f"{name}_bits") for name in ("exponent", "mantissa")]
     return mapped(lambda x: _rounded(x, *bits).value, [value], numpy_dtype(value.type.element_type))

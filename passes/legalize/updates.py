@@ -24,7 +24,8 @@ def _reaches(value: Any, targets: set[Any]) -> bool:
         if value in targets:
             return True
         if value not in seen and not isinstance(value.owner, bindings.ir.Block):
-            stack += [operand for operand in value.owner.operands if len(operand.type.shape)]
+            arrays = [v for v in value.owner.operands if isinstance(v.type, bindings.ir.RankedTensorType)]
+            stack += [v for v in arrays if len(v.type.shape)]
         seen.add(value)
     return False
 

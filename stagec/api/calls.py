@@ -25,6 +25,10 @@ class _Keywords:
     """Separates positional from keyword arguments in a described signature."""
 
 
+# How many signatures are remembered at a time: with open dimensions, each size is one.
+_MOST = 1 << 14
+
+
 class FastPathDispatch(abc.ABC):
     """A callable whose calls with known signatures only run the program.
 
@@ -120,6 +124,8 @@ class FastPathDispatch(abc.ABC):
             hash(key)
         except (Unusual, TypeError):
             return
+        if len(self._fast) + len(self._described) >= _MOST:
+            self._forget()
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and all(type(a) is Array for a in args):
             run = _runner(runnable, committed, in_avals, out_tree, True)

@@ -14,7 +14,7 @@ from passes import bindings
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Size, is_open
-from stagec.lowering.open_shapes import open_error
+from stagec.lowering.open_shapes import bits, open_error, signed
 from stagec.primitives.checks import i64_array
 
 Ints = tuple[int, ...]
@@ -71,10 +71,7 @@ def _axes(rank: int) -> str:
 
 def _signless(cx: Any, value: Any, aval: ShapedArray) -> tuple[Any, ShapedArray]:
     """The bits of unsigned integers as signed ones, which `arith` takes."""
-    if not dtypes.is_unsigned(aval.dtype):
-        return value, aval
-    signed = aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))
-    return cx.create_all("stablehlo.bitcast_convert", [value], None, [signed])[0], signed
+    return (bits(cx, value, signed(aval)), signed(aval)) if dtypes.is_unsigned(aval.dtype) else (value, aval)
 
 
 def gather(
@@ -221,6 +218,10 @@ _SUFFIXES = {
 }
 
 
+# What is the same for signed and unsigned integers, modulo 2**bits.
+_OF_BITS = frozenset({"add", "mul"})
+
+
 def _combine(cx: Any, name: str, combine: str, aval: ShapedArray, a: Any, b: Any) -> Any:
     if not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
         raise open_error(name, f"{aval.long()}")
@@ -231,6 +232,9 @@ def _combine(cx: Any, name: str, combine: str, aval: ShapedArray, a: Any, b: Any
 def running(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combine: str, identity: Any) -> Any:
     """The running reduction along an axis."""
     ir = bindings.ir
+    if dtypes.is_unsigned(aval.dtype) and combine in _OF_BITS:
+        found = running(cx, bits(cx, x, signed(aval)), signed(aval), axis, reverse, combine, identity)
+        return bits(cx, found, aval)
     if not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
         raise open_error("a running reduction", aval.long())
     flip = {"dimensions": i64_array([axis])}
@@ -343,7 +347,7 @@ def dot_general(
         sides.append(_signless(cx, value, aval)[0])
     given = out
     if dtypes.is_unsigned(out.dtype):
-        out = out.update(dtype=np.dtype(f"int{8 * out.dtype.itemsize}"))
+        out = signed(out)
     kind = "f" if dtypes.is_float(out.dtype) else "i"
 
     def body(x: Any, y: Any, total: Any) -> Any:

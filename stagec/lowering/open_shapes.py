@@ -47,7 +47,6 @@ class Sizes:
         return self._values[value]
 
     def _find_symbols(self) -> None:
-        ir = bindings.ir
         waiting = [
             (size, value, axis)
             for value, aval in self._arguments
@@ -56,14 +55,7 @@ class Sizes:
         ]
         for size, value, axis in waiting:
             if size not in self._values:
-                with ir.InsertionPoint(self._end):
-                    position = ir.Operation.create(
-                        "arith.constant", [self._index], [], self._number(axis), loc=self.types.unknown
-                    )
-                    made = ir.Operation.create(
-                        "tensor.dim", [self._index], [value, position.result], loc=self.types.unknown
-                    )
-                self._values[size] = made.result
+                self._values[size] = self._dimension(value, axis)
         solved: dict[Symbol, Any] = {}
         while True:
             found = False
@@ -82,6 +74,16 @@ class Sizes:
                     found = True
             if not found:
                 return
+
+    def _dimension(self, value: Any, axis: int) -> Any:
+        """A size of an argument."""
+        ir = bindings.ir
+        if is_unsigned(value):
+            # The compiler asks no array of unsigned integers for its sizes.
+            element = ir.IntegerType.get_signless(ir.IntegerType(value.type.element_type).width)
+            type_ = ir.RankedTensorType.get(list(value.type.shape), element, loc=self.types.unknown)
+            value = self._emit("stablehlo.bitcast_convert", [type_], [value])
+        return self._emit("tensor.dim", [self._index], [value, self._constant(axis)])
 
     def value(self, size: Size) -> Any:
         """A size as an `index`."""
@@ -171,8 +173,31 @@ def emitted(cx: Any, name: str, operands: Sequence[Any], attributes: dict[str, A
     return form(cx, operands, attributes, aval)
 
 
+def is_unsigned(value: Any) -> bool:
+    """Whether a value is an array of unsigned integers, which only StableHLO has."""
+    return isinstance(value.type, bindings.ir.RankedTensorType) and str(value.type.element_type).startswith("ui")
+
+
+def signed(aval: ShapedArray) -> ShapedArray:
+    """The aval of the bits of unsigned integers."""
+    return aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))
+
+
+def bits(cx: Any, value: Any, aval: ShapedArray) -> Any:
+    """An array, read as one of another dtype of the same size."""
+    return cx.create_all("stablehlo.bitcast_convert", [value], None, [aval])[0]
+
+
 def _create(cx: Any, name: str, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
-    return cx.create_all(name, operands, attributes, [aval])[0]
+    if not is_unsigned(operands[0]):
+        return cx.create_all(name, operands, attributes, [aval])[0]
+    read = [bits(cx, v, signed(_aval_of(cx, v, aval))) if is_unsigned(v) else v for v in operands]
+    return bits(cx, cx.create_all(name, read, attributes, [signed(aval)])[0], aval)
+
+
+def _aval_of(cx: Any, value: Any, like: ShapedArray) -> ShapedArray:
+    found: ShapedArray | None = cx.trace.avals.get(value)
+    return like.update(shape=tuple(value.type.shape)) if found is None else found
 
 
 # Whose results and arguments of regions do not tell their sizes to the compiler.
@@ -182,14 +207,9 @@ IN_PLACE = frozenset({"stablehlo.while", "stablehlo.sort", "stablehlo.scatter"})
 CARRYING = _BRANCHING | {"stablehlo.while", "stablehlo.optimization_barrier"}
 
 
-# Those that the compiler does not take with open dimensions or crashes on; and functions that it computes wrongly for
-# zeros, infinities or large numbers, which laws for static shapes rewrite.
+# Those that the compiler does not take with open dimensions or crashes on.
 _REFUSED = frozenset(
-    f"stablehlo.{name}"
-    for name in (
-        *("reduce_window", "select_and_scatter", "fft", "cholesky", "triangular_solve"),
-        *("power", "atan2", "sine", "cosine", "tan", "cbrt"),
-    )
+    f"stablehlo.{name}" for name in ("reduce_window", "select_and_scatter", "fft", "cholesky", "triangular_solve")
 )
 
 
@@ -389,6 +409,10 @@ def _pad(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: Sha
 
 
 def _padded(cx: Any, value: Any, fill: Any, grown: Sequence[tuple[Any, Any]], aval: ShapedArray) -> Any:
+    if is_unsigned(value):
+        wanted = signed(aval)
+        value, fill = (bits(cx, v, signed(_aval_of(cx, v, aval))) for v in (value, fill))
+        return bits(cx, _padded(cx, value, fill, grown, wanted), aval)
     ir = bindings.ir
     lows, highs = [n for n, _ in grown], [m for _, m in grown]
     given = [[cx.trace.sizes.value(n) for n in row if is_open(n)] for row in (lows, highs)]
