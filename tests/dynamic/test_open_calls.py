@@ -387,3 +387,21 @@ def test_factorizations_of_matrices_of_known_shape():
 
     for actual, expected in zip(stagec.jit(values, dynamic={"x": "b, _"})(argument(6)), values(argument(6))):
         np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-3)
+
+
+def test_vulkan_runs_one_program_for_every_size(vulkan):
+    def values(x):
+        y, (carries, doubled) = lax.scan(lambda c, r: (c + r, (c, r * 2)), x[0], x)
+        return snp.sin(x) * 2, nn.softmax(x), x @ x.T, snp.sort(x, 0), y, carries, doubled
+
+    opened = stagec.jit(values, device=vulkan, dynamic={"x": "b, _"})
+    for size in (1, 2, 9):
+        for actual, expected in zip(opened(argument(size)), values(argument(size)), strict=True):
+            np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", ["cuda:sm_80", "rocm:gfx942", "vulkan:portable"])
+def test_files_for_gpus_serve_every_size(target):
+    exported = stagec.export(lambda x: nn.softmax(snp.sin(x) @ W), targets=[target])("f32[b,5]")
+    assert [str(a) for a in exported.out_avals] == ["ShapedArray(float32[b,3])"]
+    assert len(exported.serialize()) > 1000
