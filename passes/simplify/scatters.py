@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import attributes as attrs, bindings, build
 from passes.analysis.facts import of
 from passes.analysis.strided import Box, View, boxes
 from passes.match import dtype_of, is_assignment, producer, same_type, shape_of, single_op, size_of, splat_of
@@ -21,6 +21,7 @@ from passes.simplify.moves import cloned, is_static_op, used_once
 
 _SCATTER = "stablehlo.scatter"
 _UPDATE = "stablehlo.dynamic_update_slice"
+_IOTA = "stablehlo.iota"
 # A larger part of an array is selected from its elements, where a scatter would write the same elements one by one.
 _SELECTED = 8
 
@@ -175,10 +176,56 @@ def scatter_with_spare_row(op: Any) -> Any:
     return cloned(inner, [x, indices, updates], [result.type])
 
 
+@pattern(_SCATTER)
+def scatter_at_unique_indices(op: Any) -> Any:
+    """scatter at constant or counted indices that all differ, or at those of a sort -> with unique_indices. Exact.
+
+    Targets with threads write the windows of such a scatter side by side, and others one after the other.
+    """
+    if not _is_known(op) or attrs.boolean(op, "unique_indices") or not size_of(op.operation.operands[2]):
+        return None
+    x, indices, updates = op.operation.operands
+    windows = Windows.of(op)
+    if not windows.targets or any(windows.sizes[axis] != 1 for axis in windows.targets):
+        return None
+    if len(windows.targets) > 1 or not _are_of_a_sort(indices, shape_of(x)[windows.targets[0]]):
+        starts = windows.starts(indices)
+        if starts is None or ((starts < 0) | (starts > windows.limits)).any():
+            return None
+        positions = windows.positions(starts)
+        if len(np.unique(positions)) < positions.size:
+            return None
+    (result,) = cloned(op, [x, indices, updates], [x.type])
+    result.owner.attributes["unique_indices"] = build.attribute("true")
+    return result
+
+
+def _are_of_a_sort(indices: Any, size: int) -> bool:
+    """Whether indices are the numbers from 0 to at most `size - 1` in the order of a sort along their only axis."""
+    value = indices
+    while not isinstance(value.owner, bindings.ir.Block):
+        owner = value.owner.operation
+        if owner.name == "stablehlo.sort":
+            given = owner.operands[bindings.ir.OpResult(value).result_number]
+            return len(shape_of(value)) == 1 and shape_of(value)[0] <= size and producer(given, _IOTA) is not None
+        if owner.name not in ("stablehlo.reshape", "stablehlo.convert"):
+            return False
+        if dtype_of(value).kind not in "iu" or dtype_of(value).itemsize < 4:
+            return False
+        value = owner.operands[0]
+    return False
+
+
 def _shifts(pad: Any) -> tuple[int, ...]:
     """What a pad adds before the elements and between them."""
     low, _, between = attrs.padding(pad)
     return (*low, *between)
 
 
-PATTERNS = (scatter_of_nothing, scatter_at_known_indices, scatter_of_one_window, scatter_with_spare_row)
+PATTERNS = (
+    scatter_of_nothing,
+    scatter_at_known_indices,
+    scatter_of_one_window,
+    scatter_with_spare_row,
+    scatter_at_unique_indices,
+)

@@ -165,3 +165,42 @@ func.func @a_spare_row_that_may_be_written_stays(%x: tensor<6x2xf32>, %i: tensor
   %r = stablehlo.slice %1 [0:6, 0:2] : (tensor<7x2xf32>) -> tensor<6x2xf32>
   return %r : tensor<6x2xf32>
 }
+
+// leaves constant, scatter
+func.func @scatter_at_unique_indices(%x: tensor<40xf32>, %u: tensor<3xf32>) -> tensor<40xf32> {
+  %i = stablehlo.constant dense<[[7], [1], [2]]> : tensor<3x1xi32>
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<40xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<40xf32>
+  return %r : tensor<40xf32>
+}
+
+// leaves iota, sort, reshape, scatter
+func.func @scatter_at_unique_indices__of_a_sort(%x: tensor<6xf32>, %k: tensor<5xf32>, %u: tensor<5xf32>) -> tensor<6xf32> {
+  %n = stablehlo.iota dim = 0 : tensor<5xi32>
+  %o:2 = "stablehlo.sort"(%k, %n) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %s = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }) : (tensor<5xf32>, tensor<5xi32>) -> (tensor<5xf32>, tensor<5xi32>)
+  %i = stablehlo.reshape %o#1 : (tensor<5xi32>) -> tensor<5x1xi32>
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<6xf32>, tensor<5x1xi32>, tensor<5xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// keeps
+func.func @a_scatter_at_indices_of_which_two_are_equal(%x: tensor<40xf32>, %u: tensor<3xf32>) -> tensor<40xf32> {
+  %i = stablehlo.constant dense<[[7], [1], [7]]> : tensor<3x1xi32>
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<40xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<40xf32>
+  return %r : tensor<40xf32>
+}
