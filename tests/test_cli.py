@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import unittest.mock
 
 import numpy as np
 import pytest
@@ -63,8 +64,9 @@ def cache_dir(tmp_path):
 
 
 def stagec_command(*arguments):
-    """Run in this process."""
-    return CliRunner().invoke(cli, [*arguments], prog_name="stagec")
+    """Run in this process. No directory of a user's file stays in the search path: other tests start processes."""
+    with unittest.mock.patch.object(sys, "path", [*sys.path]):
+        return CliRunner().invoke(cli, [*arguments], prog_name="stagec")
 
 
 def run(*arguments, **environment):

@@ -49,7 +49,7 @@ def is_folded(op: Any) -> bool:
         return False
     if any(dtype.kind == "c" for dtype in dtypes):
         return operations.of(op.operation.name).by_parts
-    if name in ("remainder", "power"):
+    if name == "remainder" or operations.of(op.operation.name).precision is Precision.OPEN:
         return all(dtype.kind in "iu" for dtype in dtypes)
     return True
 

@@ -208,9 +208,8 @@ def _are_of_a_sort(indices: Any, size: int) -> bool:
         if owner.name == "stablehlo.sort":
             given = owner.operands[bindings.ir.OpResult(value).result_number]
             return len(shape_of(value)) == 1 and shape_of(value)[0] <= size and producer(given, _IOTA) is not None
-        if owner.name not in ("stablehlo.reshape", "stablehlo.convert"):
-            return False
-        if dtype_of(value).kind not in "iu" or dtype_of(value).itemsize < 4:
+        is_whole = dtype_of(value).kind in "iu" and dtype_of(value).itemsize >= 4
+        if owner.name != "stablehlo.reshape" and not (owner.name == "stablehlo.convert" and is_whole):
             return False
         value = owner.operands[0]
     return False

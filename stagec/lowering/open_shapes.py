@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import bindings
+from passes import bindings, operations
 from stagec.core import dims, dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, Function, Size, Symbol, is_open
@@ -200,11 +200,10 @@ def _aval_of(cx: Any, value: Any, like: ShapedArray) -> ShapedArray:
     return like.update(shape=tuple(value.type.shape)) if found is None else found
 
 
-# Whose results and arguments of regions do not tell their sizes to the compiler.
-_BRANCHING = frozenset({"stablehlo.case", "stablehlo.if"})
 # Which overwrite their operands.
-IN_PLACE = frozenset({"stablehlo.while", "stablehlo.sort", "stablehlo.scatter"})
-CARRYING = _BRANCHING | {"stablehlo.while", "stablehlo.optimization_barrier"}
+IN_PLACE = frozenset({*operations.IN_PLACE, "stablehlo.while"})
+# Whose results and arguments of regions do not tell their sizes to the compiler.
+CARRYING = frozenset({*operations.CONTROL, "stablehlo.optimization_barrier"})
 
 
 # Those that the compiler does not take with open dimensions or crashes on.
@@ -274,10 +273,9 @@ def region_results(cx: Any, region: Any, values: Sequence[Any]) -> list[Any]:
     name = region.owner.operation.name
     found: list[Any] = []
     for value in values:
-        aval = cx.trace.avals.get(value) if name in _BRANCHING or name == "stablehlo.while" else None
-        if aval is not None and (name in _BRANCHING or value in found or not _is_made_in(value, region.blocks[0])):
-            value = _copied(cx, value, aval)
-        found.append(value)
+        aval = cx.trace.avals.get(value) if name in operations.CONTROL else None
+        is_own = name not in operations.CONDITIONALS and value not in found and _is_made_in(value, region.blocks[0])
+        found.append(value if aval is None or is_own else _copied(cx, value, aval))
     return found
 
 

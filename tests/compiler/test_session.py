@@ -6,7 +6,7 @@ import sys
 import pytest
 
 SCRIPT = """
-import ctypes, sys
+import ctypes, gc, sys
 import numpy as np
 import stagec, stagec.numpy as snp
 
@@ -16,6 +16,7 @@ sizes = []
 for i in range(26):
     f = stagec.jit(lambda x: snp.exp(x + i) * 3)
     f(np.ones(8, np.float32))
+    gc.collect()  # a module that is part of a cycle is freed when Python looks for cycles
     ctypes.CDLL(None).malloc_trim(0)
     with open("/proc/self/status") as status:
         sizes.append(next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024)

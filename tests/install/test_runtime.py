@@ -120,7 +120,8 @@ def test_it_holds_nothing_of_the_compilers_side(archives):
         "stagec_runtime/compiler/cache_file.py",
     ]
     assert sorted(n for n in names if n.startswith("stagec_runtime/api/") and "__init__" not in n) == [
-        f"stagec_runtime/api/{name}.py" for name in ("arguments", "calls", "devices", "load", "matching", "signature")
+        f"stagec_runtime/api/{name}.py"
+        for name in ("arguments", "calls", "devices", "load", "matching", "open_dimensions", "signature")
     ]
 
 
