@@ -137,8 +137,8 @@ class Device:
             return found
 
     def turn(self) -> contextlib.AbstractContextManager[Any]:
-        """Let only this thread use the device for a block, where its driver requires that (see `TimelineSemaphore`)."""
-        return self._exclusive or contextlib.nullcontext()
+        """Let only this thread submit work for a block, where the driver requires that (see `TimelineSemaphore`)."""
+        return contextlib.nullcontext() if self._exclusive is None else self.timeline().turn()
 
     @contextlib.contextmanager
     def turn_of_others(self) -> Iterator[None]:

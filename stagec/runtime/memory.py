@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 from typing import Any
@@ -86,7 +85,7 @@ def upload(device: Device, array: np.ndarray[Any, Any]) -> Any:
     # An empty buffer cannot be made on every device, and nothing reads it.
     raw = _bytes(np.ascontiguousarray(array)) if array.size else np.zeros(1, np.uint8)
     with (
-        contextlib.nullcontext() if device.is_cpu else device.timeline().waiting,  # it may give the queue work
+        device.turn(),  # it may give the queue work
         recording.span("transfer", f"to {device}", bytes=array.nbytes),
     ):
         buffer = device.allocator.allocate_buffer_copy(memory, usage, device.hal_device(), raw)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stagec.core import errors, forking
@@ -104,8 +105,8 @@ class TimelineSemaphore:
     call reads can be donated to the next without a wait on the host.
 
     Args:
-      exclusive: a lock that a thread holds while it submits work to the device or waits for it. With Mesa's drivers
-        for Vulkan, the device is lost if several threads do so at the same time.
+      exclusive: a lock that a thread holds while it submits work to the device or waits for it, where the device is
+        lost if several threads do so at the same time (see `turn`).
       previous: the timeline that this one replaces.
 
     Attributes:
@@ -128,6 +129,9 @@ class TimelineSemaphore:
         # Timelines before this one on which calls still run.
         self._before: list[TimelineSemaphore] = [] if previous is None else [*previous._before, previous]
         self.left = False
+        self._exclusive = exclusive is not None
+        # The thread that submitted the last work.
+        self._submitter = None if previous is None else previous._submitter
         self.lock = threading.RLock() if exclusive is None else exclusive
         self.waiting: Any = _Shared() if exclusive is None else exclusive
 
@@ -139,7 +143,7 @@ class TimelineSemaphore:
           kept: what must stay alive until it is done.
         """
         at = self._binding.HalFence.create_at
-        with self.lock:
+        with self.turn():
             if self.left:  # by an interrupt in the meantime: the count may be wrong
                 self._restart()
             semaphore, value = self._semaphore, self._value
@@ -161,6 +165,21 @@ class TimelineSemaphore:
                 self._starting = False
             self._drop_done()
         return pending
+
+    @contextlib.contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let only this thread submit work for a block; on an exclusive device after the work of other threads.
+
+        IREE wakes the thread that watches the device by counting up a semaphore. Threads that do so at the same time
+        may signal their counts in the wrong order, for which Mesa declares the device lost. A lock around the
+        submission does not prevent it: IREE's own thread submits the rest of a call, when its first part has ended.
+        """
+        with self.lock:
+            if self._exclusive and self._submitter != threading.get_ident():
+                running = [pending for timeline in self.lineage() for pending in timeline._running]
+                interruptible.until(lambda nanoseconds: all(p.settle(nanoseconds / 1e9) for p in running))
+                self._submitter = threading.get_ident()
+            yield
 
     def leave(self) -> None:
         """Let later calls use another timeline."""

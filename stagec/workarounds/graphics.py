@@ -103,11 +103,13 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         backends=("vulkan",),
         versions=("3.13",),
         symptom=Symptom.CRASH,
-        fault="with Mesa, the device is lost when threads submit work, or wait, at the same time",
-        guard="lets only one thread at a time do so",
-        hooks=("stagec.backends.vulkan:Vulkan.is_exclusive",),
-        upstream="none found (searched, on GitHub only and without IREE's name: mesa lavapipe device lost "
-        "multithreaded queue submit wait VK_ERROR_DEVICE_LOST threads): a fault of the driver",
+        fault="the device is lost when threads submit work, or wait, at the same time: IREE's runtime signals the "
+        "values of a semaphore in the wrong order, which Mesa's drivers find",
+        guard="lets only one thread at a time do so, and has it wait first for the work of other threads",
+        hooks=("stagec.backends.vulkan:Vulkan.is_exclusive", "stagec.runtime.timeline:TimelineSemaphore.turn"),
+        upstream="none found (searched: mesa lavapipe device lost multithreaded queue submit wait "
+        "VK_ERROR_DEVICE_LOST threads; iree vulkan vkSignalSemaphore VK_ERROR_DEVICE_LOST lavapipe timeline values "
+        "strictly increase)",
         shown_by="a race between threads, which no short test shows every time",
     ),
     Workaround(
