@@ -131,7 +131,7 @@ class TimelineSemaphore:
         self.left = False
         self._exclusive = exclusive is not None
         # The thread that submitted the last work.
-        self._submitter = None if previous is None else previous._submitter
+        self._submitter: int | None = None if previous is None else previous._submitter
         self.lock = threading.RLock() if exclusive is None else exclusive
         self.waiting: Any = _Shared() if exclusive is None else exclusive
 
