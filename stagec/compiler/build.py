@@ -47,6 +47,7 @@ class ProgramOptions:
       weights: inputs that are the same at each call, of which the program may take packed copies.
       libraries: whether NumPy and SciPy may compute operations, in this process: `auto`, `always` or `never`.
       simplify: whether the laws that compilation does not need run.
+      is_open: whether the program has open dimensions.
     """
 
     target: Target
@@ -58,10 +59,11 @@ class ProgramOptions:
     straight: bool = field(default_factory=lambda: config.straight_kernels)
     libraries: str = field(default_factory=lambda: config.host_libraries)
     simplify: bool = True
+    is_open: bool = False
 
     def for_open(self) -> ProgramOptions:
         """The options for a program with open dimensions, which the compiler's own code generation takes as it is."""
-        return dataclasses.replace(self, kernels=False, straight=False, libraries="never", simplify=False)
+        return dataclasses.replace(self, kernels=False, straight=False, libraries="never", simplify=False, is_open=True)
 
     def of_compiler(self) -> CompileOptions:
         """The options that are passed to the compiler."""
@@ -243,7 +245,7 @@ def obtain_text(
         from passes import bindings, match
 
         context = bindings.new_context()
-        if not options.simplify:
+        if options.is_open:
             from stagec.lowering import open_shapes
 
             open_shapes.load_dialects(context)
@@ -367,7 +369,7 @@ def _compile_optimized(
     asynchronous = queue != "local-sync" and not callbacks
     asked = dataclasses.replace(options.of_compiler(), asynchronous=asynchronous)
     # The compiler crashes on some loops over arrays of dynamic shape.
-    crashes = not options.simplify and operations_in(module, "stablehlo.while")
+    crashes = options.is_open and operations_in(module, "stablehlo.while")
     way = outside if crashes or outside.is_needed(options.target) else driver
     compiled = way.compile_module(module, options.target, name=name, options=asked)
     return compiled.vmfb, {
