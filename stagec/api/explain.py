@@ -14,8 +14,9 @@ from stagec.api.program import RunnableGraph
 from stagec.api.traces import TracedSignature
 from stagec.compiler import cache, key
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
-from stagec.core import config as _config, dims, errors, location
+from stagec.core import config as _config, errors, location
 from stagec.core.config import config, state
+from stagec.core.dims_values import symbols
 
 _ENTRIES_READ = 1000
 # Explanations of contributors whose name is not enough.
@@ -129,7 +130,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         count = len(trace.graph.equations)
         notes.append(f"traced to find out: {count} equation{'s' if count != 1 else ''}, not kept")
     runnable = function._settings.runnable(trace, traced._device)
-    opened = dims.symbols([a.shape for a in trace.graph.in_avals])
+    opened = symbols([a.shape for a in trace.graph.in_avals])
     if opened:
         names = ", ".join(dict.fromkeys(s.name for s in opened))
         notes.append(f"open dimensions: {names}; other sizes run the same program")

@@ -36,7 +36,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.axis import named_axes
 from stagec.core.callables import Function, P, R, R_co
 from stagec.core.config import config, state
-from stagec.core.dims import Symbol
+from stagec.core.dims_terms import Symbol
 from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
 from stagec.primitives.references import Ref, inner_references, read, returned

@@ -21,7 +21,7 @@ from stagec.artifact.stored import File, StoredProgram, runnable_signature
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
-from stagec.core.dims import Symbol
+from stagec.core.dims_terms import Symbol
 from stagec.core.trace import Tracer
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, default, find

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stagec.core import dims, errors, location
+from stagec.core import dims, dims_values, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Dim, Symbol, is_open
+from stagec.core.dims import Dim, is_open
+from stagec.core.dims_terms import Symbol
 from stagec.core.dims_text import Scope, limits
+from stagec.core.dims_values import evaluate, symbols as symbols_in
 from stagec.core.graph import Graph, all_equations
 from stagec.core.open_graph import sizes as sizes_in
 
@@ -84,7 +86,7 @@ def mismatch(
     """The error for an argument whose size is not what its dimension says."""
     text = f"{function}: axis {axis} of {name} has size {have}, but its dimension is {size}"
     if isinstance(size, Dim):
-        known = [f"{s.name} = {values[s]}" for s in dims.symbols(size) if s in values]
+        known = [f"{s.name} = {values[s]}" for s in symbols_in(size) if s in values]
         text += f", with {', '.join(known)}{source}" if known else ""
     return location.error(
         errors.DimensionError, text, fix="pass arrays whose sizes agree, or give the dimension a name of its own"
@@ -107,40 +109,33 @@ def solve(
         for axis, (size, n) in enumerate(zip(a.shape, b.shape))
         if is_open(size)
     ]
-    solved = True
-    while solved:
-        solved = False
-        for name, axis, size, n in waiting:
-            found = dims.solution(size, values)
-            if found is None:
-                continue
-            symbol, factor, rest = found
-            number, remainder = divmod(n - dims.evaluate(rest, values), factor)
-            if remainder:
-                raise location.error(
-                    errors.DimensionError,
-                    f"{function}: axis {axis} of {name} has size {n}, which is not {size} for any {symbol}",
-                    fix=f"pass a size that is {size}, as by padding the array",
-                )
-            if not symbol.lower <= number <= symbol.upper:
-                raise location.error(
-                    errors.DimensionError,
-                    f"{function}: axis {axis} of {name} has size {n}, so {symbol} = {number}, "
-                    f"but {limits(dims.of_symbol(symbol)) or f'{symbol} >= 1'}",
-                    fix="pass a size within the bounds, or state other bounds",
-                )
-            values[symbol], places[symbol] = number, f", as in axis {axis} of {name}"
-            solved = True
+    for i, symbol, factor, rest in dims_values.solutions([size for _, _, size, _ in waiting]):
+        name, axis, size, n = waiting[i]
+        number, remainder = divmod(n - evaluate(rest, values), factor)
+        if remainder:
+            raise location.error(
+                errors.DimensionError,
+                f"{function}: axis {axis} of {name} has size {n}, which is not {size} for any {symbol}",
+                fix=f"pass a size that is {size}, as by padding the array",
+            )
+        if not symbol.lower <= number <= symbol.upper:
+            raise location.error(
+                errors.DimensionError,
+                f"{function}: axis {axis} of {name} has size {n}, so {symbol} = {number}, "
+                f"but {limits(dims.of_symbol(symbol)) or f'{symbol} >= 1'}",
+                fix="pass a size within the bounds, or state other bounds",
+            )
+        values[symbol], places[symbol] = number, f", as in axis {axis} of {name}"
     for name, axis, size, n in waiting:
-        missing = [s for s in dims.symbols(size) if s not in values]
+        missing = [s for s in symbols_in(size) if s not in values]
         if missing:
             raise location.error(
                 errors.DimensionError,
                 f"{function}: no argument gives {missing[0]}, which is in dimension {size} of {name}",
                 fix=f"name a dimension {missing[0]}, or a multiple of it, for another axis",
             )
-        if dims.evaluate(size, values) != n:
-            raise mismatch(function, name, axis, n, size, values, places[dims.symbols(size)[0]])
+        if evaluate(size, values) != n:
+            raise mismatch(function, name, axis, n, size, values, places[symbols_in(size)[0]])
     return values
 
 
@@ -204,14 +199,14 @@ class Conditions:
         found = self._empty(values)
         if found is not None:
             size, line = found
-            text = f"the size {size}, of {line}, is {dims.evaluate(size, values)}"
+            text = f"the size {size}, of {line}, is {evaluate(size, values)}"
             raise self._error(size, text, values, "the program is for arrays that have elements; call the function")
 
     def _empty(self, values: Mapping[Symbol, int]) -> tuple[Dim, str] | None:
         """A size that is 0, or too large."""
         found = None
         for size, line in self._sizes:
-            number = dims.fraction(size, values)
+            number = dims_values.fraction(size, values)
             if number.denominator != 1 or number < 0:
                 what = "is not a whole number" if number.denominator != 1 else "is negative"
                 fix = "pass an array whose size fits, as by padding it"
@@ -221,12 +216,12 @@ class Conditions:
         return found
 
     def _error(self, size: Dim, text: str, values: Mapping[Symbol, int], fix: str) -> errors.DimensionError:
-        used = dims.symbols(size)
+        used = symbols_in(size)
         rows: list[tuple[str, str, str]] = []
         for name, aval in self._arguments:
             for axis, n in enumerate(aval.shape):
-                if is_open(n) and set(dims.symbols(n)) & set(used):
-                    rows.append((name, f"size {dims.evaluate(n, values)}", f"axis {axis}, dimension {n}"))
+                if is_open(n) and set(symbols_in(n)) & set(used):
+                    rows.append((name, f"size {evaluate(n, values)}", f"axis {axis}, dimension {n}"))
         known = ", ".join(f"{s.name} = {values[s]}" for s in used)
         return location.error(errors.DimensionError, f"{self.function}: {text} for {known}", rows, fix)
 
@@ -236,7 +231,7 @@ def unified(avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
     if not any(a.is_open for a in avals):
         return tuple(avals)
     found: dict[str, Dim] = {}
-    given = dims.symbols([a.shape for a in avals])
+    given = symbols_in([a.shape for a in avals])
     for s in given:
         same = [t for t in given if t.name == s.name]
         found[s.name] = dims.symbol(s.name, max(t.lower for t in same), min(t.upper for t in same))

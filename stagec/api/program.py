@@ -15,7 +15,7 @@ from stagec.compiler.build import ProgramOptions
 from stagec.control.expansion import expanded
 from stagec.core import errors, forking, location, open_graph
 from stagec.core.cached import cached_property
-from stagec.core.dims import Symbol
+from stagec.core.dims_terms import Symbol
 from stagec.core.duration import Duration
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.core.open_graph import is_open

@@ -19,10 +19,10 @@ from stagec.artifact.container import Container, refuse
 from stagec.artifact.parameters import KINDS, Parameter, check_defaults
 from stagec.artifact.trees import Malformed
 from stagec.backends import BACKENDS, CPU
-from stagec.core import dims
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_text import Scope, limits
+from stagec.core.dims_values import symbols as symbols_in
 from stagec.core.duration import Duration
 from stagec.runtime.packing import Packing
 
@@ -291,9 +291,9 @@ class _Reader:
             tuple([self._variant(v, weights, len(taken)) for v in checked.listed(row["variants"], "variants")]),
             tuple([self._size_and_line(s, symbols) for s in checked.listed(row["sizes"], "sizes")]),
         )
-        given = dims.symbols([a.shape for a in in_avals])
+        given = symbols_in([a.shape for a in in_avals])
         found = [a.shape for a in (*out_avals, *computed)], [size for size, _ in signature.sizes]
-        if not set(dims.symbols(found)) <= set(given):
+        if not set(symbols_in(found)) <= set(given):
             raise Malformed("a dimension that no argument has")
         _check_trees(signature)
         if len({v.target for v in signature.variants}) != len(signature.variants):

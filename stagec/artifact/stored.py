@@ -18,7 +18,8 @@ from stagec.artifact.manifest import Signature, Variant, Weight
 from stagec.artifact.variants import choose, describe_device, describe_variant, platform
 from stagec.core import dtypes, errors
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Symbol, is_open
+from stagec.core.dims import is_open
+from stagec.core.dims_terms import Symbol
 from stagec.core.duration import Duration
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, devices, platforms

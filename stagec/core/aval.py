@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
-from stagec.core.dims import Symbol, evaluate, is_open
+from stagec.core.dims import is_open
+from stagec.core.dims_terms import Symbol
+from stagec.core.dims_values import evaluate
 
 
 class ShapedArray:

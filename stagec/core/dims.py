@@ -11,87 +11,13 @@ import functools
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
 from stagec.core import errors, location
-
-
-class Symbol:
-    """A size that is known when the program runs, within bounds. Interned by its name and bounds."""
-
-    __slots__ = ("lower", "name", "upper")
-    _interned: dict[tuple[str, int, float], Symbol] = {}  # noqa: RUF012
-
-    name: str
-    lower: int
-    upper: float
-
-    def __new__(cls, name: str, lower: int = 1, upper: float = math.inf) -> Symbol:
-        found = cls._interned.get((name, lower, upper))
-        if found is None:
-            found = object.__new__(cls)
-            found.name, found.lower, found.upper = name, lower, upper
-            found = cls._interned.setdefault((name, lower, upper), found)
-        return found
-
-    def __reduce__(self) -> Any:
-        return Symbol, (self.name, self.lower, self.upper)
-
-    def __str__(self) -> str:
-        return self.name
-
-    __repr__ = __str__
-
-    @property
-    def fingerprint(self) -> str:
-        """The symbol and its bounds, for cache keys: what a program may take for granted."""
-        return f"{self.name}:{self.lower}:{self.upper}"
-
-
-class Function:
-    """A quotient rounded down, a remainder, or an extreme: what is no polynomial, and counts as a variable in one."""
-
-    __slots__ = ("kind", "left", "right")
-
-    def __init__(self, kind: str, left: Size, right: Size) -> None:
-        self.kind = kind
-        self.left = left
-        self.right = right
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Function) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[Any, ...]:
-        return self.kind, self.left, self.right
-
-    def __str__(self) -> str:
-        if self.kind in ("//", "%"):
-            space = " " if self.kind == "%" else ""
-            return f"{_factor(self.left)}{space}{self.kind}{space}{_factor(self.right)}"
-        return f"{self.kind}({self.left}, {self.right})"
-
-    def bounds(self) -> tuple[float, float]:
-        (a, b), (c, d) = bounds(self.left), bounds(self.right)
-        if self.kind == "max":
-            return max(a, c), max(b, d)
-        if self.kind == "min":
-            return min(a, c), min(b, d)
-        if c < 1:
-            return -math.inf, math.inf
-        if self.kind == "%":
-            return 0, d - 1
-        low = -math.inf if a == -math.inf else a // (c if a < 0 else d) if d != math.inf or a < 0 else 0
-        return low, math.inf if b == math.inf else b // (c if b >= 0 else d) if d != math.inf or b >= 0 else 0
-
-
-Variable = Symbol | Function
-Monomial = tuple[tuple[Variable, int], ...]
+from stagec.core.dims_terms import Function, Monomial, Size, Symbol, Terms, Variable, order, polynomial_text
 
 
 class Dim:
@@ -103,7 +29,7 @@ class Dim:
     """
 
     __slots__ = ("_bounds", "_hash", "terms")
-    terms: tuple[tuple[Monomial, Fraction], ...]
+    terms: Terms
     _hash: int
     _bounds: tuple[float, float]
     _interned: dict[Any, Dim] = {}  # noqa: RUF012
@@ -235,14 +161,7 @@ class Dim:
     # Text.
 
     def __str__(self) -> str:
-        text = ""
-        for monomial, coefficient in self.terms:
-            part = _term(monomial, abs(coefficient))
-            if text:
-                text += f" {'-' if coefficient < 0 else '+'} {part}"
-            else:
-                text = f"-{part}" if coefficient < 0 else part
-        return text
+        return polynomial_text(self.terms)
 
     __repr__ = __str__
 
@@ -250,34 +169,7 @@ class Dim:
         return format(str(self), spec)
 
 
-# An int or a Dim. Shapes are declared as tuples of int, since most are.
-Size: TypeAlias = Any
-
 _EMPTY: Monomial = ()
-
-
-def _term(monomial: Monomial, coefficient: Fraction) -> str:
-    factors = [f"{_power(v)}**{n}" if n > 1 else _power(v, len(monomial) > 1 or coefficient != 1) for v, n in monomial]
-    if coefficient.numerator != 1 or not factors:
-        factors.insert(0, str(coefficient.numerator))
-    text = "*".join(factors)
-    return text if coefficient.denominator == 1 else f"{text}/{coefficient.denominator}"
-
-
-def _power(variable: Variable, alone: bool = True) -> str:
-    text = str(variable)
-    return f"({text})" if alone and isinstance(variable, Function) and variable.kind in ("//", "%") else text
-
-
-def _factor(size: Size) -> str:
-    text = str(size)
-    return f"({text})" if any(c in text for c in " */%") else text
-
-
-def _order(term: tuple[Monomial, Fraction]) -> tuple[Any, ...]:
-    """Higher degrees first, constants last."""
-    monomial, _ = term
-    return -sum(n for _, n in monomial), [(str(v), -n) for v, n in monomial]
 
 
 def _terms(size: Size | Fraction) -> dict[Monomial, Fraction]:
@@ -298,7 +190,7 @@ def _made(terms: Mapping[Monomial, Fraction]) -> Any:
     if len(left) == 1 and _EMPTY in left:
         constant = left[_EMPTY]
         return int(constant) if constant.denominator == 1 else constant
-    return _restored(tuple(sorted(left.items(), key=_order)))
+    return _restored(tuple(sorted(left.items(), key=order)))
 
 
 def _whole(monomial: Monomial, coefficient: Fraction) -> Any:
@@ -313,7 +205,7 @@ def _whole(monomial: Monomial, coefficient: Fraction) -> Any:
     return None
 
 
-def _restored(terms: tuple[tuple[Monomial, Fraction], ...]) -> Dim:
+def _restored(terms: Terms) -> Dim:
     found = Dim._interned.get(terms)
     if found is None:
         found = object.__new__(Dim)
@@ -399,11 +291,11 @@ def _divided(x: Size, y: Size) -> tuple[Any, Any]:
 
 def _quotient(x: Size, y: Size) -> tuple[Any, Any]:
     """`(q, r)` with `x == q*y + r` and whole coefficients in `q`, and `r` as short as polynomial division makes it."""
-    divisor = sorted(_terms(y).items(), key=_order)
+    divisor = sorted(_terms(y).items(), key=order)
     lead, factor = divisor[0]
     quotient: Any = 0
     rest: Any = x
-    for monomial, coefficient in sorted(_terms(x).items(), key=_order):
+    for monomial, coefficient in sorted(_terms(x).items(), key=order):
         current = _terms(rest).get(monomial, Fraction(0))
         powers = dict(monomial)
         fits = all(powers.get(v, 0) >= n for v, n in lead)
@@ -455,10 +347,22 @@ def bounds(size: Size) -> tuple[float, float]:
 
 
 def _variable_bounds(variable: Variable) -> tuple[float, float]:
-    return (variable.lower, variable.upper) if isinstance(variable, Symbol) else variable.bounds()
+    if isinstance(variable, Symbol):
+        return variable.lower, variable.upper
+    (a, b), (c, d) = bounds(variable.left), bounds(variable.right)
+    if variable.kind == "max":
+        return max(a, c), max(b, d)
+    if variable.kind == "min":
+        return min(a, c), min(b, d)
+    if c < 1:
+        return -math.inf, math.inf
+    if variable.kind == "%":
+        return 0, d - 1
+    low = -math.inf if a == -math.inf else a // (c if a < 0 else d) if d != math.inf or a < 0 else 0
+    return low, math.inf if b == math.inf else b // (c if b >= 0 else d) if d != math.inf or b >= 0 else 0
 
 
-def _polynomial_bounds(terms: Iterable[tuple[Monomial, Fraction]]) -> tuple[float, float]:
+def _polynomial_bounds(terms: Terms) -> tuple[float, float]:
     """Bounds from those of the variables, each written as its least value and a rest that is not negative."""
     shifted: dict[frozenset[tuple[Variable, int]], Fraction] = {}
     for monomial, coefficient in terms:
@@ -496,7 +400,7 @@ def _polynomial_bounds(terms: Iterable[tuple[Monomial, Fraction]]) -> tuple[floa
     )
 
 
-def _closer(terms: tuple[tuple[Monomial, Fraction], ...], known: tuple[float, float]) -> tuple[float, float]:
+def _closer(terms: Terms, known: tuple[float, float]) -> tuple[float, float]:
     """The bounds of an expression to which an extreme is added: it is one of two sizes, and not beyond the other."""
     for monomial, coefficient in terms:
         variable, power = monomial[0] if monomial else (None, 0)
@@ -512,7 +416,7 @@ def _closer(terms: tuple[tuple[Monomial, Fraction], ...], known: tuple[float, fl
     return known
 
 
-def _replaced(terms: tuple[tuple[Monomial, Fraction], ...], variable: Variable, size: Size) -> Size:
+def _replaced(terms: Terms, variable: Variable, size: Size) -> Size:
     total: Size = 0
     for monomial, coefficient in terms:
         part = _made({tuple(item for item in monomial if item[0] != variable): coefficient})
@@ -596,51 +500,6 @@ def _extreme(kind: str, x: Size, y: Size) -> Size:
     return _of(Function(kind, *sorted((x, y), key=str)))
 
 
-# Values.
-
-
-def symbols(value: Any) -> list[Symbol]:
-    """The symbols in a size or a shape, each once, in order of appearance."""
-    found: dict[Symbol, None] = {}
-
-    def visit(item: Any) -> None:
-        if isinstance(item, Dim):
-            for monomial, _ in item.terms:
-                for variable, _ in monomial:
-                    visit(variable)
-        elif isinstance(item, Symbol):
-            found.setdefault(item)
-        elif isinstance(item, Function):
-            visit(item.left)
-            visit(item.right)
-        elif isinstance(item, (tuple, list)):
-            for part in item:
-                visit(part)
-
-    visit(value)
-    return list(found)
-
-
-def solution(size: Size, known: Iterable[Symbol]) -> tuple[Symbol, int, Size] | None:
-    """`(s, factor, rest)` with `size == factor * s + rest`, where `s` is the only symbol that is not known.
-
-    None if there is no such form.
-
-    >>> solution(4 * symbol("b") + 2, ())
-    (b, 4, 2)
-    """
-    if not isinstance(size, Dim):
-        return None
-    unknown = [s for s in symbols(size) if s not in known]
-    if len(unknown) != 1:
-        return None
-    linear = dict(size.terms).get(((unknown[0], 1),))
-    if linear is None or linear.denominator != 1 or linear < 1:
-        return None
-    rest = size - int(linear) * of_symbol(unknown[0])
-    return None if unknown[0] in symbols(rest) else (unknown[0], int(linear), rest)
-
-
 def of_symbol(symbol: Symbol) -> Dim:
     """A symbol as a size."""
     return _of(symbol)
@@ -649,8 +508,7 @@ def of_symbol(symbol: Symbol) -> Dim:
 def replaced(size: Size, sizes: Mapping[Symbol, Size]) -> Size:
     """A size with other sizes in place of its symbols.
 
-    >>> b, n = symbol("b"), symbol("n")
-    >>> replaced(2 * b + b // 2, {symbols(b)[0]: 2 * n})
+    >>> replaced(2 * symbol("b") + symbol("b") // 2, {Symbol("b"): 2 * symbol("n")})
     5*n
     """
     if not isinstance(size, Dim):
@@ -663,65 +521,20 @@ def replaced(size: Size, sizes: Mapping[Symbol, Size]) -> Size:
                 value = sizes.get(variable, of_symbol(variable))
             else:
                 left, right = replaced(variable.left, sizes), replaced(variable.right, sizes)
-                value = _COMBINE[variable.kind](left, right)
+                value = FUNCTIONS[variable.kind](left, right)
             for _ in range(power):
                 part = _product(part, value)
         total = _combined(total, part, 1)
     return total
 
 
-_COMBINE: dict[str, Callable[[Any, Any], Any]] = {
+# What each kind of `Function` is, of sizes.
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
     "max": maximum,
     "min": minimum,
 }
-
-# The size by which the work of a program for any size is estimated.
-_TYPICAL = 256
-
-
-def typical(size: Size) -> int:
-    """A number in place of a size, for estimates of work."""
-    return evaluate(size, {s: int(min(max(s.lower, _TYPICAL), s.upper)) for s in symbols(size)})
-
-
-_FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "max": max,
-    "min": min,
-}
-
-
-def evaluate(size: Size, values: Mapping[Symbol, int]) -> int:
-    """The number that a size is, by the values of its symbols.
-
-    >>> b = symbol("b")
-    >>> evaluate(2 * b + 1, {symbols(b)[0]: 3})
-    7
-    """
-    total = fraction(size, values)
-    assert total.denominator == 1, f"{size} is not whole for {values}"
-    return int(total)
-
-
-def fraction(size: Size, values: Mapping[Symbol, int]) -> Fraction:
-    """As `evaluate`, for a share that may turn out not to be whole."""
-    if not isinstance(size, Dim):
-        return Fraction(size)
-    total = Fraction(0)
-    for monomial, coefficient in size.terms:
-        product = coefficient
-        for variable, power in monomial:
-            if isinstance(variable, Symbol):
-                number = values[variable]
-            else:
-                number = _FUNCTIONS[variable.kind](evaluate(variable.left, values), evaluate(variable.right, values))
-            product *= number**power
-        total += product
-    return total
-
 
 # Errors.
 

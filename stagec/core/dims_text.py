@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.core import errors, location
-from stagec.core.dims import Dim, Size, divided, maximum, minimum, symbol, symbols
+from stagec.core.dims import Dim, divided, maximum, minimum, symbol
+from stagec.core.dims_terms import Size
+from stagec.core.dims_values import symbols
 
 _FIX = "write each dimension as a number, a name, or an expression such as '2*b + 1', 'b >= 8' or '4*b'"
 _OPERATORS: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: lambda x, y: x + y,
-    ast.Sub: lambda x, y: x - y,
-    ast.Mult: lambda x, y: x * y,
-    ast.FloorDiv: lambda x, y: x // y,
-    ast.Mod: lambda x, y: x % y,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
 }
 _HIGHEST_POWER = 16
 

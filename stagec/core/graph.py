@@ -12,6 +12,7 @@ from stagec.core import dims, errors, location, small
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
+from stagec.core.dims_values import symbols
 from stagec.core.frames import Frame
 from stagec.core.graph_text import format_graph
 from stagec.core.host import HostCallback, LibraryCall
@@ -406,7 +407,7 @@ def canonical(graph: Graph) -> str:
         return f"{number(var)}:{var.aval.short()}"
 
     lines.append(" ".join(typed(v) for v in graph.inputs))
-    bounds = [s.fingerprint for s in dims.symbols([v.aval.shape for v in graph.inputs if v.aval.is_open])]
+    bounds = [s.fingerprint for s in symbols([v.aval.shape for v in graph.inputs if v.aval.is_open])]
     if bounds:
         lines.append(" ".join(bounds))
     for e in graph.equations:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stagec.core import dims
+from stagec.core import dims, dims_values
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Dim, Symbol
+from stagec.core.dims import Dim
+from stagec.core.dims_terms import Symbol
+from stagec.core.dims_values import evaluate, symbols
 from stagec.core.graph import Atom, Equation, Graph, Literal, Var
 from stagec.core.location import UNKNOWN, Location
 
@@ -51,7 +53,7 @@ def at(graph: Graph, values: Mapping[Symbol, int]) -> Graph:
 
     def of_value(value: Any) -> Any:
         if isinstance(value, Dim):
-            return dims.evaluate(value, values)
+            return evaluate(value, values)
         if isinstance(value, ShapedArray):
             return value.at(values)
         if type(value) is tuple:
@@ -89,5 +91,5 @@ def typical(graph: Graph) -> Graph:
     """The graph for sizes by which its work can be estimated; the graph itself if it is not open."""
     if not is_open(graph):
         return graph
-    found = dims.symbols([a.shape for a in graph.in_avals])
-    return at(graph, {s: dims.typical(dims.of_symbol(s)) for s in found})
+    found = symbols([a.shape for a in graph.in_avals])
+    return at(graph, {s: dims_values.typical(dims.of_symbol(s)) for s in found})

@@ -13,7 +13,8 @@ import numpy as np
 from passes import bindings
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Size, is_open
+from stagec.core.dims import is_open
+from stagec.core.dims_terms import Size
 from stagec.lowering.open_shapes import bits, open_error, signed
 from stagec.primitives.checks import i64_array
 

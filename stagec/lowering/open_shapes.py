@@ -11,7 +11,9 @@ import numpy as np
 from passes import bindings, operations
 from stagec.core import dims, dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Dim, Function, Size, Symbol, is_open
+from stagec.core.dims import Dim, is_open
+from stagec.core.dims_terms import Function, Size, Symbol
+from stagec.core.dims_values import solutions
 from stagec.lowering.types import Types
 from stagec.primitives.checks import OpenInts, i64_array
 
@@ -56,24 +58,14 @@ class Sizes:
         for size, value, axis in waiting:
             if size not in self._values:
                 self._values[size] = self._dimension(value, axis)
-        solved: dict[Symbol, Any] = {}
-        while True:
-            found = False
-            for size, _, _ in waiting:
-                solution = dims.solution(size, solved)
-                if solution is not None:
-                    unknown, factor, rest = solution
-                    # size == factor * unknown + rest
-                    value = self._values[size]
-                    if rest != 0:
-                        value = self._emit("arith.subi", [self._index], [value, self.value(rest)])
-                    if factor != 1:
-                        value = self._emit("arith.divsi", [self._index], [value, self._constant(factor)])
-                    solved[unknown] = self._values[unknown] = value
-                    self._values[dims.of_symbol(unknown)] = value
-                    found = True
-            if not found:
-                return
+        for i, symbol, factor, rest in solutions([size for size, _, _ in waiting]):
+            # size == factor * symbol + rest
+            value = self._values[waiting[i][0]]
+            if rest != 0:
+                value = self._emit("arith.subi", [self._index], [value, self.value(rest)])
+            if factor != 1:
+                value = self._emit("arith.divsi", [self._index], [value, self._constant(factor)])
+            self._values[symbol] = self._values[dims.of_symbol(symbol)] = value
 
     def _dimension(self, value: Any, axis: int) -> Any:
         """A size of an argument."""

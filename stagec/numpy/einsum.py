@@ -10,7 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.core.dims import typical
+from stagec.core.dims_values import typical
 from stagec.core.trace import operand_rows
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.diagonals import diagonal

@@ -8,7 +8,8 @@ import numpy as np
 
 from stagec.core import dims, dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Dim, Size
+from stagec.core.dims import Dim
+from stagec.core.dims_terms import Size
 from stagec.core.primitive import NO_OPERANDS, SinglePrimitive
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Symbol
+from stagec.core.dims_terms import Symbol
 from stagec.core.duration import SHORT_SECONDS, Duration
 from stagec.core.host import HostCallback
 from stagec.core.weak import WeakSet

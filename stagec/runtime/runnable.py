@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
-from stagec.core.dims import Symbol
+from stagec.core.dims_terms import Symbol
 from stagec.core.duration import Duration
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording

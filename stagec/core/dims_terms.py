@@ -1,0 +1,109 @@
+"""What the sizes of open dimensions are made of: symbols, functions of sizes, and their products."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+# An int or a Dim. Shapes are declared as tuples of int, since most are.
+Size: TypeAlias = Any
+
+
+class Symbol:
+    """A size that is known when the program runs, within bounds. Interned by its name and bounds."""
+
+    __slots__ = ("lower", "name", "upper")
+    _interned: dict[tuple[str, int, float], Symbol] = {}  # noqa: RUF012
+
+    name: str
+    lower: int
+    upper: float
+
+    def __new__(cls, name: str, lower: int = 1, upper: float = math.inf) -> Symbol:
+        found = cls._interned.get((name, lower, upper))
+        if found is None:
+            found = object.__new__(cls)
+            found.name, found.lower, found.upper = name, lower, upper
+            found = cls._interned.setdefault((name, lower, upper), found)
+        return found
+
+    def __reduce__(self) -> Any:
+        return Symbol, (self.name, self.lower, self.upper)
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+    @property
+    def fingerprint(self) -> str:
+        """The symbol and its bounds, for cache keys: what a program may take for granted."""
+        return f"{self.name}:{self.lower}:{self.upper}"
+
+
+class Function:
+    """A quotient rounded down, a remainder, or an extreme: what is no polynomial, and counts as a variable in one."""
+
+    __slots__ = ("kind", "left", "right")
+
+    def __init__(self, kind: str, left: Size, right: Size) -> None:
+        self.kind = kind
+        self.left = left
+        self.right = right
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.kind, self.left, self.right
+
+    def __str__(self) -> str:
+        if self.kind in ("//", "%"):
+            space = " " if self.kind == "%" else ""
+            return f"{_factor(self.left)}{space}{self.kind}{space}{_factor(self.right)}"
+        return f"{self.kind}({self.left}, {self.right})"
+
+
+Variable = Symbol | Function
+Monomial = tuple[tuple[Variable, int], ...]
+Terms = tuple[tuple[Monomial, Fraction], ...]
+
+
+def polynomial_text(terms: Terms) -> str:
+    """A polynomial as users write it."""
+    found = ""
+    for monomial, coefficient in terms:
+        part = _term(monomial, abs(coefficient))
+        if found:
+            found += f" {'-' if coefficient < 0 else '+'} {part}"
+        else:
+            found = f"-{part}" if coefficient < 0 else part
+    return found
+
+
+def _term(monomial: Monomial, coefficient: Fraction) -> str:
+    factors = [f"{_power(v)}**{n}" if n > 1 else _power(v, len(monomial) > 1 or coefficient != 1) for v, n in monomial]
+    if coefficient.numerator != 1 or not factors:
+        factors.insert(0, str(coefficient.numerator))
+    text = "*".join(factors)
+    return text if coefficient.denominator == 1 else f"{text}/{coefficient.denominator}"
+
+
+def _power(variable: Variable, alone: bool = True) -> str:
+    text = str(variable)
+    return f"({text})" if alone and isinstance(variable, Function) and variable.kind in ("//", "%") else text
+
+
+def _factor(size: Size) -> str:
+    text = str(size)
+    return f"({text})" if any(c in text for c in " */%") else text
+
+
+def order(term: tuple[Monomial, Fraction]) -> tuple[Any, ...]:
+    """Higher degrees first, constants last."""
+    monomial, _ = term
+    return -sum(n for _, n in monomial), [(str(v), -n) for v, n in monomial]

@@ -1,0 +1,105 @@
+"""What the sizes of open dimensions say of their symbols, and what they are for given values of these."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from stagec.core.dims import FUNCTIONS, Dim, of_symbol
+from stagec.core.dims_terms import Function, Size, Symbol
+
+
+def symbols(value: Any) -> list[Symbol]:
+    """The symbols in a size or a shape, each once, in order of appearance."""
+    found: dict[Symbol, None] = {}
+
+    def visit(item: Any) -> None:
+        if isinstance(item, Dim):
+            for monomial, _ in item.terms:
+                for variable, _ in monomial:
+                    visit(variable)
+        elif isinstance(item, Symbol):
+            found.setdefault(item)
+        elif isinstance(item, Function):
+            visit(item.left)
+            visit(item.right)
+        elif isinstance(item, (tuple, list)):
+            for part in item:
+                visit(part)
+
+    visit(value)
+    return list(found)
+
+
+def solutions(sizes: Sequence[Size]) -> Iterator[tuple[int, Symbol, int, Size]]:
+    """How symbols follow from sizes: `(i, s, factor, rest)` with `sizes[i] == factor * s + rest`, each symbol once.
+
+    The symbols in `rest` are solved for before. Those that do not follow are left out.
+
+    >>> b, n = of_symbol(Symbol("b")), of_symbol(Symbol("n"))
+    >>> list(solutions([b * n + n, 4 * b + 2, n - b]))
+    [(1, b, 4, 2), (2, n, 1, -b)]
+    """
+    known: set[Symbol] = set()
+    solved = True
+    while solved:
+        solved = False
+        for i, size in enumerate(sizes):
+            found = _solution(size, known)
+            if found is not None:
+                known.add(found[0])
+                yield i, *found
+                solved = True
+
+
+def _solution(size: Size, known: Container[Symbol]) -> tuple[Symbol, int, Size] | None:
+    """`(s, factor, rest)`, where `s` is the only symbol that is not known; None if there is no such form."""
+    if not isinstance(size, Dim):
+        return None
+    unknown = [s for s in symbols(size) if s not in known]
+    if len(unknown) != 1:
+        return None
+    linear = dict(size.terms).get(((unknown[0], 1),))
+    if linear is None or linear.denominator != 1 or linear < 1:
+        return None
+    rest = size - int(linear) * of_symbol(unknown[0])
+    return None if unknown[0] in symbols(rest) else (unknown[0], int(linear), rest)
+
+
+# The size by which the work of a program for any size is estimated.
+_TYPICAL = 256
+
+
+def typical(size: Size) -> int:
+    """A number in place of a size, for estimates of work."""
+    return evaluate(size, {s: int(min(max(s.lower, _TYPICAL), s.upper)) for s in symbols(size)})
+
+
+def evaluate(size: Size, values: Mapping[Symbol, int]) -> int:
+    """The number that a size is, by the values of its symbols.
+
+    >>> b = Symbol("b")
+    >>> evaluate(2 * of_symbol(b) + 1, {b: 3})
+    7
+    """
+    total = fraction(size, values)
+    assert total.denominator == 1, f"{size} is not whole for {values}"
+    return int(total)
+
+
+def fraction(size: Size, values: Mapping[Symbol, int]) -> Fraction:
+    """As `evaluate`, for a share that may turn out not to be whole."""
+    if not isinstance(size, Dim):
+        return Fraction(size)
+    total = Fraction(0)
+    for monomial, coefficient in size.terms:
+        product = coefficient
+        for variable, power in monomial:
+            if isinstance(variable, Symbol):
+                number = values[variable]
+            else:
+                number = FUNCTIONS[variable.kind](evaluate(variable.left, values), evaluate(variable.right, values))
+            product *= number**power
+        total += product
+    return total
