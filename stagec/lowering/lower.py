@@ -12,7 +12,7 @@ from passes import bindings, build
 from passes.analysis.in_place import ATTRIBUTE
 from passes.match import HOST_MODULE
 from stagec.backends import CPU, Backend
-from stagec.core import location
+from stagec.core import location, open_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim
 from stagec.core.dtypes import SMALL
@@ -22,7 +22,7 @@ from stagec.core.host import HostCallback
 from stagec.core.primitive import Primitive
 from stagec.core.small import MOVING
 from stagec.core.trace import Trace, Tracer, current
-from stagec.lowering import open_rules, open_shapes
+from stagec.lowering import open_copies, open_rules, open_shapes, open_values
 from stagec.lowering.types import Types
 from stagec.primitives.checks import i64_array
 from stagec.primitives.small import lower_conversion
@@ -150,11 +150,11 @@ class Context:
             found = open_shapes.emitted(self, name, operands, attributes or {}, avals[0]) if len(avals) == 1 else None
             if found is not None:
                 return [found]
-            if name in open_shapes.IN_PLACE:
-                operands = open_shapes.copied(self, operands)
+            if name in open_copies.IN_PLACE:
+                operands = open_copies.copied(self, operands)
             if name == "stablehlo.sort" and len(operands) > 1:
                 # A result that nothing reads would become an array of unknown size on the stack.
-                return open_shapes.held(self, self.create_all(name, operands, attributes, avals, regions))
+                return open_copies.held(self, self.create_all(name, operands, attributes, avals, regions))
         return self.create_all(name, operands, attributes, avals, regions)
 
     def create_all(
@@ -179,8 +179,8 @@ class Context:
             fill(region)
         results = list(op.results)
         if self.is_open:
-            if name in open_shapes.CARRYING:
-                results = [open_shapes.tied(self, v, a) for v, a in zip(results, avals)]
+            if name in open_values.CARRYING:
+                results = [open_values.tied(self, v, a) for v, a in zip(results, avals)]
             # MLIR knows less of them.
             self.trace.avals.update((v, a) for v, a in zip(results, avals) if a.is_open)
         return results
@@ -210,11 +210,11 @@ class Context:
             with ir.InsertionPoint(block), current(self.trace):
                 arguments = list(block.arguments)
                 if self.is_open:
-                    arguments = [open_shapes.tied(self, v, a) for v, a in zip(arguments, avals)]
+                    arguments = [open_values.tied(self, v, a) for v, a in zip(arguments, avals)]
                 outs = function(*[LowerTracer(self.trace, v, a) for v, a in zip(arguments, avals)])
                 results = [self.value(o) for o in outs]
                 if self.is_open:
-                    results = open_shapes.region_results(self, region, results)
+                    results = open_copies.region_results(self, region, results)
                 ir.Operation.create("stablehlo.return", [], results, loc=self.location)
 
         return fill
@@ -311,7 +311,7 @@ def lower(
       A verified `ir.Module`.
     """
     ir = bindings.ir
-    is_open = any(a.is_open for a in graph.in_avals)
+    is_open = open_graph.is_open(graph)
     types = thread_types(is_open)
     with types.context, types.unknown:
         module = ir.Module.create()
@@ -341,7 +341,7 @@ def lower(
         block = function.regions[0].blocks.append(*in_types, arg_locs=locations)
         trace = LowerTrace(types, callbacks, backend)
         if is_open:
-            trace.sizes = open_shapes.Sizes(types, block, in_avals)
+            trace.sizes = open_values.Sizes(types, block, in_avals)
             trace.avals.update(zip(block.arguments, in_avals))
         with ir.InsertionPoint(block), current(trace):
             arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, in_avals)]

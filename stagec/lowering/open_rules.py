@@ -13,18 +13,11 @@ import numpy as np
 from passes import bindings
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import is_open
 from stagec.core.dims_terms import Size
-from stagec.lowering.open_shapes import bits, open_error, signed
+from stagec.lowering.open_values import bits, emit_scalar, open_error, open_sizes, signed, start_index
 from stagec.primitives.checks import i64_array
 
 Ints = tuple[int, ...]
-
-
-def _emit(cx: Any, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: Any = None) -> Any:
-    ir = bindings.ir
-    parsed = {k: cx.types.attribute(v) for k, v in attributes.items()} if attributes else None
-    return ir.Operation.create(name, list(types), list(operands), parsed, loc=cx.location).result
 
 
 def _index() -> Any:
@@ -33,11 +26,7 @@ def _index() -> Any:
 
 def _empty(cx: Any, aval: ShapedArray) -> Any:
     """New memory for an array."""
-    return cx.create_all("tensor.empty", [cx.trace.sizes.value(n) for n in aval.shape if is_open(n)], None, [aval])[0]
-
-
-def _filled(cx: Any, number: Any, aval: ShapedArray) -> Any:
-    return cx.constant(number, aval)
+    return cx.create_all("tensor.empty", open_sizes(cx, aval.shape), None, [aval])[0]
 
 
 def _generic(
@@ -96,41 +85,37 @@ def gather(
     dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
     offset_of = dict(zip([i for i in range(aval.ndim) if i not in dropped], d.offset_dims))
     zero = sizes.value(0)
-    lasts = {k: sizes.value(aval.shape[k] - slice_sizes[k]) for k in d.start_index_map}
     components = {k: sizes.value(i) for i, k in enumerate(d.start_index_map)}
 
     def body(_: Any) -> Any:
-        at = [_emit(cx, "linalg.index", [_index()], [], {"dim": f"{i} : i64"}) for i in range(out.ndim)]
+        at = [emit_scalar(cx, "linalg.index", _index(), [], {"dim": f"{i} : i64"}) for i in range(out.ndim)]
         position = []
         for axis in range(aval.ndim):
             index = at[offset_of[axis]] if axis in offset_of else None
             if axis in d.start_index_map:
                 where = [*[at[i] for i in batch_axes], components[axis]]
-                start = _emit(cx, "tensor.extract", [indices.type.element_type], [indices, *where])
-                start = _emit(cx, "arith.index_castui" if unsigned else "arith.index_cast", [_index()], [start])
-                start = _emit(cx, "arith.maxsi", [_index()], [start, zero])
-                start = _emit(cx, "arith.minsi", [_index()], [start, lasts[axis]])
-                index = start if index is None else _emit(cx, "arith.addi", [_index()], [start, index])
+                start = emit_scalar(cx, "tensor.extract", indices.type.element_type, [indices, *where])
+                start = start_index(cx, start, aval.shape[axis] - slice_sizes[axis], unsigned)
+                index = start if index is None else emit_scalar(cx, "arith.addi", _index(), [start, index])
             elif axis in d.operand_batching_dims:
                 index = at[batch_axes[d.start_indices_batching_dims[d.operand_batching_dims.index(axis)]]]
             position.append(zero if index is None else index)
-        return _emit(cx, "tensor.extract", [x.type.element_type], [x, *position])
+        return emit_scalar(cx, "tensor.extract", x.type.element_type, [x, *position])
 
     whole = f"({_axes(out.ndim)}) -> ({_axes(out.ndim)})"
     found = _generic(cx, [whole], ["parallel"] * out.ndim, [], _empty(cx, out), out, body)
     if given.dtype != out.dtype:
-        return cx.create_all("stablehlo.bitcast_convert", [found], None, [given])[0]
+        return bits(cx, found, given)
     return found
 
 
-def _column(cx: Any, indices: Any, aval: ShapedArray, k: int) -> Any:
-    starts, ends = [0, k], [aval.shape[0], k + 1]
+def _sliced(cx: Any, x: Any, starts: Sequence[int], ends: Sequence[Size], aval: ShapedArray) -> Any:
     attributes = {
         "start_indices": i64_array(starts),
         "limit_indices": i64_array(ends),
-        "strides": i64_array([1, 1]),
+        "strides": i64_array([1] * aval.ndim),
     }
-    return cx.emit("stablehlo.slice", [indices], attributes, [aval.update(shape=(aval.shape[0], 1))])
+    return cx.emit("stablehlo.slice", [x], attributes, [aval])
 
 
 def scatter(
@@ -170,7 +155,7 @@ def scatter(
     indices = cx.emit("stablehlo.reshape", [indices], None, [index_aval])
     updates = cx.emit("stablehlo.reshape", [updates], None, [update_aval])
     part, truth = index_aval.update(shape=(count, 1)), index_aval.update(shape=(count, 1), dtype=dtypes.bool_)
-    columns = [_column(cx, indices, index_aval, k) for k in range(depth)]
+    columns = [_sliced(cx, indices, [0, k], [count, k + 1], part) for k in range(depth)]
     axes = list(d.scatter_dims_to_operand_dims)
     result_aval = aval
     if drops:
@@ -203,12 +188,7 @@ def scatter(
     result = emit(x, indices, updates, aval, tuple(range(1, update_aval.ndim)), 1)
     if not drops:
         return result
-    attributes = {
-        "start_indices": i64_array([0] * aval.ndim),
-        "limit_indices": i64_array(result_aval.shape),
-        "strides": i64_array([1] * aval.ndim),
-    }
-    return cx.emit("stablehlo.slice", [result], attributes, [result_aval])
+    return _sliced(cx, result, [0] * aval.ndim, result_aval.shape, result_aval)
 
 
 _SUFFIXES = {
@@ -223,11 +203,14 @@ _SUFFIXES = {
 _OF_BITS = frozenset({"add", "mul"})
 
 
-def _combine(cx: Any, name: str, combine: str, aval: ShapedArray, a: Any, b: Any) -> Any:
-    if not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
-        raise open_error(name, f"{aval.long()}")
+def _is_combined(dtype: np.dtype[Any]) -> bool:
+    """Whether `arith` combines numbers of a dtype."""
+    return dtypes.is_float(dtype) or dtypes.is_signed(dtype)
+
+
+def _combine(cx: Any, combine: str, aval: ShapedArray, a: Any, b: Any) -> Any:
     op = _SUFFIXES[combine][0 if dtypes.is_float(aval.dtype) else 1]
-    return _emit(cx, f"arith.{op}", [a.type], [a, b])
+    return emit_scalar(cx, f"arith.{op}", a.type, [a, b])
 
 
 def running(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combine: str, identity: Any) -> Any:
@@ -236,7 +219,7 @@ def running(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combin
     if dtypes.is_unsigned(aval.dtype) and combine in _OF_BITS:
         found = running(cx, bits(cx, x, signed(aval)), signed(aval), axis, reverse, combine, identity)
         return bits(cx, found, aval)
-    if not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
+    if not _is_combined(aval.dtype):
         raise open_error("a running reduction", aval.long())
     flip = {"dimensions": i64_array([axis])}
     if reverse:
@@ -248,7 +231,7 @@ def running(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combin
         kind = x.type.element_type
         block = region.blocks.append(kind, kind, arg_locs=[cx.location] * 2)
         with ir.InsertionPoint(block):
-            total = _combine(cx, "a running reduction", combine, aval, *block.arguments)
+            total = _combine(cx, combine, aval, *block.arguments)
             ir.Operation.create("iree_linalg_ext.yield", [], [total], loc=cx.location)
 
     attributes = {
@@ -275,9 +258,8 @@ def window_reduction(
     window_dilation: Ints,
 ) -> Any:
     """`stablehlo.reduce_window`, as a reduction over the axes of the window."""
-    name = "reduce_window"
-    if any(n != 1 for n in base_dilation) or not (dtypes.is_float(aval.dtype) or dtypes.is_signed(aval.dtype)):
-        raise open_error(name, aval.long())
+    if any(n != 1 for n in base_dilation) or not _is_combined(aval.dtype):
+        raise open_error("reduce_window", aval.long())
     rank = aval.ndim
     scalar = cx.constant(identity, ShapedArray.of((), aval.dtype))
     if any(low or high for low, high in padding):
@@ -298,9 +280,9 @@ def window_reduction(
         maps,
         ["parallel"] * rank + ["reduction"] * rank,
         [x, window],
-        _filled(cx, identity, out),
+        cx.constant(identity, out),
         out,
-        lambda a, _, total: _combine(cx, name, combine, aval, total, a),
+        lambda a, _, total: _combine(cx, combine, aval, total, a),
     )
 
 
@@ -352,8 +334,8 @@ def dot_general(
     kind = "f" if dtypes.is_float(out.dtype) else "i"
 
     def body(x: Any, y: Any, total: Any) -> Any:
-        product = _emit(cx, f"arith.mul{kind}", [x.type], [x, y])
-        return _emit(cx, f"arith.add{kind}", [x.type], [total, product])
+        product = emit_scalar(cx, f"arith.mul{kind}", x.type, [x, y])
+        return emit_scalar(cx, f"arith.add{kind}", x.type, [total, product])
 
     domain = f"({_axes(rank)})"
     maps = [f"{domain} -> ({', '.join(names[side][i] for i in range(avals[side].ndim))})" for side in (0, 1)]
@@ -361,5 +343,5 @@ def dot_general(
     start = cx.constant(np.zeros((), out.dtype), out)
     found = _generic(cx, [*maps, f"{domain} -> ({_axes(at)})"], kinds, sides, start, out, body)
     if given.dtype != out.dtype:
-        return cx.create_all("stablehlo.bitcast_convert", [found], None, [given])[0]
+        return bits(cx, found, given)
     return found

@@ -1,0 +1,209 @@
+"""Values of programs with open dimensions: sizes that the program computes, and arrays with such sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from passes import bindings, operations
+from stagec.core import dims, errors, location
+from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim, is_open
+from stagec.core.dims_terms import Function, Size, Symbol
+from stagec.core.dims_values import solutions
+from stagec.lowering.types import Types
+
+
+class Sizes:
+    """The sizes of a module's open dimensions, computed at the beginning of `main` from the shapes of its arguments."""
+
+    def __init__(self, types: Types, block: Any, avals: Sequence[ShapedArray]) -> None:
+        self.types = types
+        self._values: dict[Any, Any] = {}
+        self._shapes: dict[Any, Any] = {}
+        self._index = bindings.ir.IndexType.get()
+        # What is computed later goes before this operation, so it can be used anywhere in the function.
+        with bindings.ir.InsertionPoint(block):
+            self._end = bindings.ir.Operation.create("arith.constant", [self._index], [], self._number(0))
+        self._find_symbols(list(zip(block.arguments, avals)))
+
+    def _number(self, value: int) -> dict[str, Any]:
+        return {"value": bindings.ir.IntegerAttr.get(self._index, value)}
+
+    def _emit(self, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: Any = None) -> Any:
+        ir = bindings.ir
+        with ir.InsertionPoint(self._end):
+            return ir.Operation.create(name, list(types), list(operands), attributes, loc=self.types.unknown).result
+
+    def _constant(self, value: int) -> Any:
+        if value not in self._values:
+            self._values[value] = self._emit("arith.constant", [self._index], [], self._number(value))
+        return self._values[value]
+
+    def _find_symbols(self, arguments: Sequence[tuple[Any, ShapedArray]]) -> None:
+        waiting = [
+            (size, value, axis) for value, aval in arguments for axis, size in enumerate(aval.shape) if is_open(size)
+        ]
+        for size, value, axis in waiting:
+            if size not in self._values:
+                self._values[size] = self._dimension(value, axis)
+        for i, symbol, factor, rest in solutions([size for size, _, _ in waiting]):
+            # size == factor * symbol + rest
+            value = self._values[waiting[i][0]]
+            if rest != 0:
+                value = self._emit("arith.subi", [self._index], [value, self.value(rest)])
+            if factor != 1:
+                value = self._emit("arith.divsi", [self._index], [value, self._constant(factor)])
+            self._values[symbol] = self._values[dims.of_symbol(symbol)] = value
+
+    def _dimension(self, value: Any, axis: int) -> Any:
+        """A size of an argument."""
+        ir = bindings.ir
+        if is_unsigned(value):
+            # The compiler does not take `tensor.dim` of unsigned integers.
+            element = ir.IntegerType.get_signless(ir.IntegerType(value.type.element_type).width)
+            type_ = ir.RankedTensorType.get(list(value.type.shape), element, loc=self.types.unknown)
+            value = self._emit("stablehlo.bitcast_convert", [type_], [value])
+        return self._emit("tensor.dim", [self._index], [value, self._constant(axis)])
+
+    def value(self, size: Size) -> Any:
+        """A size as an `index`."""
+        if not isinstance(size, Dim):
+            return self._constant(size)
+        found = self._values.get(size)
+        if found is None:
+            found = self._values[size] = self._polynomial(size)
+        return found
+
+    def _polynomial(self, size: Dim) -> Any:
+        common = math.lcm(*[c.denominator for _, c in size.terms])
+        total: Any = None
+        for monomial, coefficient in size.terms:
+            number = int(coefficient * common)
+            part: Any = None
+            for variable, power in monomial:
+                for _ in range(power):
+                    value = self._variable(variable)
+                    part = value if part is None else self._emit("arith.muli", [self._index], [part, value])
+            if part is None:
+                part = self._constant(number)
+            elif number != 1:
+                part = self._emit("arith.muli", [self._index], [part, self._constant(number)])
+            total = part if total is None else self._emit("arith.addi", [self._index], [total, part])
+        if common != 1:
+            total = self._emit("arith.divsi", [self._index], [total, self._constant(common)])
+        return total
+
+    _OPERATIONS: Mapping[str, str] = {
+        "//": "arith.floordivsi",
+        "%": "arith.remsi",
+        "max": "arith.maxsi",
+        "min": "arith.minsi",
+    }
+
+    def _variable(self, variable: Symbol | Function) -> Any:
+        if variable not in self._values:
+            assert isinstance(variable, Function), "the symbols are those of the arguments"
+            left, right = self.value(variable.left), self.value(variable.right)
+            self._values[variable] = self._emit(self._OPERATIONS[variable.kind], [self._index], [left, right])
+        return self._values[variable]
+
+    def shape(self, shape: Sequence[Size]) -> Any:
+        """A shape as a tensor of indices."""
+        key = tuple(shape)
+        found = self._shapes.get(key)
+        if found is None:
+            ir = bindings.ir
+            type_ = ir.RankedTensorType.get([len(key)], self._index, loc=self.types.unknown)
+            found = self._emit("tensor.from_elements", [type_], [self.value(n) for n in key])
+            self._shapes[key] = found
+        return found
+
+    def scalar(self, size: Size, aval: ShapedArray) -> Any:
+        """A size as an array without axes, of an integer dtype."""
+        key = (size, aval.dtype)
+        found = self._shapes.get(key)
+        if found is None:
+            ir = bindings.ir
+            signless = ir.IntegerType.get_signless(8 * aval.dtype.itemsize)
+            number = self._emit("arith.index_cast", [signless], [self.value(size)])
+            type_ = ir.RankedTensorType.get([], signless, loc=self.types.unknown)
+            found = self._shapes[key] = self._emit("tensor.from_elements", [type_], [number])
+        return found
+
+
+def is_unsigned(value: Any) -> bool:
+    """Whether a value is an array of unsigned integers, which only StableHLO has."""
+    return isinstance(value.type, bindings.ir.RankedTensorType) and str(value.type.element_type).startswith("ui")
+
+
+def signed(aval: ShapedArray) -> ShapedArray:
+    """The aval of the bits of unsigned integers."""
+    return aval.update(dtype=np.dtype(f"int{8 * aval.dtype.itemsize}"))
+
+
+def bits(cx: Any, value: Any, aval: ShapedArray) -> Any:
+    """An array, read as one of another dtype of the same size."""
+    return cx.create_all("stablehlo.bitcast_convert", [value], None, [aval])[0]
+
+
+def create(cx: Any, name: str, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
+    """The result of an operation that takes no unsigned integers; it moves their bits as those of signed ones."""
+    if not is_unsigned(operands[0]):
+        return cx.create_all(name, operands, attributes, [aval])[0]
+    read = [bits(cx, v, signed(aval_of(cx, v, aval))) if is_unsigned(v) else v for v in operands]
+    return bits(cx, cx.create_all(name, read, attributes, [signed(aval)])[0], aval)
+
+
+def aval_of(cx: Any, value: Any, like: ShapedArray) -> ShapedArray:
+    """A value's aval; where it is static, with the dtype of `like`."""
+    found: ShapedArray | None = cx.trace.avals.get(value)
+    return like.update(shape=value.type.shape) if found is None else found
+
+
+def shape_of(cx: Any, value: Any) -> tuple[Size, ...]:
+    """A value's shape."""
+    found: ShapedArray | None = cx.trace.avals.get(value)
+    return tuple(value.type.shape) if found is None else found.shape
+
+
+def open_sizes(cx: Any, sizes: Sequence[Size]) -> list[Any]:
+    """The sizes that are open, as operands of an operation."""
+    return [cx.trace.sizes.value(n) for n in sizes if is_open(n)]
+
+
+def emit_scalar(cx: Any, name: str, type_: Any, operands: Sequence[Any], attributes: Any = None) -> Any:
+    """The result of an operation on scalars."""
+    parsed = {k: cx.types.attribute(v) for k, v in attributes.items()} if attributes else None
+    return bindings.ir.Operation.create(name, [type_], list(operands), parsed, loc=cx.location).result
+
+
+def start_index(cx: Any, number: Any, last: Size, unsigned: bool) -> Any:
+    """A scalar as the index where a part of an axis begins, clamped to `0..last`."""
+    index = bindings.ir.IndexType.get()
+    found = emit_scalar(cx, "arith.index_castui" if unsigned else "arith.index_cast", index, [number])
+    found = emit_scalar(cx, "arith.maxsi", index, [found, cx.trace.sizes.value(0)])
+    return emit_scalar(cx, "arith.minsi", index, [found, cx.trace.sizes.value(last)])
+
+
+# Whose results and arguments of regions do not tell their sizes to the compiler.
+CARRYING = frozenset({*operations.CONTROL, "stablehlo.optimization_barrier"})
+
+
+def tied(cx: Any, value: Any, aval: ShapedArray) -> Any:
+    """A value whose open sizes are those of `aval`, where the compiler could not find them out."""
+    if not aval.is_open:
+        return value
+    return create(cx, "flow.tensor.tie_shape", [value, *open_sizes(cx, aval.shape)], {}, aval)
+
+
+def open_error(name: str, what: str) -> errors.DimensionError:
+    """The error for an operation that has no form for open dimensions."""
+    return location.error(
+        errors.DimensionError,
+        f"{name} has no form for open dimensions here: {what}",
+        fix="leave the dimension static in the specification, or write the operation in another way",
+    )
