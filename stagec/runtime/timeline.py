@@ -166,16 +166,19 @@ class TimelineSemaphore:
             self._drop_done()
         return pending
 
-    @contextlib.contextmanager
-    def turn(self) -> Iterator[None]:
+    def turn(self) -> contextlib.AbstractContextManager[Any]:
         """Let only this thread submit work for a block; on an exclusive device after the work of other threads.
 
         IREE wakes the thread that watches the device by counting up a semaphore. Threads that do so at the same time
         may signal their counts in the wrong order, for which Mesa declares the device lost. A lock around the
         submission does not prevent it: IREE's own thread submits the rest of a call, when its first part has ended.
         """
+        return self._after_others() if self._exclusive else self.lock
+
+    @contextlib.contextmanager
+    def _after_others(self) -> Iterator[None]:
         with self.lock:
-            if self._exclusive and self._submitter != threading.get_ident():
+            if self._submitter != threading.get_ident():
                 running = [pending for timeline in self.lineage() for pending in timeline._running]
                 interruptible.until(lambda nanoseconds: all(p.settle(nanoseconds / 1e9) for p in running))
                 self._submitter = threading.get_ident()
