@@ -122,8 +122,8 @@ def shift_left(x: Array, y: Array) -> Array:
 def shift_right_logical(x: Array, y: Array) -> Array:
     unsigned, amount = x.view(f"u{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
     over = amount >= _bits(x)
-    # Bytes hold shorter integers, with any bits above them.
-    unsigned = unsigned & np.asarray((1 << _bits(x)) - 1, unsigned.dtype)
+    if x.dtype.isbuiltin != 1:  # a byte holds a shorter integer, with any bits above it
+        unsigned = unsigned & np.asarray((1 << _bits(x)) - 1, unsigned.dtype)
     shifted = np.right_shift(unsigned, np.where(over, 0, amount).astype(unsigned.dtype))
     return np.where(over, 0, shifted).astype(unsigned.dtype).view(x.dtype)
 
@@ -131,8 +131,9 @@ def shift_right_logical(x: Array, y: Array) -> Array:
 def shift_right_arithmetic(x: Array, y: Array) -> Array:
     signed, amount = x.view(f"i{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
     clipped = np.minimum(amount, _bits(x) - 1).astype(signed.dtype)
-    spare = np.asarray(8 * x.dtype.itemsize - _bits(x), signed.dtype)
-    signed = np.right_shift(np.left_shift(signed, spare), spare)
+    if x.dtype.isbuiltin != 1:
+        spare = np.asarray(8 - _bits(x), signed.dtype)
+        signed = np.right_shift(np.left_shift(signed, spare), spare)
     return np.right_shift(signed, clipped).view(x.dtype)
 
 
