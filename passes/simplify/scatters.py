@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, bindings, build
+from passes import attributes as attrs, build
 from passes.analysis.facts import of
 from passes.analysis.strided import Box, View, boxes
 from passes.match import dtype_of, is_assignment, producer, same_type, shape_of, single_op, size_of, splat_of
@@ -203,15 +203,15 @@ def scatter_at_unique_indices(op: Any) -> Any:
 def _are_of_a_sort(indices: Any, size: int) -> bool:
     """Whether indices are the numbers from 0 to at most `size - 1` in the order of a sort along their only axis."""
     value = indices
-    while not isinstance(value.owner, bindings.ir.Block):
-        owner = value.owner.operation
-        if owner.name == "stablehlo.sort":
-            given = owner.operands[bindings.ir.OpResult(value).result_number]
+    # Shorter integers wrap around, and floats round.
+    while (maker := producer(value)) is not None and dtype_of(value).kind in "iu" and dtype_of(value).itemsize >= 4:
+        op = maker.operation
+        if op.name == "stablehlo.sort":
+            given = op.operands[list(op.results).index(value)]
             return len(shape_of(value)) == 1 and shape_of(value)[0] <= size and producer(given, _IOTA) is not None
-        is_whole = dtype_of(value).kind in "iu" and dtype_of(value).itemsize >= 4
-        if owner.name != "stablehlo.reshape" and not (owner.name == "stablehlo.convert" and is_whole):
+        if op.name != "stablehlo.convert" and op.name != "stablehlo.reshape":
             return False
-        value = owner.operands[0]
+        value = op.operands[0]
     return False
 
 

@@ -85,6 +85,15 @@ def test_no_law_takes_what_looks_alike(example):
     assert before == op_names(module)
 
 
+def test_indices_that_may_be_equal_are_not_marked_as_unique():
+    names = ("a_scatter_at_indices_of_which_two_are_equal", "numbers_that_wrap_are_not_unique_in_the_order_of_a_sort")
+    for example in KEPT:
+        if example.name in names:
+            module = example.module()
+            assert "scatter_at_unique_indices" not in passes.run(module, "simplify,fusion").hits
+            assert "unique_indices = true" not in str(module)
+
+
 def of_constants(text, number):
     """A function with constants in the place of its arguments."""
     head, _, body = text.partition("{\n")

@@ -204,3 +204,21 @@ func.func @a_scatter_at_indices_of_which_two_are_equal(%x: tensor<40xf32>, %u: t
   }) : (tensor<40xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<40xf32>
   return %r : tensor<40xf32>
 }
+
+// keeps
+func.func @numbers_that_wrap_are_not_unique_in_the_order_of_a_sort(%x: tensor<400xf32>, %k: tensor<300xf32>, %u: tensor<300xf32>) -> tensor<400xf32> {
+  %n = stablehlo.iota dim = 0 : tensor<300xui8>
+  %o:2 = "stablehlo.sort"(%k, %n) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<ui8>, %d: tensor<ui8>):
+    %s = stablehlo.compare LT, %a, %b, TOTALORDER : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %s : tensor<i1>
+  }) : (tensor<300xf32>, tensor<300xui8>) -> (tensor<300xf32>, tensor<300xui8>)
+  %w = stablehlo.convert %o#1 : (tensor<300xui8>) -> tensor<300xi32>
+  %i = stablehlo.reshape %w : (tensor<300xi32>) -> tensor<300x1xi32>
+  %r = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<400xf32>, tensor<300x1xi32>, tensor<300xf32>) -> tensor<400xf32>
+  return %r : tensor<400xf32>
+}
