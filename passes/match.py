@@ -57,11 +57,9 @@ def is_static(value: Any) -> bool:
 def has_open_arguments(module: Any) -> bool:
     """Whether a function of the module takes arrays of a dynamic shape, so that any operation may have one."""
     return any(
-        isinstance(value.type, bindings.ir.RankedTensorType) and not value.type.has_static_shape
+        isinstance(type_, bindings.ir.RankedTensorType) and not type_.has_static_shape
         for function in functions(module).values()
-        for region in function.regions
-        for block in list(region.blocks)[:1]
-        for value in block.arguments
+        for type_ in function.attributes["function_type"].value.inputs
     )
 
 

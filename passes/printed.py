@@ -227,7 +227,8 @@ def located(text: str) -> list[tuple[str, tuple[Line, ...]]]:
     ['"f"() ({', '}) : () -> ()']
     """
     rows = text.splitlines()
-    aliases = {found[1]: found[2] for row in rows if (found := _ALIAS.fullmatch(row))}
+    found = [_ALIAS.fullmatch(row) for row in rows]
+    aliases = {alias[1]: alias[2] for alias in found if alias is not None}
     known: dict[str, tuple[Line, ...]] = {}
 
     def lines(body: str) -> tuple[Line, ...]:
@@ -240,24 +241,25 @@ def located(text: str) -> list[tuple[str, tuple[Line, ...]]]:
 
     made: list[tuple[str, tuple[Line, ...]]] = []
     opened: list[list[int]] = []
-    for row in rows:
-        if not _ALIAS.fullmatch(row):
-            # Arguments of a block have locations too; the last one is the operation's.
-            places = _PLACED.findall(row)
-            text = _PLACED.sub("", row)
-            if _LEFT.search(_QUOTED.sub("", text)):
-                _refuse("an operation with its location", "operation loc(location), nested twice at most", row)
-            made.append((text, lines(places[-1]) if places else ()))
-            # An operation with regions has its location after the last one.
-            bare, at = text.strip(), len(made) - 1
-            if bare.endswith("{") and not bare.startswith("}"):
-                opened.append([at - 1, at] if bare == "cond {" else [at])
-            elif bare.startswith("}") and opened:
-                if bare.endswith("{"):
-                    opened[-1].append(at)
-                else:
-                    for begin in opened.pop():
-                        made[begin] = (made[begin][0], made[begin][1] or made[at][1])
+    for row, alias in zip(rows, found):
+        if alias is not None:
+            continue
+        # Arguments of a block have locations too; the last one is the operation's.
+        places = _PLACED.findall(row)
+        text = _PLACED.sub("", row)
+        if _LEFT.search(_QUOTED.sub("", text)):
+            _refuse("an operation with its location", "operation loc(location), nested twice at most", row)
+        made.append((text, lines(places[-1]) if places else ()))
+        # An operation with regions has its location after the last one.
+        bare, at = text.strip(), len(made) - 1
+        if bare.endswith("{") and not bare.startswith("}"):
+            opened.append([at - 1, at] if bare == "cond {" else [at])
+        elif bare.startswith("}") and opened:
+            if bare.endswith("{"):
+                opened[-1].append(at)
+            else:
+                for begin in opened.pop():
+                    made[begin] = (made[begin][0], made[begin][1] or made[at][1])
     return made
 
 

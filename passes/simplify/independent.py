@@ -53,9 +53,9 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
     if count is None or count < 2:
         return None
     body = loop.regions[1].blocks[0]
-    if not all(_may_be_independent(loop, *part, is_free) for part in enumerate(zip(body.arguments, yielded(body)))):
+    columns = list(zip(body.arguments, yielded(body), loop.operands))
+    if not all(_may_be_independent(loop, i, a, value, is_free) for i, (a, value, _) in enumerate(columns)):
         return None
-    columns = zip(body.arguments, yielded(body), loop.operands)
     updates = {a: (value.owner.operation, initial) for a, value, initial in columns if producer(value, _UPDATE)}
     rounds = Rounds(loop, count, {a: before_barriers(initial) for a, (_, initial) in updates.items()})
     for update, _ in updates.values():
@@ -75,9 +75,8 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
     return [part.final() if uses(result) else build.full(0, result) for part, result in zip(parts, loop.results)]
 
 
-def _may_be_independent(loop: Any, i: int, part: tuple[Any, Any], is_free: Callable[[Any, str], bool]) -> bool:
+def _may_be_independent(loop: Any, i: int, argument: Any, updated: Any, is_free: Callable[[Any, str], bool]) -> bool:
     """Whether a part of the state and its update have a form that the law knows."""
-    argument, updated = part
     if producer(updated, _UPDATE) is not None or not uses(argument) or counter(loop, i) is not None:
         return True
     return _is_combined(argument, updated, is_free)
