@@ -53,7 +53,7 @@ class DiskCache(CacheDirectory):
       directory: created on the first `put`, for this user only.
       max_bytes: the bound on all files together.
       layers: directories that are searched first, in this order, and never written to.
-      remote: is asked for what is missing, before it is compiled.
+      remote: asked for programs that are missing here, before they are compiled.
 
     >>> import tempfile
     >>> from stagec.compiler.cache import DiskCache
@@ -176,11 +176,10 @@ class DiskCache(CacheDirectory):
         The block begins with a call of `get_made`.
         """
         path = self._path(key)
-        if not self._refusal():
-            with contextlib.suppress(OSError):
-                os.makedirs(self.directory, mode=0o700, exist_ok=True)
-                if not self._refusal():
-                    return claimed(path.removesuffix(SUFFIX) + CLAIM, name, lambda: os.path.exists(path))
+        with contextlib.suppress(OSError):
+            os.makedirs(self.directory, mode=0o700, exist_ok=True)
+            if not self._refusal():
+                return claimed(path.removesuffix(SUFFIX) + CLAIM, name, lambda: os.path.exists(path))
         return contextlib.nullcontext()
 
     def get_made(self, key: str) -> Entry | None:
@@ -195,10 +194,8 @@ class DiskCache(CacheDirectory):
 
     def send(self, key: str, contributors: Mapping[str, str], meta: Mapping[str, Any], payload: Any) -> None:
         """Store a program in the remote cache, if it may be written."""
-        if self.remote is not None and self.remote.writable:
-            view = memoryview(payload).cast("B")
-            with contextlib.suppress(EntryError):  # too large for a reader
-                self.remote.put(key, encode_head(key, contributors, meta, view) + view)
+        if self.remote is not None:
+            self.remote.put(key, contributors, meta, payload)
 
     def entries(self) -> Iterator[EntryHeader]:
         """The headers of all sound entries, the most recently used first; those of the layers follow"""
@@ -358,7 +355,7 @@ _no_home_warned = False
 
 
 class _NoDirectory(DiskCache):
-    """Read-only layers without a writable cache, for a user who has no cache directory."""
+    """Read-only layers and a remote cache without a writable one, for a user who has no cache directory."""
 
     def _refusal(self) -> str:
         return "this user has no cache directory"
@@ -388,12 +385,12 @@ def default_cache() -> DiskCache | None:
     ]
     layers = tuple(layers_now)
     # The key is no option, which would be shown where options are printed.
-    behind = str(config.cache_remote or ""), config.cache_remote_write, os.environ.get("STAGEC_CACHE_REMOTE_KEY", "")
-    options = (directory, max_bytes, layers, behind)
+    url, key = str(config.cache_remote or ""), os.environ.get("STAGEC_CACHE_REMOTE_KEY", "")
+    options = (directory, max_bytes, layers, url, config.cache_remote_write, key)
     cache = _caches.get(options)
     if cache is not None:
         return cache
-    remote = Remote(*behind, max_bytes) if behind[0] else None
+    remote = Remote(url, config.cache_remote_write, key, max_bytes) if url else None
     kind = DiskCache
     if not directory:
         import platformdirs  # several ms, and not needed when the directory is given
@@ -403,11 +400,11 @@ def default_cache() -> DiskCache | None:
             if not os.path.isabs(directory):
                 raise RuntimeError(f"{directory!r} is not an absolute path")
         except (RuntimeError, OSError, KeyError) as error:
-            if not _no_home_warned and not layers and remote is None:
-                _no_home_warned = True
-                what = f"the disk cache is not used: this user has no cache directory ({error})"
-                warnings.warn(message(what, fix="set STAGEC_CACHE_DIR"), CacheWarning, stacklevel=2)
             if not layers and remote is None:
+                if not _no_home_warned:
+                    _no_home_warned = True
+                    what = f"the disk cache is not used: this user has no cache directory ({error})"
+                    warnings.warn(message(what, fix="set STAGEC_CACHE_DIR"), CacheWarning, stacklevel=2)
                 return None
             kind, directory = _NoDirectory, os.devnull
     return _caches.setdefault(options, kind(directory, max_bytes, layers, remote))

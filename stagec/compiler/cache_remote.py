@@ -12,12 +12,12 @@ import os
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from stagec.compiler import log
-from stagec.compiler.cache_file import Entry, EntryError, parse_entry
+from stagec.compiler.cache_file import Entry, EntryError, encode_head, parse_entry
 from stagec.core import forking
 from stagec.core.errors import CacheWarning, message
 from stagec.runtime import interruptible
@@ -69,12 +69,18 @@ class Remote:
             self._warn("damaged", f"an entry of the remote cache is skipped: {error}", f"remove {self._name(key)}")
             return None
 
-    def put(self, key: str, content: bytes) -> None:
-        """Store the bytes of an entry"""
-        if self.writable:
-            signature = hmac.digest(self._key, content, hashlib.sha256) if self._key else b""
-            if self._asked("write", lambda: self._write(key, content + signature)):
-                log.event("cache", "stored in the remote cache", key=key)
+    def put(self, key: str, contributors: Mapping[str, str], meta: Mapping[str, Any], payload: Any) -> None:
+        """Store a program, if this is writable"""
+        if not self.writable:
+            return
+        view = memoryview(payload).cast("B")
+        try:
+            content = encode_head(key, contributors, meta, view) + view
+        except EntryError:  # too large for a reader
+            return
+        signature = hmac.digest(self._key, content, hashlib.sha256) if self._key else b""
+        if self._asked("write", lambda: self._write(key, content + signature)):
+            log.event("cache", "stored in the remote cache", key=key)
 
     def _name(self, key: str) -> str:
         # Readers with a key and without one do not see each other's entries.

@@ -1,7 +1,7 @@
-"""One process at a time compiles a program: a locked file beside the entry that it is going to write.
+"""Let one process at a time compile a program, by locking a file next to the entry that it will write.
 
-The system releases the lock of a process that ends, killed or not. A process that finds the lock held waits for the
-entry, in Python and for a bounded time. Where files cannot be locked, each process compiles for itself.
+The system releases the lock when the process ends, even if it is killed. A process that finds the lock taken waits for
+the entry, in Python and for a bounded time. Where files cannot be locked, each process compiles for itself.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if sys.platform != "win32":
     import fcntl
 
 SUFFIX = ".claim"
-# A process that is stopped, or that cannot finish, keeps its lock: so long do others wait for what it compiles.
+# How long others wait for a process that holds the lock; one that is stopped, or hangs, never releases it.
 WAIT_SECONDS = 600.0
 # The first and the longest interval between two looks at the lock.
 _INTERVALS = 0.002, 0.05
 
-# Descriptors that a forked child must close, as a lock is held until all copies of its descriptor are closed.
+# Descriptors that a forked child must close, because a lock is held until all copies of its descriptor are closed.
 _open: set[int] = set()
 
 
@@ -38,7 +38,7 @@ def claimed(path: str, name: str, made: Callable[[], bool]) -> Iterator[None]:
     after `WAIT_SECONDS`, and where there are no locks.
 
     Args:
-      path: a file in a directory of the user's; it is removed afterwards.
+      path: a file in a directory that belongs to the user; it is removed afterwards.
       name: of the program, for the log.
       made: whether the entry is there.
 
@@ -56,7 +56,8 @@ def claimed(path: str, name: str, made: Callable[[], bool]) -> Iterator[None]:
             try:
                 yield
             finally:
-                # Before the lock is released: who gets the lock of a removed file knows that its holder has finished.
+                # Before the lock is released: a process that gets the lock of a removed file knows that the one before
+                # it has finished.
                 with contextlib.suppress(OSError):
                     if _is_at(path, descriptor):
                         os.unlink(path)
