@@ -11,9 +11,11 @@ from typing import Any
 from passes.errors import PipelineError
 from passes.fast_math import setting
 
+_OFF = ("", "0", "false", "no", "off")
+
 
 def _flag(text: str) -> bool:
-    return text.strip().lower() not in ("", "0", "false", "no", "off")
+    return text.strip().lower() not in _OFF
 
 
 def _fast_math(given: Any) -> bool | str:
@@ -36,11 +38,9 @@ def _log_kinds(text: str) -> str:
 
 def _tiered(text: str) -> bool | str:
     word = text.strip().lower()
-    if word in ("", "0", "false", "no", "off"):
-        return False
-    if word not in ("1", "true", "yes", "on", "exact"):
+    if word not in (*_OFF, "1", "true", "yes", "on", "exact"):
         raise ValueError(f"{text!r} is not one of 0, 1, exact")
-    return word if word == "exact" else True
+    return word if word == "exact" else _flag(word)
 
 
 def _whole_number(text: str) -> int:
