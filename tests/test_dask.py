@@ -1,8 +1,6 @@
 """Jitted functions and files in real workers of Dask: processes that start, compile once in total, and are killed."""
 
 import os
-import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -10,6 +8,7 @@ import time
 
 import numpy as np
 import pytest
+from distributing import X, expected, wave, write_scripts
 
 import stagec
 import stagec.numpy as snp
@@ -19,27 +18,11 @@ dask = pytest.importorskip("dask", reason="Dask is not installed: pip install '.
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
-X = np.linspace(-2, 3, 12, dtype=np.float32)
-
-
-@stagec.jit
-def wave(x):
-    return snp.tanh(x) * 2 + snp.sin(x)
-
-
-def expected(x):
-    return np.tanh(x) * 2 + np.sin(x)
-
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="module")
-def client(cache):
+def client(tmp_path_factory):
     """Three processes with two threads each, which share a cache that is empty at first."""
-    environment = {"STAGEC_CACHE_DIR": str(cache)}
+    environment = {"STAGEC_CACHE_DIR": str(tmp_path_factory.mktemp("cache"))}
     with (
         # Dask removes a worker that is restarting again when this time is over since it was killed.
         dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
@@ -211,9 +194,6 @@ def test_xarray_applies_functions_block_by_block(client, tmp_path):
 
 
 def test_the_script_of_the_page_runs(tmp_path):
-    pages = pathlib.Path(stagec.__file__).parents[1] / "docs" / "how-to"
-    for page, file in (("processes.md", "pricing.py"), ("more-than-one-machine.md", "cluster.py")):
-        found = re.search(rf"^```python file={re.escape(file)}\n(.*?)^```", (pages / page).read_text(), re.M | re.S)
-        (tmp_path / file).write_text(found[1])
-    done = subprocess.run([sys.executable, tmp_path / "cluster.py"], capture_output=True, text=True, cwd=tmp_path)
+    command = [sys.executable, write_scripts(tmp_path, "cluster.py")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.stdout == "[853, 862, 870, 879]\n3.3166249\n", done.stderr

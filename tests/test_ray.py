@@ -1,31 +1,19 @@
 """Jitted functions and files in real workers of Ray: one compile in total, and workers that are killed."""
 
 import os
-import pathlib
-import re
 import signal
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from distributing import X, expected, wave, write_scripts
 
 import stagec
 import stagec.numpy as snp
 from stagec.compiler import log
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install '.[ray]'")
-
-X = np.linspace(-2, 3, 12, dtype=np.float32)
-
-
-@stagec.jit
-def wave(x):
-    return snp.tanh(x) * 2 + snp.sin(x)
-
-
-def expected(x):
-    return np.tanh(x) * 2 + np.sin(x)
 
 
 class Worker:
@@ -45,7 +33,7 @@ def workers(tmp_path_factory):
     environment = {
         "STAGEC_CACHE_DIR": str(tmp_path_factory.mktemp("cache")),
         "STAGEC_NUM_THREADS": "1",
-        "PYTHONPATH": path,  # where this module is found
+        "PYTHONPATH": path,  # where this module and `distributing` are found
     }
     # A cluster of this machine and this test, which has no use for a token.
     before = os.environ.get("RAY_AUTH_MODE")
@@ -101,12 +89,8 @@ def test_arrays_in_the_object_store(workers):
 
 
 def test_the_script_of_the_page_runs(tmp_path):
-    pages = pathlib.Path(stagec.__file__).parents[1] / "docs" / "how-to"
-    for page, file in (("processes.md", "pricing.py"), ("more-than-one-machine.md", "tasks_of_ray.py")):
-        found = re.search(rf"^```python file={re.escape(file)}\n(.*?)^```", (pages / page).read_text(), re.M | re.S)
-        (tmp_path / file).write_text(found[1])
     path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "RAY_AUTH_MODE": "disabled", "PYTHONPATH": path}
-    command = [sys.executable, tmp_path / "tasks_of_ray.py"]
+    command = [sys.executable, write_scripts(tmp_path, "tasks_of_ray.py")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment)
     assert "[853, 862, 870, 879]\n" in done.stdout, done.stderr
