@@ -1,7 +1,7 @@
 """Train a network on handwritten digits in several processes of Dask, each of which has a part of the images.
 
-A worker computes the gradient of each of its images (`vmap`), clips it, and adds them up; the sums of the workers are
-added in pairs. The same training in one process is beside it.
+A worker computes the gradient of each of its images (`vmap`), clips it, and adds the gradients up; the sums of the
+workers are added in pairs. The results are compared with those of the same training in one process.
 
 `python examples/data_parallel.py` needs `pip install '.[examples,dask]'`.
 """
@@ -56,7 +56,7 @@ def moved(layers: Any, gradient: Any, rate: float) -> Any:
 
 
 def tree_sum(client: Client, parts: list[Future]) -> Future:
-    """The sum of what workers have, added in pairs where one of the two is; nothing comes to this process."""
+    """The sum of the workers' parts, added in pairs by workers that have one of the two; none comes to this process."""
     while len(parts) > 1:
         odd = parts[len(parts) // 2 * 2 :]
         parts = [client.submit(added, *pair, pure=False) for pair in zip(parts[::2], parts[1::2])] + odd

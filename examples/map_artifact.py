@@ -66,7 +66,7 @@ def has_compiler() -> bool:
 
 
 def run(workers: int = 2, hours: int = 1000, places: int = 300, block: int = 256) -> Result:
-    """Compile into a file, map it over both, and compare with NumPy."""
+    """Compile into a file, map the file over an array and a data set, and compare with NumPy."""
     table = weather(hours, places)
     temperature, wind = table.temperature.data, table.wind.data
     # A compiled function is for some shapes: that of the blocks, and that of the last one, which may be smaller.

@@ -92,8 +92,8 @@ def pattern(
       assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
       targets: the names in `passes.pipeline.LAWS` of the targets for which the law pays; empty for all. A law that a
         user passes by itself runs in any case.
-      any_shape: whether it takes arrays of dynamic shape, too. In modules whose functions have such arguments, others
-        are not called for them.
+      any_shape: whether it takes arrays of dynamic shape, too. In modules whose functions have such arguments, the
+        driver does not call other laws for them.
 
     Raises:
       UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.

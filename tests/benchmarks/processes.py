@@ -1,4 +1,4 @@
-"""Processes of Dask beside one: `python -m tests.benchmarks processes [--counts 1 2 4] [--repeat N] [--json]`.
+"""Compare processes of Dask with one: `python -m tests.benchmarks processes [--counts 1 2 4] [--repeat N] [--json]`.
 
 The same work by 1, 2 and 4 workers with one thread each, and by one worker with a thread for each core: `tasks` are
 independent calls, `steps` are steps of training, with gradients of a part of the rows in each worker and a tree
