@@ -29,7 +29,8 @@ def events(spans: Sequence[Span], measured: Iterable[Measurement]) -> list[dict[
         if span.line is not location.UNKNOWN:
             details["line"] = str(span.line)
         name = span.name if span.kind in ("call", "eager") else f"{span.kind} {span.name}"
-        found.append(_complete(name, span.kind, process, threads[span.thread], span.start - origin, span, details))
+        begin, duration = span.start - origin, span.end - span.start
+        found.append(_complete(name, span.kind, process, threads[span.thread], begin, duration, details))
     last = {span.name: span.start - origin for span in spans if span.kind == "run"}
     found += _kernels(measured, process + 1, last)
     return found
@@ -45,7 +46,7 @@ def _kernels(measured: Iterable[Measurement], process: int, begins: dict[str, in
         for d in measurement.dispatches:
             details = {"line": lines[d.kernel], "workgroups": d.workgroups}
             start = begins[measurement.name] + d.start
-            yield _complete(d.kernel, "kernel", process, number, start, d, details)
+            yield _complete(d.kernel, "kernel", process, number, start, d.duration, details)
 
 
 def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
@@ -53,10 +54,9 @@ def _named(what: str, process: int, thread: int, name: str) -> dict[str, Any]:
 
 
 def _complete(
-    name: str, kind: str, process: int, thread: int, start: int, timed: Any, details: dict[str, Any]
+    name: str, kind: str, process: int, thread: int, start: int, duration: int, details: dict[str, Any]
 ) -> dict[str, Any]:
     """An event with a duration; the format has microseconds."""
-    duration = timed.end - timed.start if isinstance(timed, Span) else timed.duration
     return {
         "ph": "X",
         "name": name,

@@ -93,7 +93,8 @@ def measured(runs: Runs) -> Measurement:
         dispatched = _runs(executable, runs.arguments or [], _count(runs))
     except _CannotMeasureError as error:
         return Measurement(executable.name, missing=str(error))
-    first = dispatched[min(1, len(dispatched) - 1)]  # not the very first, in which memory is touched for the first time
+    counted = dispatched[1:] or dispatched  # not the first run, in which memory is touched for the first time
+    first = counted[0]
     names = list(dict.fromkeys(d.kernel for d in first))
     lines = _lines(runs.code, names, executable.name)
     kernels = [
@@ -102,7 +103,7 @@ def measured(runs: Runs) -> Measurement:
             executable.name,
             lines.get(name, ""),
             sum(d.kernel == name for d in first),
-            statistics.median(_seconds(run, name) for run in dispatched[1:] or dispatched),
+            statistics.median(_seconds(run, name) for run in counted),
             len(runs.spans),
         )
         for name in names
@@ -151,7 +152,7 @@ def _runs(executable: Executable, arguments: Sequence[Any], count: int) -> list[
             *inputs,
         )
         text = _tool("iree-profile", "export", "--format=ireeperf-jsonl", "--output=-", record)
-    found = _dispatches(text, _MODES[device.is_cpu])
+    found = _dispatches(text)
     size, rest = divmod(len(found), count)
     if rest:
         raise _CannotMeasureError(f"{len(found)} launches in {count} runs: not all runs are alike")
@@ -164,7 +165,7 @@ def _from_its_begin(run: list[Dispatch]) -> list[Dispatch]:
     return [Dispatch(d.kernel, d.start - begin, d.duration, d.workgroups) for d in run]
 
 
-def _dispatches(text: str, mode: str) -> list[Dispatch]:
+def _dispatches(text: str) -> list[Dispatch]:
     """The launches of kernels in a record that was exported, in their order."""
     names: dict[tuple[int, int], str] = {}
     found: list[Dispatch] = []
