@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,11 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.runtime.array import Array
 from stagec.runtime.nonfinite import Kind, Search, described, host, kinds, turn_off
+from stagec.runtime.runnable import Instead
 
 
 def run_checked(
-    runnable: RunnableGraph,
-    args: Sequence[Any],
-    committed: bool = False,
-    instead: Callable[[list[Any]], list[Array] | None] | None = None,
+    runnable: RunnableGraph, args: Sequence[Any], committed: bool = False, instead: Instead | None = None
 ) -> list[Array]:
     """`runnable.run(args, committed, instead)`, whose results hold no NaN.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from stagec.api.exact import has_subnormals
@@ -14,6 +13,7 @@ from stagec.core import errors, forking, location
 from stagec.runtime import interruptible
 from stagec.runtime.array import Array
 from stagec.runtime.evaluation import Evaluation, Stopped
+from stagec.runtime.runnable import Instead
 
 # How long an evaluation goes on before the compiler begins.
 _HEAD_START_SECONDS = 0.02
@@ -121,7 +121,7 @@ class _Turns:
         return background.over
 
 
-def evaluation(runnable: RunnableGraph, tiered: bool | str) -> Callable[[list[Any]], list[Array] | None] | None:
+def evaluation(runnable: RunnableGraph, tiered: bool | str) -> Instead | None:
     """What computes a program's results until it is compiled; None where calls wait for the compiler.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from stagec.runtime.placement import placed
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
 _all: WeakSet[Runnable[Any]] = WeakSet()
+# Computes the results of inputs without the program; returns None if it does not.
+Instead: TypeAlias = Callable[[list[Any]], list[Array] | None]
 
 
 class Code(Protocol):
@@ -169,23 +171,19 @@ class Runnable(Generic[C_co]):
         self.direct = False
         return self.code.evaluate(inputs)
 
-    def run(
-        self,
-        args: Sequence[Any],
-        committed: bool = False,
-        instead: Callable[[list[Any]], list[Array] | None] | None = None,
-    ) -> list[Array]:
+    def run(self, args: Sequence[Any], committed: bool = False, instead: Instead | None = None) -> list[Array]:
         """Run on flat arrays; donated ones are deleted afterwards.
 
         Args:
           committed: the results stay on the device.
-          instead: computes the results without the program, or returns None if it does not.
+          instead: asked for the results first.
         """
         device = self.device
         everything = [*self.hidden, *args]
         inputs = [everything[i] for i in self.used]
         executable: Executable | None = None
-        results = self.code.evaluate(inputs) if self.trivial else instead(inputs) if instead is not None else None
+        compute = self.code.evaluate if self.trivial else instead
+        results = None if compute is None else compute(inputs)
         if results is None:
             executable = self.executable(committed)
             if not device.is_cpu:
