@@ -20,31 +20,36 @@ _PHASE = "flow"
 
 
 def kernel_lines(
-    module: Any, target: Target, options: CompileOptions, kernels: Collection[str], name: str
+    module: Any, target: Target, kernels: Collection[str], options: CompileOptions, name: str
 ) -> dict[str, str]:
     """The line, as `file:line`, by the name of each kernel; kernels without a line are left out.
 
     Args:
       module: what was compiled: StableHLO after the passes, as an `ir.Module`.
-      options: as for `compile_module`.
       kernels: the names of those that ran, by which the flag set is found that compiled them.
+      options: as for `compile_module`.
       name: the program's name in errors.
     """
     source = serialize(module)
-    return interruptible.call(lambda: _lines(source, target, options, kernels, name))
+    return interruptible.call(lambda: _lines(source, target, kernels, options, name))
+
+
+def line_of(operation: Any) -> str:
+    """The user's line that an operation comes from, as `file:line`; empty where it is not known."""
+    line = printed.location(operation.location)
+    return "" if line is None else f"{line.file}:{line.line}"
 
 
 def _lines(
-    source: bytes, target: Target, options: CompileOptions, kernels: Collection[str], name: str
+    source: bytes, target: Target, kernels: Collection[str], options: CompileOptions, name: str
 ) -> dict[str, str]:
     found: dict[str, str] = {}
 
     def collect(phase: str, module: Any) -> None:
         if phase == _PHASE:
             for operation in operations_in(module, "flow.dispatch"):
-                line = printed.location(operation.location)
                 for entry in operation.attributes["entry_points"]:
-                    found.setdefault(entry.value[-1], f"{line.file}:{line.line}" if line is not None else "")
+                    found.setdefault(entry.value[-1], line_of(operation))
 
     ready, traits = prepared(source, target, name, options)
     for flag_set, formed in by_flag_set(ready, target, options, traits):

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from stagec.backends import Target
-from stagec.compiler import culprit, diagnostics as diag, driver, log, stages
+from stagec.compiler import culprit, diagnostics as diag, dispatches, driver, log, stages
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.mlir import load
@@ -101,10 +101,21 @@ def dump_all(
     return _reported(stages.dump_all, serialize(module), target, directory, options or CompileOptions(), prefix)
 
 
+def kernel_lines(
+    module: Any, target: Target, kernels: Collection[str], options: CompileOptions, name: str
+) -> dict[str, str]:
+    """As `dispatches.kernel_lines`, in a new process.
+
+    Raises:
+      CompileError: the process ended.
+    """
+    return _reported(dispatches.kernel_lines, serialize(module), target, kernels, options, name)
+
+
 def _reported(
-    function: Callable[..., Any], source: bytes, target: Target, what: str, options: CompileOptions, name: str
+    function: Callable[..., Any], source: bytes, target: Target, what: Any, options: CompileOptions, name: str
 ) -> Any:
-    """Call a function of `stages` for a module in a new process; a crash becomes a CompileError."""
+    """Call a function for a module in a new process; a crash becomes a CompileError."""
     started = time.perf_counter()
     try:
         return call(function, name, source, target, what, options, name)

@@ -219,8 +219,11 @@ def _lines(code: Any, kernels: Sequence[str], name: str) -> dict[str, str]:
     if not isinstance(code, GraphCode) or not kernels:
         return {}
     mlir.load()
-    from stagec.compiler import dispatches  # needs the compiler's library
+    from stagec.compiler import dispatches, outside  # need the compiler's library
 
-    module = build.lower_graph(code.graph, code.options, name, code.used_names)
-    build.optimize(module, code.options)
-    return dispatches.kernel_lines(module, code.options.target, code.options.of_compiler(), kernels, name)
+    options = code.options
+    module = build.lower_graph(code.graph, options, name, code.used_names)
+    build.optimize(module, options)
+    way = outside if outside.is_needed(options.target) else dispatches
+    found: dict[str, str] = way.kernel_lines(module, options.target, kernels, options.of_compiler(), name)
+    return found

@@ -11,6 +11,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax
+from stagec.compiler import dispatches, outside
 from stagec.runtime import recording
 from stagec.runtime.executable import Executable
 from tests.platforms import first_device
@@ -83,6 +84,16 @@ def test_each_kernel_has_a_time_and_the_users_line():
     assert {k.line for k in found.kernels} >= {line_of("y = snp.tanh(x @ w)")}
     product = next(k for k in found.kernels if "product" in k.name)
     assert product.line == line_of("y = snp.tanh(x @ w)")
+
+
+def test_lines_are_found_in_a_process_of_their_own_where_the_compiler_cannot_be_used(monkeypatch):
+    f, x, w = layer(), snp.ones((256, 128)), snp.ones((128, 64))
+    f(x, w)
+    monkeypatch.setattr(outside, "is_needed", lambda target: True)
+    monkeypatch.delattr(dispatches, "_lines")
+    with stagec.profile() as found:
+        f(x, w)
+    assert line_of("y = snp.tanh(x @ w)") in {k.line for k in found.kernels}
 
 
 def test_kernels_of_a_slow_operation_take_most_of_the_time():
