@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
-from passes import printed
 from passes.kernels.plan import comments
 from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag
+from stagec.compiler.dispatches import line_of
 from stagec.compiler.driver import PHASES, Seen, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
@@ -167,12 +167,12 @@ def _followed(source: bytes, target: Target, phase: str, options: CompileOptions
     for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
         notes = _Notes(phase)
         with tempfile.TemporaryDirectory(prefix="stagec-view-") as scratch:
-            flag = f"--iree-hal-dump-executable-intermediates-to={scratch}"
-            dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, flag))
+            # For CUDA, the assembly is the binary.
+            flags = (f"--iree-hal-dump-executable-{kind}-to={scratch}" for kind in ("intermediates", "binaries"))
+            dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, *flags))
             _, attempt = run(formed.source, dumping, link=target.on.has_linker, seen=notes)
             if attempt.ok:
-                assembly = _files(scratch, *_ASSEMBLY) or _assembly(formed.source, flag_set, target)[0]
-                code = _files(scratch, ".optimized.ll")
+                code, assembly = _files(scratch, ".optimized.ll"), _files(scratch, *_ASSEMBLY)
                 return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), code, assembly)
         attempts.append(attempt)
     raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
@@ -191,16 +191,15 @@ class _Notes:
     def __call__(self, phase: str, module: Any) -> None:
         self.phases.append((phase, time.perf_counter() - self._last))
         if phase == self._wanted:
-            self.text = str(module.operation.get_asm(enable_debug_info=True))
+            self.text = _with_lines(module)
             self.launches = tuple(map(_launch, operations_in(module, "flow.dispatch")))
         self._last = time.perf_counter()
 
 
 def _launch(operation: Any) -> Launch:
-    line = printed.location(operation.location)
     (entry, *_) = operation.attributes["entry_points"]
     results = tuple((str(result.type), _size(result.type)) for result in operation.results)
-    return Launch(entry.value[-1], f"{line.file}:{line.line}" if line is not None else "", results)
+    return Launch(entry.value[-1], line_of(operation), results)
 
 
 def _size(kind: Any) -> int | None:
@@ -234,8 +233,12 @@ def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | Non
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:
-    """Keep the text of a module, with the user's lines."""
-    texts[phase] = str(module.operation.get_asm(enable_debug_info=True))
+    texts[phase] = _with_lines(module)
+
+
+def _with_lines(module: Any) -> str:
+    """The text of a module, with the user's lines."""
+    return str(module.operation.get_asm(enable_debug_info=True))
 
 
 def _with_phases(found: Iterable[tuple[FlagSet, Ready]]) -> Iterator[tuple[FlagSet, Ready]]:
