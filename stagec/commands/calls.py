@@ -9,13 +9,38 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
+import click
+
+import stagec
 from stagec.api.jit import JitFunction, jit
 from stagec.backends import Target
 from stagec.commands.common import failure, is_module, usage
 from stagec.commands.foreign import described_module
 from stagec.commands.specs import parse_argument, parse_static
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def trace_options(command: F) -> F:
+    """The options of all commands that trace a call as texts describe it."""
+    options = (
+        click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding."),
+        click.option("--x64", is_flag=True, help="Enable 64-bit dtypes."),
+        click.option(
+            "--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def enabled_dtypes(source: str, x64: bool) -> AbstractContextManager[Any]:
+    """Enable 64-bit dtypes for a block if `--x64` was given; a StableHLO module always has those that it names."""
+    return stagec.config.override(**({"enable_x64": True} if x64 or is_module(source) else {}))
 
 
 def described(

@@ -8,8 +8,8 @@ import time
 import click
 
 import stagec
-from stagec.commands.calls import described
-from stagec.commands.common import OutputFile, bytes_text, is_module, seconds_text, user_output
+from stagec.commands.calls import described, enabled_dtypes, trace_options
+from stagec.commands.common import OutputFile, bytes_text, seconds_text, user_output
 from stagec.commands.warm import targets_option
 
 
@@ -30,9 +30,7 @@ from stagec.commands.warm import targets_option
 )
 @click.option("--name", help="The name of the function in the file.")
 @click.option("--no-weights", is_flag=True, help="Leave out the arrays that the function closes over.")
-@click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
-@click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
-@click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
+@trace_options
 def compile_function(
     function: str,
     arguments: tuple[str, ...],
@@ -53,7 +51,7 @@ def compile_function(
     the file, without a compiler.
     """
     started = time.perf_counter()
-    with stagec.config.override(**({"enable_x64": True} if x64 or is_module(function) else {})):
+    with enabled_dtypes(function, x64):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
             exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)

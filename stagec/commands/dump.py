@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-import stagec
 from stagec.api.stages import Lowered
 from stagec.backends import Target
-from stagec.commands.calls import described
-from stagec.commands.common import OutputFile, bytes_text, failure, is_module, usage, user_output
+from stagec.commands.calls import described, enabled_dtypes, trace_options
+from stagec.commands.common import OutputFile, bytes_text, failure, usage, user_output
 from stagec.compiler.stages import STAGES
 from stagec.core.errors import TargetError
 
@@ -39,9 +38,7 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
     help="How far to go; `flow` to `vm` are the compiler's phases, and `portable` is for other compilers.",
 )
 @click.option("--target", callback=target_option, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
-@click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
-@click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
-@click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
+@trace_options
 @click.option(
     "--stablehlo-version", metavar="VERSION", help="The oldest StableHLO version that must read the file (portable)."
 )
@@ -78,7 +75,7 @@ def dump(
         raise usage("--stage portable is not text", "name a file with -o")
     if stage != _PORTABLE and stablehlo_version is not None:
         raise usage(f"--stablehlo-version does not go with --stage {stage}", "leave it out, or use --stage portable")
-    with stagec.config.override(**({"enable_x64": True} if x64 or is_module(function) else {})):
+    with enabled_dtypes(function, x64):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, target, fast_math)
             lowered = chosen.lower(*args, **kwargs)
