@@ -10,8 +10,9 @@ import numpy as np
 
 import stagec
 from stagec.api.arguments import ShapeDtypeStruct
-from stagec.commands.calls import described
-from stagec.commands.common import OutputFile, bytes_text, failure, is_module, user_output
+from stagec.api.jit import JitFunction
+from stagec.commands.calls import described, enabled_dtypes, trace_options
+from stagec.commands.common import OutputFile, bytes_text, failure, user_output
 from stagec.commands.dump import target_option
 from stagec.viewing.gather import gather
 from stagec.viewing.page import page
@@ -23,9 +24,7 @@ from stagec.viewing.page import page
 @click.option("-o", "--output", type=OutputFile(), required=True, help="The page to write.")
 @click.option("--run", "runs", is_flag=True, help="Run the function on random numbers, and show the kernels' times.")
 @click.option("--target", callback=target_option, help="What to compile for, such as cpu:x86-64-v3 or cuda:sm_80.")
-@click.option("--fast-math", is_flag=True, help="Allow rewrites that change rounding.")
-@click.option("--x64", is_flag=True, help="Enable 64-bit dtypes.")
-@click.option("--static", "static", multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated.")
+@trace_options
 def view(
     function: str,
     arguments: tuple[str, ...],
@@ -42,22 +41,25 @@ def view(
     what it becomes. The page is one file, and loads nothing from a network.
     ARGUMENTS are written as for `stagec dump`.
     """
-    with stagec.config.override(**({"enable_x64": True} if x64 or is_module(function) else {})):
-        with user_output():
-            chosen, args, kwargs = described(function, arguments, static, target, fast_math)
-            if chosen.lower(*args, **kwargs)._runnable.trivial:
-                raise failure(f"{function} computes nothing", "choose a function that has operations on its arguments")
-            ran = None
-            if runs:
-                numbers = np.random.default_rng(0)
-                values = [_filled(a, numbers) for a in args]
-                named = {name: _filled(a, numbers) for name, a in kwargs.items()}
-                with stagec.profile() as ran:
-                    chosen(*values, **named)
-        text = page(gather(chosen, args, kwargs, ran))
+    with enabled_dtypes(function, x64), user_output():
+        chosen, args, kwargs = described(function, arguments, static, target, fast_math)
+        found = gather(chosen, args, kwargs, (lambda: _profiled(chosen, args, kwargs)) if runs else None)
+    if found is None:
+        raise failure(f"{function} computes nothing", "choose a function that has operations on its arguments")
+    text = page(found)
     with open(output, "w", encoding="utf-8") as file:
         file.write(text)
     click.echo(f"wrote {bytes_text(len(text.encode()))} to {output}", err=True)
+
+
+def _profiled(function: JitFunction[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> stagec.profile:
+    """The profile of a call on random numbers."""
+    numbers = np.random.default_rng(0)
+    values = [_filled(a, numbers) for a in args]
+    named = {name: _filled(a, numbers) for name, a in kwargs.items()}
+    with stagec.profile() as ran:
+        function(*values, **named)
+    return ran
 
 
 def _filled(value: Any, numbers: np.random.Generator) -> Any:

@@ -6,8 +6,8 @@ import ast
 import linecache
 import os
 import time
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from passes import printed
 from stagec.api.jit import JitFunction
@@ -18,6 +18,8 @@ from stagec.profiling.profile import profile
 from stagec.viewing import code
 from stagec.viewing.code import Row
 
+T = TypeVar("T")
+
 # The phase after which all dispatches are there.
 _DISPATCHES = "flow"
 # Rows around a line of a file that is not Python, or that no definition holds.
@@ -26,30 +28,33 @@ _AROUND = 5
 _MARK = "\0"
 
 
-def gather(function: JitFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any], ran: profile | None) -> Any:
-    """The data of a page, as JSON.
+def gather(
+    function: JitFunction[..., Any], args: Sequence[Any], kwargs: dict[str, Any], run: Callable[[], profile] | None
+) -> Any:
+    """The data of a page, as JSON; None if the function computes nothing.
 
     Args:
       args, kwargs: of the function; shapes and dtypes are enough.
-      ran: the profile of a run, for the kernels' shares of time.
+      run: returns the profile of a run, for the kernels' shares of time. It is called after the function is traced.
 
     Raises:
       CompileError: the function does not compile.
     """
-    clock = _Clock()
-    lowered = function.trace(*args, **kwargs).lower()
-    clock.stop("trace")
+    steps: list[tuple[str, float]] = []
+    lowered = _timed(steps, "trace", lambda: function.trace(*args, **kwargs).lower())
     runnable = lowered._runnable
+    if runnable.trivial:
+        return None
+    ran = None if run is None else run()
     options, name = runnable.code.options, lowered._trace.name
-    module = lowered.compiler_ir()
-    clock.stop("lower")
+    module = _timed(steps, "lower", lowered.compiler_ir)
     before = dump.module_text(module)
     report = build.optimize(module, options)
-    clock.steps += [(f"pass {record.name}", record.seconds) for record in report.records]
+    steps += [(f"pass {record.name}", record.seconds) for record in report.records]
     after = dump.module_text(module)
     way = outside if outside.is_needed(options.target) else stages
     followed = way.followed(module, options.target, _DISPATCHES, options.of_compiler(), name)
-    clock.steps += followed.phases
+    steps += followed.phases
     kernels: dict[str, list[str]] = {}
     for launch in followed.launches:
         kernels.setdefault(launch.kernel, []).extend([launch.line] if launch.line else [])
@@ -72,24 +77,19 @@ def gather(function: JitFunction[..., Any], args: Sequence[Any], kwargs: dict[st
             {"name": r.name, "seconds": r.seconds, "before": r.ops_before, "after": r.ops_after, "hits": dict(r.hits)}
             for r in report.records
         ],
-        "timeline": [{"name": step, "seconds": seconds} for step, seconds in clock.steps],
+        "timeline": [{"name": step, "seconds": seconds} for step, seconds in steps],
         "kernels": [] if ran is None else [_kernel(k) for k in ran.kernels],
         "unmeasured": [] if ran is None else [f"{n}: {why}" for n, why in ran.unmeasured.items()],
         "buffers": _buffers(lowered, followed),
     }
 
 
-class _Clock:
-    """The times of steps, one after the other."""
-
-    def __init__(self) -> None:
-        self.steps: list[tuple[str, float]] = []
-        self._last = time.perf_counter()
-
-    def stop(self, step: str) -> None:
-        """Note the time since the last step."""
-        self.steps.append((step, time.perf_counter() - self._last))
-        self._last = time.perf_counter()
+def _timed(steps: list[tuple[str, float]], step: str, work: Callable[[], T]) -> T:
+    """The result of `work()`, whose seconds are added to the steps."""
+    started = time.perf_counter()
+    result = work()
+    steps.append((step, time.perf_counter() - started))
+    return result
 
 
 def _graph_rows(lowered: Lowered) -> list[Row]:
@@ -116,8 +116,8 @@ def _source(keys: Iterable[str]) -> dict[str, Any]:
     """The pane with the user's source: of each file, the definitions that hold one of the lines."""
     lines: dict[str, set[int]] = {}
     for key in keys:
-        file, _, at = key.rpartition(":")
-        if linecache.getline(file, int(at)):
+        if _is_source(key):
+            file, _, at = key.rpartition(":")
             lines.setdefault(file, set()).add(int(at))
     rows: list[Any] = []
     for file, numbers in lines.items():

@@ -3,6 +3,7 @@
 import linecache
 import os
 import re
+import time
 
 import pytest
 
@@ -95,7 +96,7 @@ def test_kernels_have_times_if_the_program_ran():
     x, w = snp.ones((64, 32)), snp.ones((32, 16))
     with stagec.profile() as ran:
         layer(x, w)
-    kernels = gather(layer, [x, w], {}, ran)["kernels"]
+    kernels = gather(layer, [x, w], {}, lambda: ran)["kernels"]
     assert kernels and all(k["seconds"] > 0 for k in kernels)
     assert line_of("return snp.sort(h, axis=1)") in {k["line"] for k in kernels}
 
@@ -158,6 +159,15 @@ def test_assemblys_rows_have_the_lines_of_its_directives():
         (),
     ]
     assert found[2][0] == "        push    rbp"
+
+
+def test_the_first_step_is_the_time_of_the_trace():
+    def slow(x):
+        time.sleep(0.05)
+        return x + 1
+
+    steps = gather(stagec.jit(slow), [X], {}, None)["timeline"]
+    assert steps[0]["name"] == "trace" and steps[0]["seconds"] >= 0.05
 
 
 def test_the_page_holds_texts_as_data_only():
