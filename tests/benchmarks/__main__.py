@@ -3,9 +3,9 @@
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
 loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `rounds` compares loops that
 are one kernel with loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with
-those by stagec's own algorithms. `dynamic` compares programs for
-open dimensions with those for one size. `tiers` measures first results and stalls while the compiler works. `passes`
-measures what the laws of the passes are worth, and `memory` the memory that calls take beside JAX's.
+those by stagec's own algorithms. `dynamic` compares programs for open dimensions with those for one size, and
+`processes` several processes with one. `tiers` measures first results and stalls while the compiler works, `passes`
+what the laws of the passes are worth, and `memory` the memory that calls take beside JAX's.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 
@@ -22,6 +22,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -50,6 +51,19 @@ GROUPS = (
     *("call", "trace", "start", "aot", "kernels", "products", "narrow", "convolutions", "steps", "sizes", "eager"),
     "compile",
 )
+# Those with a command line of their own, by the first argument.
+MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
+    "dynamic": dynamic.main,
+    "gpu": gpu.main,
+    "host": host.main,
+    "libraries": lambda arguments: loops.main(arguments, library_programs.PROGRAMS),
+    "loops": loops.main,
+    "memory": memory.main,
+    "passes": simplified.main,
+    "processes": processes.main,
+    "rounds": rounds.main,
+    "tiers": tiers.main,
+}
 
 
 class Worker:
@@ -244,35 +258,9 @@ def measure_all(
 
 def main() -> None:
     """The command line."""
-    if sys.argv[1:2] == ["gpu"]:
-        gpu.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["loops"]:
-        loops.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["rounds"]:
-        rounds.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["memory"]:
-        memory.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["dynamic"]:
-        dynamic.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["tiers"]:
-        tiers.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["passes"]:
-        simplified.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["libraries"]:
-        loops.main(sys.argv[2:], library_programs.PROGRAMS)
-        return
-    if sys.argv[1:2] == ["processes"]:
-        processes.main(sys.argv[2:])
-        return
-    if sys.argv[1:2] == ["host"]:
-        host.main(sys.argv[2:])
+    other = MEASUREMENTS.get(sys.argv[1]) if len(sys.argv) > 1 else None
+    if other is not None:
+        other(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("case", nargs="*", help=f"a group ({', '.join(GROUPS)}), or a part of a case's name")

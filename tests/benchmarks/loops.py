@@ -138,7 +138,8 @@ def main(arguments: Sequence[str], programs: Sequence[Program] = loop_programs.P
         Console(width=160).print(table(rows))
 
 
-def _names(library: str) -> tuple[Names, Any]:
+def names_of(library: str) -> tuple[Names, Any]:
+    """The names that programs use of a library, and its `jit`."""
     if library == "jax":
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         import jax
@@ -154,7 +155,7 @@ def serve(library: str) -> None:
     """Answer requests on standard input, a line each, until it ends."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    names, jit = _names(library)
+    names, jit = names_of(library)
     jit(lambda x: x + 1)(np.ones(3))
     ready: dict[str, Any] = {}
     for line in sys.stdin:

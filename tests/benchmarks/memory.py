@@ -25,6 +25,7 @@ from tests.benchmarks.case import Case, sample
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import Library, load
 from tests.benchmarks.loops import geometric_mean
+from tests.benchmarks.start import caches
 
 LIBRARIES = ("jax", "stagec")
 _GROUPS = ("kernels", "products", "convolutions", "steps", "sizes")
@@ -57,13 +58,7 @@ def _field(name: str) -> int:
 def _in_process(library: str, case: Case, tiny: bool, folder: str) -> int:
     """`measure` in a process of its own."""
     command = [sys.executable, "-m", "tests.benchmarks", "memory", "--library", library, case.id]
-    environment = {
-        **os.environ,
-        "STAGEC_CACHE_DIR": os.path.join(folder, "stagec"),
-        "JAX_COMPILATION_CACHE_DIR": os.path.join(folder, "jax"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
-    }
+    environment = {**os.environ, **caches(folder)}
     done = subprocess.run(
         command + ["--tiny"] * tiny, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, env=environment
     )

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 
-_PRELUDE = {
+PRELUDES = {
     "numpy": "import numpy as np\njit = lambda f: f\nwait = lambda v: v\n",
     "jax": "import jax, jax.numpy as np\njit, wait = jax.jit, jax.block_until_ready\n",
     "stagec": "import stagec, stagec.numpy as np\njit = stagec.jit\nwait = lambda v: v.block_until_ready()\n",
@@ -30,7 +31,7 @@ wait = lambda v: v.block_until_ready()
 """,
 }
 
-_PROGRAMS = {
+PROGRAMS = {
     "selu": """
 @jit
 def f(x):
@@ -54,10 +55,39 @@ wait(f(params, np.ones((32, 64))))
 }
 
 # Group and program: `start` traces and finds the compiled program on disk, `aot` loads a file.
-NAMES = (*(f"start/{name}" for name in _PROGRAMS), "aot/selu", "aot/mlp")
+NAMES = (*(f"start/{name}" for name in PROGRAMS), "aot/selu", "aot/mlp")
 AIMS = {"start": 2.0, "aot": 3.0}
 
 _REPORT = "\nimport sys\nprint('iree.compiler' in sys.modules, flush=True)\n"
+
+
+def caches(folder: str) -> dict[str, str]:
+    """The environment in which stagec and JAX keep all programs in a folder."""
+    return {
+        "STAGEC_CACHE_DIR": os.path.join(folder, "stagec"),
+        "JAX_COMPILATION_CACHE_DIR": os.path.join(folder, "jax"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
+    }
+
+
+def first_line(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[float, str]:
+    """The seconds from starting Python to the first line that it prints, and the line.
+
+    Raises:
+      RuntimeError: the process failed.
+    """
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None, "stdout is a pipe"
+    line = process.stdout.readline()
+    seconds = time.perf_counter() - started
+    _, errors = process.communicate()
+    if process.returncode or not line:
+        raise RuntimeError((errors.strip().splitlines() or ["no output"])[-1])
+    return seconds, line
 
 
 class Starts:
@@ -94,27 +124,13 @@ class Starts:
         return os.path.join(self._folder.name, f"{program}.stagec")
 
     def _run(self, library: str, program: str) -> tuple[float, bool]:
-        folder = self._folder.name
         environment = {
             **os.environ,
             # Bytecode on disk for all three, as after an installation.
             "PYTHONDONTWRITEBYTECODE": "",
-            "STAGEC_CACHE_DIR": os.path.join(folder, "stagec"),
             "ARTIFACT": self._artifact(program),
             "JAX_PLATFORMS": "cpu",
-            "JAX_COMPILATION_CACHE_DIR": os.path.join(folder, "jax"),
-            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "0",
+            **caches(self._folder.name),
         }
-        code = _PRELUDE[library] + _PROGRAMS[program] + _REPORT
-        started = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-        )
-        assert process.stdout is not None, "stdout is a pipe"
-        line = process.stdout.readline()
-        seconds = time.perf_counter() - started
-        _, errors = process.communicate()
-        if process.returncode or not line:
-            raise RuntimeError((errors.strip().splitlines() or ["no output"])[-1])
+        seconds, line = first_line(["-c", PRELUDES[library] + PROGRAMS[program] + _REPORT], environment)
         return seconds, line.strip() == "True"

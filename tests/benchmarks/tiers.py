@@ -11,7 +11,6 @@ import argparse
 import json
 import math
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +20,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tests.benchmarks import library_programs, loop_programs, start, steps
+from tests.benchmarks import loops, start, steps
+from tests.benchmarks.libraries import load
 
 LIBRARIES = ("tiers", "stagec", "jax")
 _ENVIRONMENT = {
@@ -30,8 +30,8 @@ _ENVIRONMENT = {
     "jax": {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_COMPILATION_CACHE": "false"},
 }
 _STEPS = 100
-_PROGRAMS = {p.name: p for p in (*loop_programs.PROGRAMS, *library_programs.PROGRAMS)}
-STARTS = [name for name, text in start._PROGRAMS.items() if text]
+_PROGRAMS = {p.name: p for p in loops.PROGRAMS}
+STARTS = [name for name, text in start.PROGRAMS.items() if text]
 # A few of the loops and of the calls of libraries: of each kind one.
 FIRST = [
     *STARTS,
@@ -49,21 +49,8 @@ def measure(library: str, kind: str, name: str, tiny: bool) -> dict[str, Any]:
       RuntimeError: it failed.
     """
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", **_ENVIRONMENT[library]}
-    command = [sys.executable, "-m", "tests.benchmarks.tiers", "jax" if library == "jax" else "stagec", kind, name]
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [*command, *["tiny"][: int(tiny)]],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    assert process.stdout is not None, "it is a pipe"
-    line = process.stdout.readline()
-    seconds = time.perf_counter() - started
-    _, printed = process.communicate()
-    if process.returncode or not line:
-        raise RuntimeError((printed.strip().splitlines() or ["no output"])[-1])
+    command = ["-m", "tests.benchmarks.tiers", "jax" if library == "jax" else "stagec", kind, name]
+    seconds, line = start.first_line(command + ["tiny"] * tiny, environment)
     return {"seconds": seconds, **json.loads(line)}
 
 
@@ -130,17 +117,13 @@ def _call(library: str, name: str, tiny: bool) -> Callable[[], Any]:
     """A function that calls a program, and returns a result that is computed."""
     if name in STARTS:
         namespace: dict[str, Any] = {}
-        text = start._PRELUDE[library] + start._PROGRAMS[name].replace("\nwait(", "\ncall = lambda: wait(")
+        text = start.PRELUDES[library] + start.PROGRAMS[name].replace("\nwait(", "\ncall = lambda: wait(")
         exec(text, namespace)
         return lambda: np.asarray(namespace["call"]())
     if name in steps.NETWORKS:
-        from tests.benchmarks.libraries import load
-
         step = steps.training_step(steps.NETWORKS[name], load(library), tiny)
         return lambda: np.asarray(step())
-    from tests.benchmarks.loops import _names
-
-    names, jit = _names(library)
+    names, jit = loops.names_of(library)
     program = _PROGRAMS[name]
     function, operands = jit(program.make(names)), program.operands(tiny)
     return lambda: np.asarray(function(*operands))

@@ -11,7 +11,7 @@ from stagec.runtime import evaluation
 from stagec.runtime.evaluation import Evaluation, Stopped
 from tests.benchmarks import loop_programs, loops
 
-NAMES, _ = loops._names("stagec")
+NAMES, _ = loops.names_of("stagec")
 
 
 def traced(function, *args):
