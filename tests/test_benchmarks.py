@@ -68,6 +68,13 @@ def test_first_results_and_stalls_are_measured():
     assert all(row["notes"] == [] and min(row["seconds"].values()) > 0 for row in rows)
 
 
+def test_examples_of_the_documentation_run_beside_jax():
+    pytest.importorskip("jax")
+    lines = run("pages", "tutorial/03", "--repeat", "1").splitlines()
+    row = next(line for line in lines if "03-donation" in line)
+    assert int(row.split("│")[2]) >= 5, "few of its examples run in both"
+
+
 def test_programs_for_open_dimensions_are_counted_and_measured():
     rows = json.loads(run("dynamic", "--tiny", "--json"))
     assert len(rows) == 5
