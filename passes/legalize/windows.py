@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.analysis.identities import identity
+from passes.analysis.identities import identity, identity_of
 from passes.legalize.expressions import Tensor
 from passes.match import dtype_of, is_boolean, is_static, shape_of, single_op, splat_of
 from passes.patterns import Pattern, pattern
@@ -95,6 +95,14 @@ def _starts_from_nothing(operation: Any, first: list[Any]) -> bool:
     return bool(number == np.asarray(found(number.dtype)).astype(number.dtype))
 
 
+# What a logical operation is for the integers 0 and 1; the compiler knows cumulative reductions by these alone.
+_OF_BYTES = {
+    "stablehlo.and": "stablehlo.minimum",
+    "stablehlo.or": "stablehlo.maximum",
+    "stablehlo.xor": "stablehlo.xor",
+}
+
+
 @pattern("stablehlo.reduce_window")
 def running_over_booleans(op: Any) -> Any:
     """A cumulative reduction of booleans -> one of 8-bit integers. Exact.
@@ -106,14 +114,13 @@ def running_over_booleans(op: Any) -> Any:
     meant = operations.of(name).of_booleans if name is not None else ""
     if not meant or not is_boolean(operation.operands[0]) or _running_axis(op) is None:
         return None
-    wide = "stablehlo.minimum" if meant == "stablehlo.and" else "stablehlo.maximum"
+    wide = _OF_BYTES[meant]
     bytes_ = np.dtype(np.int8)
     value, first = operation.operands
     start = Tensor(first).to(bytes_).value
     if _starts_from_nothing(operation, [first]):
         # The identity element of 8-bit integers is another number.
-        limits = np.iinfo(bytes_)
-        start = build.full(limits.min if wide == "stablehlo.maximum" else limits.max, tensor_type((), bytes_))
+        start = build.full(identity_of(wide)(bytes_), tensor_type((), bytes_))
     made = build.op(
         "stablehlo.reduce_window",
         [Tensor(value).to(bytes_).value, start],

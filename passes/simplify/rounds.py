@@ -10,6 +10,7 @@ from passes.analysis.counters import LOOP, Counter, line
 from passes.match import captured_values, is_static, shape_of, size_of, splat_of, yielded
 from passes.simplify.moves import cloned, rebuilt
 from passes.simplify.regions import is_pure
+from passes.simplify.running import Running, before, totals
 
 # A value of all rounds has at most as many elements, or four times those of the largest array that the loop reads,
 # writes or returns: a loop may be there to save memory.
@@ -34,6 +35,7 @@ class Rounds:
 
     Attributes:
       varying: the values of the body that may differ from round to round.
+      running: state that rounds read and combine with values, by the op that updates it.
       backwards: whether the last round comes first in the arrays.
     """
 
@@ -44,6 +46,7 @@ class Rounds:
         self.body = loop.regions[1].blocks[0]
         self.varying = {argument for argument in self.body.arguments if argument not in instead}
         self._mark(self.body)
+        self.running: dict[Any, Running] = {}
         self._values = dict(instead)
         self._steps: list[tuple[Any, Builder]] = []
         self._most = _ELEMENTS
@@ -80,16 +83,36 @@ class Rounds:
         """Whether all operations of the body, apart from those that are skipped, have a form for all rounds."""
         used = [*self.loop.operands, *captured_values(self.loop)]
         self._most = max([_ELEMENTS, *(_GROWTH * size_of(v) for v in used if is_static(v))])
-        steps = self._planned(self.body, skipped)
+        steps = self._planned(self._ordered([op for op in _operations(self.body) if op not in skipped]))
         self._steps = steps or []
         return steps is not None
 
-    def _planned(self, block: Any, skipped: Container[Any] = ()) -> list[tuple[Any, Builder]] | None:
-        """The operations of a block with their builders; None if one of them has no form for all rounds."""
+    def _ordered(self, ops: Sequence[Any]) -> Sequence[Any] | None:
+        """Operations of the body, those that update running state before those that read it; None if in a circle."""
+        if not self.running:
+            return ops
+        missing = {running.argument for running in self.running.values()}.union(*(op.results for op in ops))
+        found: list[Any] = []
+        while ops:
+            later = []
+            for op in ops:
+                running = self.running.get(op)
+                if any(v in missing for v in ([running.value] if running else (*op.operands, *captured_values(op)))):
+                    later.append(op)
+                    continue
+                found.append(op)
+                missing.difference_update(op.results, [running.argument] if running else [])
+            if len(later) == len(ops):
+                return None
+            ops = later
+        return found
+
+    def _planned(self, ops: Sequence[Any] | None) -> list[tuple[Any, Builder]] | None:
+        """Operations with their builders; None if one of them has no form for all rounds."""
+        if ops is None:
+            return None
         found = []
-        for op in [o.operation for o in block.operations][:-1]:
-            if op in skipped:
-                continue
+        for op in ops:
             builder = self._loop(op) if op.name == LOOP else self._builder(op)
             if builder is None:
                 return None
@@ -104,6 +127,8 @@ class Rounds:
             return lambda operands: cloned(op, operands, [])
         if any(self.count * size_of(result) > self._most for result in op.results):
             return None
+        if op in self.running:
+            return self._total(op, self.running[op])
         if row.elementwise and len(op.results) == 1:
             return self._elementwise(op)
         rule = RULES.get(op.name)
@@ -118,7 +143,7 @@ class Rounds:
             return None
         if any(size_of(value) > _SHORT for (value, _), varying in zip(state, varies) if varying):
             return None
-        plans = [self._planned(block) for block in blocks]
+        plans = [self._planned(_operations(block)) for block in blocks]
         if any(plan is None for plan in plans):
             return None
 
@@ -154,7 +179,8 @@ class Rounds:
 
     def _run(self, steps: Sequence[tuple[Any, Builder]]) -> None:
         for op, builder in steps:
-            self._values.update(zip(op.results, builder([self.value(value) for value in op.operands])))
+            operands = [] if op in self.running else [self.value(value) for value in op.operands]
+            self._values.update(zip(op.results, builder(operands)))
 
     def value(self, value: Any) -> Any:
         """A value of the body: all rounds of it if it varies, or what it is in each of them."""
@@ -181,6 +207,19 @@ class Rounds:
     def _elementwise(self, op: Any) -> Builder:
         shape = shape_of(op.results[0])
         return lambda _: [rebuilt(op, [self.whole(v, shape) for v in op.operands], (self.count, *shape))]
+
+    def _total(self, op: Any, running: Running) -> Builder:
+        def builder(_: list[Any]) -> list[Any]:
+            after = totals(op.name, self.whole(running.value), running.initial, self.backwards)
+            self._values[running.argument] = before(after, running.initial, self.backwards)
+            return [after]
+
+        return builder
+
+
+def _operations(block: Any) -> list[Any]:
+    """The operations of a block, without the one that ends it."""
+    return [op.operation for op in block.operations][:-1]
 
 
 Rule = Callable[[Rounds, Any], Builder | None]

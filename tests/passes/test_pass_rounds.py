@@ -13,6 +13,8 @@ from stagec import lax
 
 X = np.arange(20, dtype=np.int32).reshape(5, 4) - 7
 F = X.astype(np.float32) / 4
+NAN = F.copy()
+NAN[2:4, 1] = -0.0, np.nan
 W = np.arange(12, dtype=np.int32).reshape(3, 4) % 5 - 2
 INDICES = np.array([3, -1, 0, 9, 2], np.int32)
 FILTER = np.float32([1, 2, 3])
@@ -55,6 +57,25 @@ INDEPENDENT = {
     "sum of integers": (lambda x: lax.fori_loop(0, 5, lambda i, s: s + x[i] * i, x[0]), X),
     "maximum": (lambda x: lax.fori_loop(0, 5, lambda i, s: snp.maximum(x[i, 0] / 3, s), np.float32(-9)), F),
     "any": (lambda x: lax.fori_loop(0, 5, lambda i, s: s | (x[i].sum() > 30), False), X),
+    "running sum of integers": (lambda x: lax.scan(lambda c, t: (c + t, (c, c + t)), 3, x[:, 0]), X),
+    "running sum of integers from the last": (
+        lambda x: lax.scan(lambda c, t: (c + t, (c, c + t)), 3, x[:, 1], reverse=True),
+        X,
+    ),
+    "running product of integers": (lambda x: lax.scan(lambda c, t: (c * t, (c, t - c)), 3, x[:, 0]), X),
+    "running maximum": (
+        lambda x: lax.scan(lambda c, t: (snp.maximum(c, t), (c, t / 3)), np.float32(-np.inf), x[:, 1]),
+        NAN,
+    ),
+    "running minimum": (lambda x: lax.scan(lambda c, t: (snp.minimum(c, t), c), np.float32(np.inf), x[:, 1]), NAN),
+    "any so far": (lambda x: lax.scan(lambda c, t: (c | (t > 5), (c, t)), False, x[:, 1]), X),
+    "odd so far": (lambda x: lax.scan(lambda c, t: (c ^ (t > 0), (c, t)), True, x[:, 1]), X),
+    "sums of sums": (lambda x: lax.scan(lambda c, t: ((c[0] + c[1], c[1] + t), c), (1, 2), x[:, 1]), X),
+    "index of a running sum": (lambda x: lax.scan(lambda c, t: (c + t * t, x[c % 5]), 1, x[:, 1]), X),
+    "parts of a running sum": (
+        lambda x: lax.fori_loop(1, 4, lambda i, s: (s[0] + x[i, 0], s[1].at[i].set(s[0] + x[i, 0])), (x[0, 1], x)),
+        X,
+    ),
     "last round": (lambda x: lax.fori_loop(0, 5, lambda i, s: x[i] * 2, x[0]), X),
     "last round backwards": (lambda x: lax.scan(lambda c, t: (t, t * 2), x[0], x, reverse=True), X),
     "loop in a loop": (lambda x: lax.map(lambda t: lax.map(lambda e: e * 2 + t[0], t), x), X),
@@ -82,6 +103,14 @@ NESTED = {
 DEPENDENT = {
     "recurrence": (lambda x: lax.scan(lambda c, t: (snp.sin(c) * t, c), F[0], x), F),
     "running sum": (lambda x: lax.scan(lambda c, t: (c + t, c), x[0], x), F),
+    "running sums of rows": (lambda x: lax.scan(lambda c, t: (c + t, c), x[0], x), X),
+    "running sum of what follows from it": (lambda x: lax.scan(lambda c, t: (c + t * (c > 4), c), 1, x[:, 1]), X),
+    "doubled": (lambda x: lax.scan(lambda c, t: (c + c, c + t), 1, x[:, 1]), X),
+    "one sum of two": (lambda x: lax.scan(lambda c, t: ((c[0] + c[1], c[1] + c[0]), (c, t)), (1, 2), x[:, 1]), X),
+    "sums that need one another": (
+        lambda x: lax.scan(lambda c, t: ((c[0] + c[1], c[1] + c[0] * t), c), (1, 2), x[:, 1]),
+        X,
+    ),
     "sum of floats": (lambda x: lax.fori_loop(0, 50, lambda i, s: s + x[i % 5], x[0]), F),
     "row before": (lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(snp.sin(s[i - 1])), x), F),
     "whole state": (lambda x: lax.fori_loop(0, 5, lambda i, s: s.at[i].set(snp.sin(s.sum(0))), x), F),
@@ -135,7 +164,11 @@ def test_rounds_that_depend_on_others_stay(name):
     assert all(same_bits(want, got) for want, got in zip(before, after, strict=True))
 
 
-@pytest.mark.parametrize("name", ["matrix times row", "rows of indices", "columns", "from the last", "loop in a loop"])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in INDEPENDENT if "running" in name or "so far" in name]
+    + ["sums of sums", "matrix times row", "rows of indices", "columns", "from the last", "loop in a loop"],
+)
 def test_array_operations_of_all_rounds_compute_what_numpy_does(name):
     f, *arrays = INDEPENDENT[name]
     with stagec.disable_jit():

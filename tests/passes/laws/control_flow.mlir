@@ -469,6 +469,44 @@ func.func @independent_rounds__of_sums(%x: tensor<5xi32>, %c: tensor<i32>) -> te
   return %r#1 : tensor<i32>
 }
 
+// leaves constant, reduce_window, broadcast_in_dim, add
+func.func @independent_rounds__of_running_sums(%x: tensor<5xi32>, %c: tensor<i32>) -> tensor<5xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %empty = stablehlo.constant dense<0> : tensor<5xi32>
+  %r:3 = stablehlo.while(%i = %zero, %s = %c, %t = %empty) : tensor<i32>, tensor<i32>, tensor<5xi32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<5xi32>, tensor<i32>) -> tensor<1xi32>
+  %f = stablehlo.reshape %e : (tensor<1xi32>) -> tensor<i32>
+  %u = stablehlo.add %s, %f : tensor<i32>
+  %g = stablehlo.reshape %u : (tensor<i32>) -> tensor<1xi32>
+  %v = stablehlo.dynamic_update_slice %t, %g, %i : (tensor<5xi32>, tensor<1xi32>, tensor<i32>) -> tensor<5xi32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u, %v : tensor<i32>, tensor<i32>, tensor<5xi32> }
+  return %r#2 : tensor<5xi32>
+}
+
+// keeps
+func.func @running_sums_of_floats(%x: tensor<5xf32>, %c: tensor<f32>) -> tensor<5xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %empty = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %r:3 = stablehlo.while(%i = %zero, %s = %c, %t = %empty) : tensor<i32>, tensor<f32>, tensor<5xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<5xf32>, tensor<i32>) -> tensor<1xf32>
+  %f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+  %u = stablehlo.add %s, %f : tensor<f32>
+  %g = stablehlo.reshape %u : (tensor<f32>) -> tensor<1xf32>
+  %v = stablehlo.dynamic_update_slice %t, %g, %i : (tensor<5xf32>, tensor<1xf32>, tensor<i32>) -> tensor<5xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u, %v : tensor<i32>, tensor<f32>, tensor<5xf32> }
+  return %r#2 : tensor<5xf32>
+}
+
 // keeps
 func.func @rounds_that_read_what_others_wrote(%x: tensor<9x3xf32>) -> tensor<9x3xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -55,6 +55,12 @@ IMAGES = (
 PROGRAMS = {
     "any so far": (window("i1", "or", (4, 0), initial="false"), [TRUTH], ["running_over_booleans"]),
     "all so far": (window("i1", "minimum", (4, 0), initial="true"), [TRUTH], ["running_over_booleans"]),
+    "odd so far": (window("i1", "xor", (4, 0), initial="false"), [TRUTH], ["running_over_booleans"]),
+    "odd so far, from one": (
+        window("i1", "xor", (4, 0), initial="true"),
+        [TRUTH],
+        ["running_over_booleans", "pad_before_windows"],
+    ),
     "any or true": (
         window("i1", "or", (4, 0), initial="true"),
         [TRUTH],
