@@ -316,6 +316,7 @@ LAZY = {
     "stagec.lowering.portable": "the compiler",
     "stagec.compiler.outside": "the compiler",
     "stagec.compiler.ready": "the compiler",
+    "stagec.compiler.row_blocks": "the compiler",
     "stagec.compiler.stages": "the compiler",
     "stagec.lowering.lower": "the compiler",
     "stagec.lowering.open_shapes": "the compiler",

@@ -19,7 +19,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
 from passes.pipeline import PassOptions
 
-__all__ = ["form"]
+__all__ = ["form", "formed"]
 
 # Each replaces ops of a module by calls of kernels, and returns their number by name. Sorts are loops, and must be
 # replaced before these. Ops in the kernel of a loop need no kernel of their own, so products come after loops. The
@@ -53,8 +53,13 @@ def form(
     Returns:
       The number of kernels of each kind; empty if the module did not change.
     """
-    if options.laws != "cpu":
-        return {}
+    return formed(module, options, straight_line, weights, whole)[1] if options.laws == "cpu" else {}
+
+
+def formed(
+    module: Any, options: PassOptions, straight_line: bool, weights: Sequence[int] = (), whole: bool = False
+) -> tuple[Kernels, dict[str, int]]:
+    """The kernels that replace operations of a module, and what `form` returns."""
     bindings.prepare(module.context)
     # Calls of kernels are operations of this dialect, and the module may be compiled in this context.
     module.context.dialects["flow"]
@@ -72,4 +77,4 @@ def form(
     if hits:
         # A kernel may read an argument after it has begun to write the result.
         keep_safe_reuse(module)
-    return hits
+    return kernels, hits

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from passes import bindings, build
 from passes.analysis.aliases import BYTES
@@ -29,6 +29,23 @@ HOST = ("func.func", *CONTROL)
 NO_PIPELINE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
 
+class Blocks(NamedTuple):
+    """What makes a kernel compute one block of rows after another, as many as a call asks for.
+
+    The kernel has a further operand after its inputs: the first row. Workgroups of different blocks differ in their
+    third index.
+
+    Attributes:
+      rows: how many rows a block has.
+      by_row: which inputs and outputs have the rows of all blocks, at the rows' own places.
+      by_block: which of them have memory of their own for each block.
+    """
+
+    rows: int
+    by_row: frozenset[int]
+    by_block: frozenset[int]
+
+
 @dataclasses.dataclass(frozen=True)
 class Kernel:
     """A function that workgroups run.
@@ -41,6 +58,7 @@ class Kernel:
         compiling: a sum is then split in the same way on every machine.
       body: what `Writer.text` returned.
       locations: what `Writer.locations` holds.
+      blocks: how its memory depends on the block of rows, if it computes one of many.
     """
 
     name: str
@@ -49,6 +67,7 @@ class Kernel:
     workgroups: tuple[int, ...]
     body: str
     locations: dict[str, str]
+    blocks: Blocks | None = None
 
     @classmethod
     def written(
@@ -61,22 +80,30 @@ class Kernel:
         """The kernel as a module that holds one `stream.executable`."""
         buffers = (*self.inputs, *self.outputs)
         counts = (*self.workgroups, 1, 1, 1)[:3]
-        bindings_ = ", ".join(f"%b{i}: !stream.binding" for i in range(len(buffers)))
+        bindings_ = [f"%b{i}: !stream.binding" for i in range(len(buffers))]
         here = "loc(#at0)" if self.locations else "loc(unknown)"
-        spans = "\n".join(
-            f"        {b.name} = stream.binding.subspan %b{i}[%zero] : !stream.binding -> {b.type} {here}"
-            for i, b in enumerate(buffers)
-        )
+        offsets, workload, last = ["%zero"] * len(buffers), "", "%g2"
+        lines: list[str] = []
+        if self.blocks is not None:
+            assert counts[2] == 1, "the third index of a workgroup is its block's"
+            bindings_.insert(len(self.inputs), "%first: index")
+            workload, last = "%blocks: index", "%blocks"
+            offsets, lines = self._block_offsets(self.blocks, buffers)
+        lines += [
+            f"{b.name} = stream.binding.subspan %b{i}[{offset}] : !stream.binding -> {b.type}"
+            for i, (b, offset) in enumerate(zip(buffers, offsets))
+        ]
+        spans = "\n".join(f"        {line} {here}" for line in lines)
         groups = "\n".join(f"      %g{i} = arith.constant {count} : index {here}" for i, count in enumerate(counts))
         aliases = "\n".join(f"{alias} = {location}" for location, alias in self.locations.items())
         return f"""module {{
   stream.executable private @{symbol} {{
-    stream.executable.export public @{symbol} workgroups() -> (index, index, index) {{
+    stream.executable.export public @{symbol} workgroups({workload}) -> (index, index, index) {{
 {groups}
-      stream.return %g0, %g1, %g2 : index, index, index {here}
+      stream.return %g0, %g1, {last} : index, index, index {here}
     }} {here}
     builtin.module {{
-      func.func @{symbol}({bindings_}) attributes {{translation_info = {NO_PIPELINE}}} {{
+      func.func @{symbol}({", ".join(bindings_)}) attributes {{translation_info = {NO_PIPELINE}}} {{
         %zero = arith.constant 0 : index {here}
 {spans}
 {self.body}
@@ -88,6 +115,27 @@ class Kernel:
 {aliases}
 """
 
+    def _block_offsets(self, blocks: Blocks, buffers: Sequence[Buffer]) -> tuple[list[str], list[str]]:
+        """The offsets in bytes of a block's parts of the memory, and the code that computes them."""
+        lines = [
+            "%block = stream.dispatch.workgroup.id[2] : index",
+            f"%block_rows = arith.constant {blocks.rows} : index",
+            "%block_row = arith.muli %block, %block_rows : index",
+            "%row = arith.addi %first, %block_row : index",
+        ]
+        offsets = []
+        for i, buffer in enumerate(buffers):
+            if i not in blocks.by_row | blocks.by_block:
+                offsets.append("%zero")
+                continue
+            size, index = (buffer.bytes // blocks.rows, "%row") if i in blocks.by_row else (buffer.bytes, "%block")
+            lines += [
+                f"%step{i} = arith.constant {size} : index",
+                f"%offset{i} = arith.muli {index}, %step{i} : index",
+            ]
+            offsets.append(f"%offset{i}")
+        return offsets, lines
+
 
 class Kernels:
     """The kernels of a module, each inserted once however often it is called, and the plan that explains them."""
@@ -97,6 +145,7 @@ class Kernels:
         self.plan = Plan()
         self.weights = Weights(module, weights)
         self.count = 0
+        self.by_symbol: dict[str, Kernel] = {}
         self._symbols: dict[Any, str] = {}
         self._names: set[str] = {_symbol(op) for op in module.body.operations}
         self._parsed: list[Any] = []
@@ -133,7 +182,7 @@ class Kernels:
           The results, as values of these types.
         """
         ir = bindings.ir
-        symbol = self._symbol_of(kernel)
+        symbol = self.symbol_of(kernel)
         attributes = {
             "entry_points": ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])]),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
@@ -142,15 +191,16 @@ class Kernels:
             attributes[OWN_ELEMENTS] = ir.DenseI64ArrayAttr.get(list(own_elements))
         made = ir.Operation.create(
             "flow.dispatch",
-            [_stored_type(type_) for type_ in results],
-            [_as_stored(value) for value in operands],
+            [stored_type(type_) for type_ in results],
+            [as_stored(value) for value in operands],
             attributes=attributes,
         )
-        return [_as_tensor(value, type_) for value, type_ in zip(made.results, results)]
+        return [as_tensor(value, type_) for value, type_ in zip(made.results, results)]
 
-    def _symbol_of(self, kernel: Kernel) -> str:
+    def symbol_of(self, kernel: Kernel) -> str:
+        """The name of the executable of a kernel, which is inserted unless an equal one was."""
         # Locations are not part of the key: equal code is emitted once, with the locations of its first user.
-        key = (kernel.inputs, kernel.outputs, kernel.workgroups, kernel.body)
+        key = (kernel.inputs, kernel.outputs, kernel.workgroups, kernel.body, kernel.blocks)
         if key not in self._symbols:
             name, number = kernel.name, 0
             while name in self._names:
@@ -159,6 +209,7 @@ class Kernels:
             self._names.add(name)
             self._insert(kernel.text(name))
             self._symbols[key] = name
+            self.by_symbol[name] = kernel
         return self._symbols[key]
 
     def _insert(self, text: str) -> None:
@@ -180,7 +231,7 @@ def _symbol(op: Any) -> str:
     return attributes["sym_name"].value if "sym_name" in attributes else ""
 
 
-def _stored_type(type_: Any) -> Any:
+def stored_type(type_: Any) -> Any:
     """The type of a tensor as an operand or result of a dispatch: signless integers; booleans stay."""
     element = Element.parse(spelled(type_.element_type))
     if element.kind != "u":
@@ -189,12 +240,12 @@ def _stored_type(type_: Any) -> Any:
     return build.tensor_type(type_.shape, bindings.ir.Type.parse(element.stored))
 
 
-def _as_stored(value: Any) -> Any:
-    type_ = _stored_type(value.type)
+def as_stored(value: Any) -> Any:
+    type_ = stored_type(value.type)
     return value if type_ == value.type else _converted(value, type_)
 
 
-def _as_tensor(value: Any, type_: Any) -> Any:
+def as_tensor(value: Any, type_: Any) -> Any:
     return value if type_ == value.type else _converted(value, type_)
 
 

@@ -76,6 +76,14 @@ class Weights:
             self._made[key] = self._new_argument(type_)
         return self._made[key]
 
+    def shared_with(self, other: Weights) -> list[Any]:
+        """The packed copies that a module for the same arguments takes, as additional arguments of this one."""
+        for key, value in other._made.items():
+            if key not in self._made:
+                with self.module.context:
+                    self._made[key] = self._new_argument(bindings.ir.Type.parse(str(value.type)))
+        return [self._made[key] for key in other._made]
+
     def _new_argument(self, type_: Any) -> Any:
         ir = bindings.ir
         function, block = self._function(), self._block()

@@ -12,6 +12,8 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from passes.kernels.elements import ELEMENTS
+
 Index: TypeAlias = int | str
 _HEAD = "        "
 
@@ -33,6 +35,11 @@ class Buffer(NamedTuple):
     def type(self) -> str:
         """The memref's type."""
         return f"memref<{self.size}x{self.element}>"
+
+    @property
+    def bytes(self) -> int:
+        """How much memory it is."""
+        return self.size * ELEMENTS[self.element].size
 
 
 def spelled_float(value: float, element: str) -> str:

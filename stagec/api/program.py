@@ -101,7 +101,7 @@ def runnable_graph(
         argument_names,
         [names[i] if i < len(names) else "" for i in inputs],
         donated=[n for n, i in enumerate(inputs) if i in reused],
-        captured=[n for n, i in enumerate(inputs) if i < hidden] if packs and not opened else [],
+        captured=[n for n, i in enumerate(inputs) if i < hidden] if packs else [],
     )
     return Runnable(
         code,

@@ -201,7 +201,9 @@ class Lowered(OwnCopy):
         build.optimize(module, self._runnable.code.options)
         if stage == "optimized":
             return dump.module_text(module, locations)
-        options = self._runnable.code.options
+        code = self._runnable.code
+        options = code.options
+        module = build.in_row_blocks(code.graph, options, self._trace.name, code.used_names) or module
         asked = options.of_compiler()
         way = outside if outside.is_needed(options.target) else stages
         text: str = way.stage_text(module, options.target, stage, asked, name=self._trace.name)

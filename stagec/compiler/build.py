@@ -62,12 +62,15 @@ class ProgramOptions:
     is_open: bool = False
 
     def for_open(self) -> ProgramOptions:
-        """The options for a program with open dimensions, which the compiler's own code generation takes as it is."""
-        return dataclasses.replace(self, kernels=False, straight=False, libraries="never", simplify=False, is_open=True)
+        """The options for a program with open dimensions."""
+        return dataclasses.replace(self, libraries="never", is_open=True)
 
     def of_compiler(self) -> CompileOptions:
         """The options that are passed to the compiler."""
-        return CompileOptions(kernels=self.kernels, straight=self.straight, weights=self.weights)
+        # Kernels for open dimensions are formed before (`row_blocks`).
+        return CompileOptions(
+            kernels=self.kernels and not self.is_open, straight=self.straight and not self.is_open, weights=self.weights
+        )
 
     def contributors(self, graph: Graph) -> dict[str, str]:
         """Everything that the cache key covers, by name."""
@@ -306,7 +309,7 @@ def _optimized(module: Any, options: ProgramOptions, on_pass: Any) -> Any:
     settings = ready.pass_options(target, fast_math=options.fast_math, doubles=doubles)
     # On the CPU, `ready` resolves in-place hazards after stagec's own kernels have been formed.
     pipeline = "values" if target.on.is_host else "default"
-    if not options.simplify:
+    if options.is_open or not options.simplify:
         pipeline = "forms, legalize, cse" if target.on.is_host else "forms, legalize, memory, cse"
     with guard.heeding(interruptible.is_left):
         report = passes.run(module, pipeline, options=settings, extra=options.passes, on_pass=on_pass)
@@ -342,6 +345,7 @@ def compile_graph(
         lowered = time.perf_counter()
         folder = dump.Dump(name, digest, graph, module)
         report = optimize(module, options, folder.after_pass)
+        module = in_row_blocks(graph, options, name, argument_names) or module
         optimized = time.perf_counter()
         log.event(
             "lower",
@@ -356,6 +360,30 @@ def compile_graph(
     meta["duration"] = duration(graph, queue)
     meta["seconds"] = round(time.perf_counter() - started, 3)
     return payload, meta
+
+
+def in_row_blocks(graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = ()) -> Any:
+    """The module of a program with open dimensions as kernels of stagec's own; None if they cannot compute it.
+
+    This, if there is one, is what the compiler gets instead of the optimized module.
+    """
+    own = options.kernels and options.straight and options.simplify and options.target.on.is_host
+    if not (options.is_open and own) or options.passes:
+        return None
+    mlir.load()
+    from stagec.compiler import row_blocks
+
+    static = dataclasses.replace(options, is_open=False, donated=())
+
+    def optimized(part: Graph) -> Any:
+        module = lower_graph(part, static, name, argument_names)
+        optimize(module, static)
+        return module
+
+    def lowered(whole: Graph) -> Any:
+        return lower_graph(whole, options, name, argument_names)
+
+    return interruptible.call(lambda: row_blocks.formed(graph, options.target, options.weights, lowered, optimized))
 
 
 def _compile_optimized(

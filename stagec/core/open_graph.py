@@ -19,8 +19,8 @@ def is_open(graph: Graph) -> bool:
     return any(a.is_open for a in graph.in_avals)
 
 
-def sizes(graph: Graph) -> dict[Dim, Location]:
-    """The open sizes in a graph, with the line that each comes from."""
+def sizes(given: Any) -> dict[Dim, Location]:
+    """The open sizes in a graph, or in parameters of an equation, with the line that each comes from."""
     found: dict[Dim, Location] = {}
 
     def visit(value: Any, line: Location) -> None:
@@ -43,7 +43,7 @@ def sizes(graph: Graph) -> dict[Dim, Location]:
             visit([v.aval for v in equation.outputs], equation.location)
             visit(equation.params, equation.location)
 
-    walk(graph)
+    visit(given, UNKNOWN)
     return found
 
 

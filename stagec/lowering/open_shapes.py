@@ -152,9 +152,9 @@ def _static(row: Sequence[Any]) -> Any:
 
 def _pad(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    if not any(isinstance(attributes[name], OpenInts) for name in names):
-        return None
     low, high, interior = (_numbers(attributes[name]) for name in names)
+    if not any(isinstance(attributes[name], OpenInts) for name in names) and min((*low, *high), default=0) >= 0:
+        return None
     value, fill = operands
     shape = shape_of(cx, value)
     if any(interior):

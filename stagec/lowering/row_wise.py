@@ -1,0 +1,100 @@
+"""Programs with an open dimension whose rows are independent: row i of each result follows from row i of the arguments.
+
+Such a program may compute its rows in blocks of a static size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from stagec.core import dims, open_graph
+from stagec.core.aval import ShapedArray
+from stagec.core.dims import Dim, is_open
+from stagec.core.dims_values import symbols
+from stagec.core.graph import Equation, Graph
+from stagec.primitives.reduction import reduction_batch
+from stagec.primitives.table import batch_elementwise
+
+
+def open_size(graph: Graph) -> Dim | None:
+    """The size of the open axis whose rows are independent: the first axis of all arrays that have it.
+
+    None if the program has other open sizes, or an operation that may read other rows.
+    """
+    found = list(open_graph.sizes(graph))
+    if len(found) != 1 or dims.of_symbol(symbols(found[0])[0]) is not found[0]:
+        return None
+    avals = [*graph.in_avals, *graph.out_avals, *(v.aval for e in graph.equations for v in e.outputs)]
+    if not all(map(_leads, avals)) or not all(a.is_open for a in graph.out_avals):
+        return None
+    return found[0] if all(map(_is_row_wise, graph.equations)) else None
+
+
+def _leads(aval: ShapedArray) -> bool:
+    """Whether no axis but the first one is open."""
+    return not any(map(is_open, aval.shape[1:]))
+
+
+def _is_row_wise(equation: Equation) -> bool:
+    primitive, params = equation.primitive, equation.params
+    if primitive.effects:
+        return False
+    if not any(v.aval.is_open for v in (*equation.inputs, *equation.outputs)):
+        # It must not depend on the number of rows either.
+        return not open_graph.sizes(params)
+    if not all(v.aval.is_open for v in equation.outputs):
+        return False
+    if primitive.batch is batch_elementwise:
+        # Operands have the shape of the result, or are numbers.
+        return not open_graph.sizes(params)
+    if primitive.batch is reduction_batch:
+        return 0 not in params["axes"]
+    rule = _RULES.get(primitive.name)
+    return rule is not None and rule([v.aval for v in equation.inputs], params)
+
+
+def _keeps_rows(avals: Sequence[ShapedArray], params: Mapping[str, Any]) -> bool:
+    """Rows keep their elements if the open axis leads before and after."""
+    return avals[0].is_open
+
+
+def _is_along_row(avals: Sequence[ShapedArray], params: Mapping[str, Any]) -> bool:
+    return bool(params["axis"] != 0)
+
+
+def _broadcasts_rows(avals: Sequence[ShapedArray], params: Mapping[str, Any]) -> bool:
+    """Rows stay rows, or the rows of the result are all the same."""
+    return not avals[0].is_open or params["broadcast_dimensions"][0] == 0
+
+
+def _is_of_images(avals: Sequence[ShapedArray], params: Mapping[str, Any]) -> bool:
+    """A convolution whose batch is the open axis."""
+    image, kernel = avals
+    batch, _, out = (spec[0] for spec in params["dimension_numbers"])
+    return image.is_open and not kernel.is_open and batch == out == 0 and params["batch_group_count"] == 1
+
+
+# Whether an operation computes each row from the same row, by the avals of its operands and its parameters. All results
+# are open, on their first axis alone. So is each operand that is open at all, and has the same size there.
+_RULES: dict[str, Callable[[Sequence[ShapedArray], Mapping[str, Any]], bool]] = {
+    "broadcast_in_dim": _broadcasts_rows,
+    "concatenate": lambda avals, params: params["dimension"] != 0,
+    "conv_general_dilated": _is_of_images,
+    "cumlogsumexp": _is_along_row,
+    "cummax": _is_along_row,
+    "cummin": _is_along_row,
+    "cumprod": _is_along_row,
+    "cumsum": _is_along_row,
+    # An open axis that is summed, or that only one of two open operands has in the result, shows in its shape.
+    "dot_general": lambda avals, params: True,
+    "iota": lambda avals, params: params["dimension"] != 0,
+    "pad": lambda avals, params: params["padding_config"][0] == (0, 0, 0),
+    "reshape": _keeps_rows,
+    "rev": lambda avals, params: 0 not in params["dimensions"],
+    # The whole of the open axis has its size; an offset would make it smaller.
+    "slice": lambda avals, params: params["strides"][0] == 1,
+    "sort": lambda avals, params: params["dimension"] != 0,
+    "squeeze": _keeps_rows,
+    "transpose": lambda avals, params: params["permutation"][0] == 0,
+}
