@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,6 +180,17 @@ class _Interpreter(threading.local):
 
 
 interpreter = _Interpreter()
+
+
+@contextlib.contextmanager
+def replaced(run: Callable[[Graph, Sequence[Any]], list[Any]]) -> Iterator[None]:
+    """Run the graphs inside operations by `run`, for a block in this thread."""
+    before = interpreter.replay
+    interpreter.replay = run
+    try:
+        yield
+    finally:
+        interpreter.replay = before
 
 
 def evaluate(graph: Graph, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:

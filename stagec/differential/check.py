@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.api.jit import as_jitted
-from stagec.api.program import evaluated
 from stagec.control.checkpoint import inlined
 from stagec.control.expansion import expanded
 from stagec.core import errors, location, pytree
 from stagec.core.config import state
-from stagec.core.graph import Graph, Var, has_users_callbacks, prune
+from stagec.core.graph import Graph, Var, all_equations, has_users_callbacks, prune
 from stagec.differential.compare import Distance, distance
+from stagec.differential.operations import Case, Comparison, Known, Operation, Row, in_order, walk
 from stagec.differential.report import Reproduction
 from stagec.differential.smallest import smallest
 from stagec.differential.ways import Way, ways
 from stagec.runtime.array import Array
+
+# Operations that differ which a printed check shows.
+_SHOWN = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,17 +65,32 @@ class Check:
     Attributes:
       name: the function's name.
       outcomes: one for each way of computing and each result.
+      operations: one for each way and each operation, in the program's order, those inside loops and conditionals
+        before these. What holds an operation that differs is left out.
       smallest: for each way that differs, the smallest program found that still differs.
     """
 
     name: str
     outcomes: tuple[Outcome, ...]
+    operations: tuple[Operation, ...] = ()
     smallest: tuple[Reproduction, ...] = ()
 
     @property
     def ok(self) -> bool:
         """Whether everything agrees, and nothing failed."""
-        return all(outcome.agrees for outcome in self.outcomes)
+        return all(o.agrees for o in self.outcomes) and all(o.agrees for o in self.operations)
+
+    @property
+    def first(self) -> Operation | None:
+        """The first operation that differs from NumPy's, if a single one does."""
+        return next((operation for operation in self.operations if not operation.agrees), None)
+
+    def table(self) -> str:
+        """All comparisons of operations, one in a row."""
+        rows: list[tuple[str, ...]] = [("operation", "line", "way", "operands", "error", "steps", "where")]
+        rows += [operation.row() for operation in self.operations]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -80,6 +98,8 @@ class Check:
     def __str__(self) -> str:
         lines = [f"{self.name}: {'all ways agree with NumPy' if self.ok else 'not all ways agree with NumPy'}"]
         lines += [f"  {outcome}" for outcome in self.outcomes]
+        for way in dict.fromkeys(outcome.way for outcome in self.outcomes):
+            lines += self._operations(way)
         for found in self.smallest:
             lines += ["", *str(found).splitlines()]
         if self.smallest:
@@ -88,16 +108,28 @@ class Check:
 
     __repr__ = __str__
 
+    def _operations(self, way: str) -> list[str]:
+        mine = [operation for operation in self.operations if operation.way == way]
+        wrong = [operation for operation in mine if not operation.agrees]
+        if wrong:
+            more = [f"    and {len(wrong) - _SHOWN} more; see table()"] if len(wrong) > _SHOWN else []
+            return [f"  {way}: first to differ is {wrong[0].name}", *(f"    {o}" for o in wrong[:_SHOWN]), *more]
+        if all(outcome.agrees for outcome in self.outcomes if outcome.way == way):
+            return [f"  {way}: all {len(mine)} operations agree, each alone"] if mine else []
+        return [f"  {way}: no operation differs from NumPy on the same operands"]
+
     def save(self, path: Any) -> None:
         """Write a Python file that has the smallest program and its inputs, and checks them when it is run.
 
         Raises:
-          ValueError: all ways agree.
+          ValueError: nothing differs.
           OSError: the file cannot be written.
         """
         if not self.smallest:
             raise location.error(
-                ValueError, f"check of {self.name}: nothing differs, so there is nothing to report", fix="test `ok`"
+                ValueError,
+                f"check of {self.name}: no program was found that differs, so there is nothing to report",
+                fix="test `ok`",
             )
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.smallest[0].script())
@@ -114,6 +146,11 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
     A program that enlarges small errors, such as a long simulation, may differ by more without a fault; then no small
     part of it differs, and the report says so.
 
+    Each operation is compared, too: alone, on NumPy's operands, those inside loops, conditionals and calls included.
+    There, whatever only moves elements has to be exact. If a way differs and no operation differs alone, a program that
+    returns all values is compared, each operation with NumPy on the values that the program returned. The compiler
+    fuses less in such a program, so a fault of its fusion may be missing there.
+
     Args:
       fun: a function, jitted or not; its `fast_math` and `passes` count.
       args, kwargs: the arguments of a call. Donated ones are kept.
@@ -128,6 +165,8 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
     >>> found = stagec.check(lambda x: snp.sin(x) * 2, snp.ones(3))
     >>> found.ok, found.outcomes[0].way, found.outcomes[0].result
     (True, 'compiled', 'result')
+    >>> [operation.name for operation in found.operations if operation.way == "compiled"]
+    ['sin', 'mul']
     """
     if state.trace is not None:
         raise location.error(
@@ -145,28 +184,53 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
     _, values = function._traced(args, kwargs)
     graph, used = prune(inlined(expanded(trace.graph), trace.name))
     inputs = [v for v, u in zip([*trace.captured, *values], used) if u]
-    known = _known(graph, inputs)
     paths, _ = pytree.flatten_with_path(trace.out_tree.unflatten(list(range(len(graph.outputs)))))
     names = [f"result{pytree.keystr(path)}" for path, _ in paths]
+    compared = list(ways(settings, traced._device))
+    alone = [Comparison(way, trace.name, alone=True) for way in compared]
+    known = walk(graph, inputs, [comparison.visit for comparison in alone])
     outcomes: list[Outcome] = []
+    operations: list[Operation] = []
     found: list[Reproduction] = []
-    for way in ways(settings, traced._device):
+    for way, comparison in zip(compared, alone):
         some = _compared(way, graph, known, names, trace.name)
+        rows = _rows(comparison, graph, inputs, trace.name, all(o.agrees for o in some))
         outcomes += some
-        if not all(o.agrees for o in some):
-            part = smallest(graph, lambda g, way=way: not _agrees(way, g, known, trace.name))  # type: ignore[misc]
-            found.append(_reproduction(way, part, known, trace.name, len(graph.equations)))
-    return Check(trace.name, tuple(outcomes), tuple(found))
+        operations += [row.operation for row in rows]
+        wrong = [row for row in rows if not row.operation.agrees]
+        if wrong or not all(o.agrees for o in some):
+            # Of an operation inside another there may be a smaller case than a part of the whole program.
+            cases = [*(wrong[0].cases if wrong else ()), Case(graph, known)]
+            found += _reduced(way, cases, trace.name, len(list(all_equations(graph))))
+    return Check(trace.name, tuple(outcomes), tuple(operations), tuple(found))
 
 
-Known = dict[Var, Any]
+def _rows(comparison: Comparison, graph: Graph, inputs: Sequence[Any], name: str, agrees: bool) -> list[Row]:
+    """What is known of each operation in one way.
+
+    Args:
+      comparison: of each operation alone.
+      agrees: whether the results of the whole program agree.
+    """
+    rows = in_order(graph, [comparison])
+    if agrees:
+        # What a composite operation got wrong is lost again, or was rounding.
+        return [row for row in rows if row.operation.agrees or row.operation.failure or not row.is_composite]
+    if any(not row.operation.agrees and not row.is_composite for row in rows):
+        return rows
+    # Only several operations together differ.
+    together = Comparison(comparison.way, name, alone=False)
+    walk(graph, inputs, [together.visit])
+    return in_order(graph, [comparison, together])
 
 
-def _known(graph: Graph, inputs: Sequence[Any]) -> Known:
-    """NumPy's value of every variable of a graph."""
-    every = [v for e in graph.equations for v in e.outputs]
-    values = evaluated(Graph(graph.inputs, graph.equations, list(every)), inputs)
-    return dict(zip([*graph.inputs, *every], [*inputs, *values]))
+def _reduced(way: Way, cases: Sequence[Case], name: str, whole: int) -> Iterator[Reproduction]:
+    """The smallest part of the first case that differs."""
+    for graph, known in cases:
+        if not _agrees(way, graph, known, name):
+            part = smallest(graph, lambda g: not _agrees(way, g, known, name))  # noqa: B023
+            yield _reproduction(way, part, known, name, whole)
+            return
 
 
 def _expected(graph: Graph, known: Known) -> list[np.ndarray[Any, Any]]:
@@ -175,7 +239,7 @@ def _expected(graph: Graph, known: Known) -> list[np.ndarray[Any, Any]]:
 
 def _compared(way: Way, graph: Graph, known: Known, names: Sequence[str], name: str) -> list[Outcome]:
     try:
-        results = way.run(graph, [known[v] for v in graph.inputs], name)
+        results = way.program(graph, name)([known[v] for v in graph.inputs])
     except errors.StagecError as error:
         return [Outcome(way.name, failure=str(error).splitlines()[0])]
     pairs = zip(names, _expected(graph, known), results, strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 
 from stagec.api.environment import print_environment_info
 from stagec.compiler import build, dump
-from stagec.core.graph import Graph
+from stagec.core.graph import Graph, all_equations
 from stagec.core.graph_text import format_graph
 from stagec.differential.ways import Way
 
@@ -68,7 +68,7 @@ class Reproduction:
     whole: int
 
     def __str__(self) -> str:
-        count = len(self.graph.equations)
+        count = len(list(all_equations(self.graph)))
         headline = f"{self.way.name}: {count} of the {self.whole} operations of {self.name} are enough to differ"
         if count == self.whole > 1:
             headline = (

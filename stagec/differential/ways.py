@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ from stagec.core.graph import Graph
 from stagec.runtime.device import Device, cpu, devices, platforms
 from stagec.runtime.placement import target_for
 
+# From operands to results.
+Program = Callable[[Sequence[Any]], list[np.ndarray[Any, Any]]]
+
 
 @dataclasses.dataclass(frozen=True)
 class Way:
@@ -26,16 +29,16 @@ class Way:
     options: ProgramOptions
     device: Device
 
-    def run(self, graph: Graph, values: Sequence[Any], name: str) -> list[np.ndarray[Any, Any]]:
-        """The results as NumPy arrays.
+    def program(self, graph: Graph, name: str) -> Program:
+        """The compiled program, which may raise `StagecError` when it runs.
 
         Raises:
-          StagecError: it cannot be compiled, or cannot run.
+          StagecError: it cannot be compiled.
         """
         runnable = runnable_graph(graph, (), self.options, name=name, device=self.device, packs=False)
         if not runnable.trivial:
             runnable.executable()  # raise if the compiler refuses the program, which NumPy would run instead
-        return [np.array(result) for result in runnable.run(list(values), True)]
+        return lambda values: [np.array(result) for result in runnable.run(list(values), True)]
 
 
 def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:

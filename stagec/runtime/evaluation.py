@@ -48,13 +48,8 @@ class Evaluation:
         Raises:
           Stopped: they are not needed any more.
         """
-        before = bodies.interpreter.replay
-        bodies.interpreter.replay = self._replay
-        try:
-            with np.errstate(all="ignore"):
-                results = self._replay(graph, inputs)
-        finally:
-            bodies.interpreter.replay = before
+        with bodies.replaced(self._replay), np.errstate(all="ignore"):
+            results = self._replay(graph, inputs)
         return [_owned(r, a.aval) for r, a in zip(results, graph.outputs, strict=True)]
 
     def _replay(self, graph: Graph, args: Sequence[Any]) -> list[np.ndarray[Any, Any]]:

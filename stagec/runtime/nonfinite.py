@@ -155,13 +155,8 @@ class Search:
 
     def run(self, graph: Graph, inputs: Sequence[Literal]) -> tuple[list[Any], Finding | None]:
         """The graph's results by NumPy, and what made the first value of the kind in them, if an operation did."""
-        before = bodies.interpreter.replay
-        bodies.interpreter.replay = self._replay
-        try:
-            with config.override(debug_nans=False, debug_infs=False):
-                results = self._replay(graph, inputs)
-        finally:
-            bodies.interpreter.replay = before
+        with bodies.replaced(self._replay), config.override(debug_nans=False, debug_infs=False):
+            results = self._replay(graph, inputs)
         return results, self._found[0] if self._found else None
 
     def _replay(self, graph: Graph, args: Sequence[Any]) -> list[Any]:
@@ -216,7 +211,7 @@ class Search:
             if found is None:
                 found = self._finding(graph, values, equation)
             elif equation.primitive.name != "jit":
-                found.inside.append(("inside", _step(equation, found.run), f"from {equation.location.brief()}"))
+                found.inside.append(("inside", step(equation, found.run), f"from {equation.location.brief()}"))
             found.run = run
             yield found
             return
@@ -239,8 +234,8 @@ class Search:
         return _finding(equation.primitive, kind, literals, rows, count, str(equation.location))
 
 
-def _step(equation: Equation, run: int) -> str:
-    """Which of its graphs an operation ran when something was found there."""
+def step(equation: Equation, run: int) -> str:
+    """The step of a loop, or what else the operation is, by the number of graphs that it ran before."""
     name = equation.primitive.name
     if name == "scan":
         length = equation.params["length"]
