@@ -29,11 +29,14 @@ HOST = ("func.func", *CONTROL)
 NO_PIPELINE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
 
 
+_THIRD_INDEX = "stream.dispatch.workgroup.id[2] : index"
+
+
 class Blocks(NamedTuple):
     """What makes a kernel compute one block of rows after another, as many as a call asks for.
 
-    The kernel has a further operand after its inputs: the first row. Workgroups of different blocks differ in their
-    third index.
+    The kernel has a further operand after its inputs: the first row. The third index of a workgroup counts those of a
+    block, and the blocks.
 
     Attributes:
       rows: how many rows a block has.
@@ -82,19 +85,22 @@ class Kernel:
         counts = (*self.workgroups, 1, 1, 1)[:3]
         bindings_ = [f"%b{i}: !stream.binding" for i in range(len(buffers))]
         here = "loc(#at0)" if self.locations else "loc(unknown)"
+        body = self.body
         offsets, workload, last = ["%zero"] * len(buffers), "", "%g2"
         lines: list[str] = []
         if self.blocks is not None:
-            assert counts[2] == 1, "the third index of a workgroup is its block's"
             bindings_.insert(len(self.inputs), "%first: index")
-            workload, last = "%blocks: index", "%blocks"
-            offsets, lines = self._block_offsets(self.blocks, buffers)
+            workload, last = "%blocks: index", "%all"
+            offsets, lines = self._block_offsets(self.blocks, buffers, counts[2])
+            body = body.replace(_THIRD_INDEX, "arith.remui %third, %block_groups : index")
         lines += [
             f"{b.name} = stream.binding.subspan %b{i}[{offset}] : !stream.binding -> {b.type}"
             for i, (b, offset) in enumerate(zip(buffers, offsets))
         ]
         spans = "\n".join(f"        {line} {here}" for line in lines)
         groups = "\n".join(f"      %g{i} = arith.constant {count} : index {here}" for i, count in enumerate(counts))
+        if self.blocks is not None:
+            groups += f"\n      %all = arith.muli %blocks, %g2 : index {here}"
         aliases = "\n".join(f"{alias} = {location}" for location, alias in self.locations.items())
         return f"""module {{
   stream.executable private @{symbol} {{
@@ -106,7 +112,7 @@ class Kernel:
       func.func @{symbol}({", ".join(bindings_)}) attributes {{translation_info = {NO_PIPELINE}}} {{
         %zero = arith.constant 0 : index {here}
 {spans}
-{self.body}
+{body}
         return {here}
       }} {here}
     }} {here}
@@ -115,10 +121,16 @@ class Kernel:
 {aliases}
 """
 
-    def _block_offsets(self, blocks: Blocks, buffers: Sequence[Buffer]) -> tuple[list[str], list[str]]:
-        """The offsets in bytes of a block's parts of the memory, and the code that computes them."""
+    def _block_offsets(self, blocks: Blocks, buffers: Sequence[Buffer], groups: int) -> tuple[list[str], list[str]]:
+        """The offsets in bytes of a block's parts of the memory, and the code that computes them.
+
+        Args:
+          groups: how many workgroups of one block there are along the third axis.
+        """
         lines = [
-            "%block = stream.dispatch.workgroup.id[2] : index",
+            f"%third = {_THIRD_INDEX}",
+            f"%block_groups = arith.constant {groups} : index",
+            "%block = arith.divui %third, %block_groups : index",
             f"%block_rows = arith.constant {blocks.rows} : index",
             "%block_row = arith.muli %block, %block_rows : index",
             "%row = arith.addi %first, %block_row : index",

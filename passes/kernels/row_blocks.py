@@ -97,7 +97,7 @@ class RowBlocks:
           formed: the kernels of the program for `rows` rows, whose `main` calls nothing else.
 
         Raises:
-          NoBlocksError: an operation is no kernel, or not one that can compute blocks.
+          NoBlocksError: an operation is no kernel.
         """
         with self.module.context, self._at_end():
             first = self._index("arith.subi", self.rows, self._left)
@@ -184,8 +184,6 @@ class _Pass:
                 made = self.target.kernels.dispatch(kernel, [placed.value for placed in operands], types)
             self.places.update((r, Placed(v, Place.SHARED)) for r, v in zip(op.results, made))
             return
-        if kernel.workgroups[2:] and kernel.workgroups[2] != 1:
-            raise NoBlocksError("workgroups in three dimensions")
         places = [p.place for p in operands]
         places += [Place.ROW if result in self.returned else Place.BLOCK for result in op.results]
         by_row = frozenset(i for i, place in enumerate(places) if place is Place.ROW)

@@ -96,5 +96,6 @@ _RULES: dict[str, Callable[[Sequence[ShapedArray], Mapping[str, Any]], bool]] = 
     "slice": lambda avals, params: params["strides"][0] == 1,
     "sort": lambda avals, params: params["dimension"] != 0,
     "squeeze": _keeps_rows,
+    "top_k": lambda avals, params: avals[0].ndim > 1,
     "transpose": lambda avals, params: params["permutation"][0] == 0,
 }

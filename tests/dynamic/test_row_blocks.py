@@ -29,6 +29,7 @@ ROW_WISE = {
     "joined": lambda x: snp.concatenate([x, x * 2], 1),
     "outer products": lambda x: snp.einsum("bi,bj->bij", x, x),
     "sorted": lambda x: snp.sort(x, 1),
+    "largest": lambda x: lax.top_k(x, 3),
     "bytes": lambda x: (snp.abs(x).astype(snp.uint8) * 2).astype(snp.uint8),
     "halves": lambda x: x.astype(snp.bfloat16) * 2,
     "booleans": lambda x: snp.where(x > 0, x, -x) > 1,
@@ -94,6 +95,20 @@ def test_products_of_rows_agree_with_numpy_for_every_rest():
     for size in (*range(1, 20), 63, 64, 65, 75, 130, 300):
         x = np.random.default_rng(size).standard_normal((size, 20)).astype(np.float32)
         np.testing.assert_allclose(np.asarray(compiled(x)), np.maximum(x @ W, 0) @ W.T, 1e-4, 1e-4)
+
+
+def test_products_of_each_row_with_itself_agree_with_numpy():
+    # Their kernels have workgroups in three dimensions.
+    def function(x):
+        rows = x.reshape(x.shape[0], 5, 4)
+        return snp.einsum("bij,bkj->bik", rows, rows)
+
+    compiled = stagec.jit(function, dynamic={"x": "b, _"})
+    assert has_row_blocks(compiled, inputs(7))
+    for size in (1, 2, 3, 7, 11, 64, 75, 300):
+        x = np.random.default_rng(size).standard_normal((size, 20)).astype(np.float32)
+        rows = x.reshape(size, 5, 4)
+        np.testing.assert_allclose(np.asarray(compiled(x)), rows @ rows.swapaxes(1, 2), 1e-4, 1e-4)
 
 
 def test_weights_are_packed_once_for_blocks_of_rows():
