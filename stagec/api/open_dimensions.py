@@ -151,8 +151,7 @@ def taken_for_granted(graph: Graph) -> list[tuple[Dim, str]]:
     """The sizes in a program that have to be whole, more than 0, and no more than int32 holds; and their lines."""
     found = []
     for size, line in sizes_in(graph).items():
-        whole = all(c.denominator == 1 for _, c in size.terms)
-        if not (whole and dims.is_positive(size) and dims.bounds(size)[1] <= dims.LARGEST):
+        if not (dims.is_whole(size) and dims.is_positive(size) and dims.bounds(size)[1] <= dims.LARGEST):
             found.append((size, line.brief()))
     return found
 

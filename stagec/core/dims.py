@@ -467,6 +467,11 @@ def is_open(size: Any) -> bool:
     return type(size) is Dim
 
 
+def is_whole(size: Dim) -> bool:
+    """Whether a size is certainly a whole number; no term is a share of one."""
+    return all(c.denominator == 1 for _, c in size.terms)
+
+
 def is_positive(size: Size) -> bool:
     """Whether a size is certainly 1 or more."""
     return bounds(size)[0] >= 1
@@ -544,6 +549,15 @@ def _inconclusive(text: str) -> errors.DimensionError:
         errors.DimensionError,
         f"whether {text} depends on the size at the call, and the function is compiled once for every size",
         fix="state a bound that decides it, such as 'b >= 8' for a dimension, or leave this dimension static",
+    )
+
+
+def open_error(name: str, what: str) -> errors.DimensionError:
+    """The error for an operation that has no form for open dimensions."""
+    return location.error(
+        errors.DimensionError,
+        f"{name} has no form for open dimensions here: {what}",
+        fix="leave the dimension static in the specification, or write the operation in another way",
     )
 
 

@@ -19,21 +19,29 @@ def is_open(graph: Graph) -> bool:
     return any(a.is_open for a in graph.in_avals)
 
 
+# Primitives whose parameters are numbers and positions, and no sizes of arrays or of loops.
+_NUMBERS = frozenset({"dimension_size", "pad", "slice", "conv_general_dilated"})
+
+
 def sizes(given: Any) -> dict[Dim, Location]:
-    """The open sizes in a graph, or in parameters of an equation, with the line that each comes from."""
+    """The open sizes in a graph, or in parameters of an equation, with the line that each comes from.
+
+    Also the numbers in parameters that have to be whole.
+    """
     found: dict[Dim, Location] = {}
 
-    def visit(value: Any, line: Location) -> None:
+    def visit(value: Any, line: Location, is_size: bool = True) -> None:
         if isinstance(value, Dim):
-            found.setdefault(value, line)
+            if is_size or not dims.is_whole(value):
+                found.setdefault(value, line)
         elif isinstance(value, ShapedArray):
             if value.is_open:
                 visit(value.shape, line)
         elif isinstance(value, (tuple, list)):
             for part in value:
-                visit(part, line)
+                visit(part, line, is_size)
         elif isinstance(value, dict):
-            visit(list(value.values()), line)
+            visit(list(value.values()), line, is_size)
         elif isinstance(value, Graph):
             walk(value)
 
@@ -41,7 +49,7 @@ def sizes(given: Any) -> dict[Dim, Location]:
         visit(part.in_avals, UNKNOWN)
         for equation in part.equations:
             visit([v.aval for v in equation.outputs], equation.location)
-            visit(equation.params, equation.location)
+            visit(equation.params, equation.location, equation.primitive.name not in _NUMBERS)
 
     visit(given, UNKNOWN)
     return found

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, operations
+from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
 
@@ -55,8 +56,9 @@ def _copied(cx: Any, value: Any, aval: ShapedArray) -> Any:
     least = cx.constant(-cx.trace.copies, index)
     direction = {"comparison_direction": "#stablehlo<comparison_direction GE>"}
     (always,) = cx.emit_all("stablehlo.compare", [position, least], direction, [flags])
-    # Zeros would be the same as a value of zeros.
-    (other,) = cx.emit_all("stablehlo.convert", [position], None, [aval])
+    # No value is its own complement or negation; with two equal values, the selection would be folded.
+    is_number = aval.dtype in dtypes.INEXACT - dtypes.SMALL
+    (other,) = cx.emit_all("stablehlo.negate" if is_number else "stablehlo.not", [value], None, [aval])
     return held(cx, cx.emit_all("stablehlo.select", [always, value, other], None, [aval]))[0]
 
 

@@ -13,55 +13,26 @@ import numpy as np
 from passes import bindings
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import open_error
 from stagec.core.dims_terms import Size
-from stagec.lowering.open_values import bits, emit_scalar, open_error, open_sizes, signed, start_index
+from stagec.lowering.open_linalg import (
+    axes_text,
+    combined,
+    empty,
+    generic,
+    index_type,
+    is_combined,
+    number_of,
+    restored,
+    signless,
+)
+from stagec.lowering.open_values import emit_scalar, signed, start_index
+from stagec.lowering.open_windows import convolution, window_reduction
 from stagec.primitives.checks import i64_array
 
+__all__ = ["convolution", "dot_general", "gather", "running", "scatter", "window_reduction"]
+
 Ints = tuple[int, ...]
-
-
-def _index() -> Any:
-    return bindings.ir.IndexType.get()
-
-
-def _empty(cx: Any, aval: ShapedArray) -> Any:
-    """New memory for an array."""
-    return cx.create_all("tensor.empty", open_sizes(cx, aval.shape), None, [aval])[0]
-
-
-def _generic(
-    cx: Any,
-    maps: Sequence[str],
-    iterators: Sequence[str],
-    inputs: Sequence[Any],
-    start: Any,
-    aval: ShapedArray,
-    body: Callable[..., Any],
-) -> Any:
-    """`linalg.generic`; `body` gets an element of each input and the accumulator, and returns a scalar."""
-    ir = bindings.ir
-
-    def fill(region: Any) -> None:
-        kinds = [v.type.element_type for v in (*inputs, start)]
-        block = region.blocks.append(*kinds, arg_locs=[cx.location] * len(kinds))
-        with ir.InsertionPoint(block):
-            ir.Operation.create("linalg.yield", [], [body(*block.arguments)], loc=cx.location)
-
-    attributes = {
-        "indexing_maps": f"[{', '.join(f'affine_map<{m}>' for m in maps)}]",
-        "iterator_types": f"[{', '.join(f'#linalg.iterator_type<{kind}>' for kind in iterators)}]",
-        "operandSegmentSizes": f"array<i32: {len(inputs)}, 1>",
-    }
-    return cx.create_all("linalg.generic", [*inputs, start], attributes, [aval], [fill])[0]
-
-
-def _axes(rank: int) -> str:
-    return ", ".join(f"d{i}" for i in range(rank))
-
-
-def _signless(cx: Any, value: Any, aval: ShapedArray) -> tuple[Any, ShapedArray]:
-    """The bits of unsigned integers as signed ones, which `arith` takes."""
-    return (bits(cx, value, signed(aval)), signed(aval)) if dtypes.is_unsigned(aval.dtype) else (value, aval)
 
 
 def gather(
@@ -77,9 +48,9 @@ def gather(
     d, (aval, index_aval) = numbers, avals
     unsigned = dtypes.is_unsigned(index_aval.dtype)
     given = out
-    x, aval = _signless(cx, x, aval)
+    x, aval = signless(cx, x, aval)
     out = out.update(dtype=aval.dtype)
-    indices, index_aval = _signless(cx, indices, index_aval)
+    indices, index_aval = signless(cx, indices, index_aval)
     sizes = cx.trace.sizes
     batch_axes = [i for i in range(out.ndim) if i not in d.offset_dims]
     dropped = (*d.collapsed_slice_dims, *d.operand_batching_dims)
@@ -88,7 +59,7 @@ def gather(
     components = {k: sizes.value(i) for i, k in enumerate(d.start_index_map)}
 
     def body(_: Any) -> Any:
-        at = [emit_scalar(cx, "linalg.index", _index(), [], {"dim": f"{i} : i64"}) for i in range(out.ndim)]
+        at = [emit_scalar(cx, "linalg.index", index_type(), [], {"dim": f"{i} : i64"}) for i in range(out.ndim)]
         position = []
         for axis in range(aval.ndim):
             index = at[offset_of[axis]] if axis in offset_of else None
@@ -96,17 +67,15 @@ def gather(
                 where = [*[at[i] for i in batch_axes], components[axis]]
                 start = emit_scalar(cx, "tensor.extract", indices.type.element_type, [indices, *where])
                 start = start_index(cx, start, aval.shape[axis] - slice_sizes[axis], unsigned)
-                index = start if index is None else emit_scalar(cx, "arith.addi", _index(), [start, index])
+                index = start if index is None else emit_scalar(cx, "arith.addi", index_type(), [start, index])
             elif axis in d.operand_batching_dims:
                 index = at[batch_axes[d.start_indices_batching_dims[d.operand_batching_dims.index(axis)]]]
             position.append(zero if index is None else index)
         return emit_scalar(cx, "tensor.extract", x.type.element_type, [x, *position])
 
-    whole = f"({_axes(out.ndim)}) -> ({_axes(out.ndim)})"
-    found = _generic(cx, [whole], ["parallel"] * out.ndim, [], _empty(cx, out), out, body)
-    if given.dtype != out.dtype:
-        return bits(cx, found, given)
-    return found
+    whole = f"({axes_text(out.ndim)}) -> ({axes_text(out.ndim)})"
+    found = generic(cx, [whole], ["parallel"] * out.ndim, [], empty(cx, out), out, body)
+    return restored(cx, found, out, given)
 
 
 def _sliced(cx: Any, x: Any, starts: Sequence[int], ends: Sequence[Size], aval: ShapedArray) -> Any:
@@ -191,47 +160,24 @@ def scatter(
     return _sliced(cx, result, [0] * aval.ndim, result_aval.shape, result_aval)
 
 
-_SUFFIXES = {
-    "add": ("addf", "addi"),
-    "mul": ("mulf", "muli"),
-    "max": ("maximumf", "maxsi"),
-    "min": ("minimumf", "minsi"),
-}
-
-
-# What is the same for signed and unsigned integers, modulo 2**bits.
-_OF_BITS = frozenset({"add", "mul"})
-
-
-def _is_combined(dtype: np.dtype[Any]) -> bool:
-    """Whether `arith` combines numbers of a dtype."""
-    return dtypes.is_float(dtype) or dtypes.is_signed(dtype)
-
-
-def _combine(cx: Any, combine: str, aval: ShapedArray, a: Any, b: Any) -> Any:
-    op = _SUFFIXES[combine][0 if dtypes.is_float(aval.dtype) else 1]
-    return emit_scalar(cx, f"arith.{op}", a.type, [a, b])
-
-
 def running(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combine: str, identity: Any) -> Any:
     """The running reduction along an axis."""
     ir = bindings.ir
-    if dtypes.is_unsigned(aval.dtype) and combine in _OF_BITS:
-        found = running(cx, bits(cx, x, signed(aval)), signed(aval), axis, reverse, combine, identity)
-        return bits(cx, found, aval)
-    if not _is_combined(aval.dtype):
+    if not is_combined(aval.dtype, combine):
         raise open_error("a running reduction", aval.long())
+    given, dtype = aval, aval.dtype
+    x, aval = signless(cx, x, aval)
     flip = {"dimensions": i64_array([axis])}
     if reverse:
         x = cx.emit("stablehlo.reverse", [x], flip, [aval])
     rest = aval.update(shape=[n for i, n in enumerate(aval.shape) if i != axis])
-    start = cx.constant(identity, rest)
+    start = cx.constant(number_of(identity, dtype), rest)
 
     def fill(region: Any) -> None:
         kind = x.type.element_type
         block = region.blocks.append(kind, kind, arg_locs=[cx.location] * 2)
         with ir.InsertionPoint(block):
-            total = _combine(cx, combine, aval, *block.arguments)
+            total = combined(cx, combine, dtype, *block.arguments)
             ir.Operation.create("iree_linalg_ext.yield", [], [total], loc=cx.location)
 
     attributes = {
@@ -239,51 +185,11 @@ def running(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combin
         "inclusive": "true",
         "operandSegmentSizes": "array<i32: 1, 2>",
     }
-    operands = [x, _empty(cx, aval), start]
+    operands = [x, empty(cx, aval), start]
     found = cx.create_all("iree_linalg_ext.scan", operands, attributes, [aval, rest], [fill])[0]
-    return cx.emit("stablehlo.reverse", [found], flip, [aval]) if reverse else found
-
-
-def window_reduction(
-    cx: Any,
-    x: Any,
-    aval: ShapedArray,
-    out: ShapedArray,
-    combine: str,
-    identity: Any,
-    window_dimensions: Ints,
-    window_strides: Ints,
-    padding: Sequence[tuple[int, int]],
-    base_dilation: Ints,
-    window_dilation: Ints,
-) -> Any:
-    """`stablehlo.reduce_window`, as a reduction over the axes of the window."""
-    if any(n != 1 for n in base_dilation) or not _is_combined(aval.dtype):
-        raise open_error("reduce_window", aval.long())
-    rank = aval.ndim
-    scalar = cx.constant(identity, ShapedArray.of((), aval.dtype))
-    if any(low or high for low, high in padding):
-        grown = aval.update(shape=[n + low + high for n, (low, high) in zip(aval.shape, padding)])
-        edges = {
-            "edge_padding_low": i64_array([low for low, _ in padding]),
-            "edge_padding_high": i64_array([high for _, high in padding]),
-            "interior_padding": i64_array([0] * rank),
-        }
-        x = cx.emit("stablehlo.pad", [x, scalar], edges, [grown])
-    domain = f"({_axes(2 * rank)})"
-    read = ", ".join(f"d{i} * {s} + d{rank + i} * {t}" for i, (s, t) in enumerate(zip(window_strides, window_dilation)))
-    shape = ", ".join(f"d{rank + i}" for i in range(rank))
-    maps = [f"{domain} -> ({read})", f"{domain} -> ({shape})", f"{domain} -> ({_axes(rank)})"]
-    window = _empty(cx, aval.update(shape=window_dimensions))
-    return _generic(
-        cx,
-        maps,
-        ["parallel"] * rank + ["reduction"] * rank,
-        [x, window],
-        cx.constant(identity, out),
-        out,
-        lambda a, _, total: _combine(cx, combine, aval, total, a),
-    )
+    if reverse:
+        found = cx.emit("stablehlo.reverse", [found], flip, [aval])
+    return restored(cx, found, aval, given)
 
 
 def dot_general(
@@ -309,7 +215,7 @@ def dot_general(
     )
     if is_matrix:
         return cx.emit("stablehlo.dot_general", list(operands), attributes, [out])
-    if not (dtypes.is_float(out.dtype) or dtypes.is_integer(out.dtype)):
+    if not is_combined(out.dtype, "add"):
         raise open_error("dot_general", " and ".join(a.long() for a in avals))
     names: list[dict[int, str]] = [{}, {}]
     for k, (i, j) in enumerate(zip(*batches)):
@@ -327,21 +233,17 @@ def dot_general(
         if aval.dtype != out.dtype:
             aval = aval.update(dtype=out.dtype)
             value = cx.emit("stablehlo.convert", [value], None, [aval])
-        sides.append(_signless(cx, value, aval)[0])
+        sides.append(signless(cx, value, aval)[0])
     given = out
     if dtypes.is_unsigned(out.dtype):
         out = signed(out)
-    kind = "f" if dtypes.is_float(out.dtype) else "i"
 
     def body(x: Any, y: Any, total: Any) -> Any:
-        product = emit_scalar(cx, f"arith.mul{kind}", x.type, [x, y])
-        return emit_scalar(cx, f"arith.add{kind}", x.type, [total, product])
+        return combined(cx, "add", given.dtype, total, combined(cx, "mul", given.dtype, x, y))
 
-    domain = f"({_axes(rank)})"
+    domain = f"({axes_text(rank)})"
     maps = [f"{domain} -> ({', '.join(names[side][i] for i in range(avals[side].ndim))})" for side in (0, 1)]
     kinds = ["parallel"] * at + ["reduction"] * (rank - at)
     start = cx.constant(np.zeros((), out.dtype), out)
-    found = _generic(cx, [*maps, f"{domain} -> ({_axes(at)})"], kinds, sides, start, out, body)
-    if given.dtype != out.dtype:
-        return bits(cx, found, given)
-    return found
+    found = generic(cx, [*maps, f"{domain} -> ({axes_text(at)})"], kinds, sides, start, out, body)
+    return restored(cx, found, out, given)

@@ -10,16 +10,16 @@ import numpy as np
 from passes import bindings
 from stagec.core import dims, dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import is_open
+from stagec.core.dims import is_open, maximum, minimum, open_error
 from stagec.core.dims_terms import Size
 from stagec.lowering.open_copies import copied
+from stagec.lowering.open_linalg import padded
 from stagec.lowering.open_values import (
     aval_of,
     bits,
     create,
     emit_scalar,
     is_unsigned,
-    open_error,
     open_sizes,
     shape_of,
     signed,
@@ -28,7 +28,7 @@ from stagec.lowering.open_values import (
 from stagec.primitives.checks import OpenInts, i64_array
 
 # What index arithmetic and views of arrays of any size are written in.
-_DIALECTS = ("arith", "tensor", "linalg", "flow", "iree_linalg_ext")
+_DIALECTS = ("arith", "complex", "tensor", "linalg", "flow", "iree_linalg_ext")
 
 
 def load_dialects(context: Any) -> None:
@@ -153,23 +153,21 @@ def _static(row: Sequence[Any]) -> Any:
 def _pad(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     low, high, interior = (_numbers(attributes[name]) for name in names)
-    if not any(isinstance(attributes[name], OpenInts) for name in names) and min((*low, *high), default=0) >= 0:
+    is_plain = not any(interior) and all(isinstance(n, int) and n >= 0 for n in (*low, *high))
+    if is_plain and not dtypes.is_complex(aval.dtype):
         return None
     value, fill = operands
     shape = shape_of(cx, value)
-    if any(interior):
-        nothing = i64_array([0] * aval.ndim)
-        shape = tuple([n + (n - 1) * k if k else n for n, k in zip(shape, interior)])
-        spread = dict(zip(names, (nothing, nothing, attributes["interior_padding"])))
-        value = create(cx, "stablehlo.pad", [value, fill], spread, aval.update(shape=shape))
-    cuts = [(-min(n, 0), -min(m, 0)) for n, m in zip(low, high)]
-    if any(n != 0 or m != 0 for n, m in cuts):
-        shape = tuple([size - n - m for size, (n, m) in zip(shape, cuts)])
-        value = _part(cx, value, [n for n, _ in cuts], [1] * aval.ndim, aval.update(shape=shape))
-    grown = [(max(n, 0), max(m, 0)) for n, m in zip(low, high)]
-    if all(n == 0 and m == 0 for n, m in grown):
+    if any(interior) or dtypes.is_complex(aval.dtype):
+        return padded(cx, value, fill, aval.update(shape=shape), low, [n + 1 for n in interior], aval)
+    # What is cut off may be more than the array has, and some of what it grows by.
+    grown = [(maximum(n, 0), maximum(m, 0)) for n, m in zip(low, high)]
+    if any(is_open(n) or n != 0 for edge in grown for n in edge):
+        shape = tuple([size + n + m for size, (n, m) in zip(shape, grown)])
+        value = _padded(cx, value, fill, grown, aval.update(shape=shape))
+    if shape == aval.shape:
         return value
-    return _padded(cx, value, fill, grown, aval)
+    return _part(cx, value, [-minimum(n, 0) for n in low], [1] * aval.ndim, aval)
 
 
 def _padded(cx: Any, value: Any, fill: Any, grown: Sequence[tuple[Any, Any]], aval: ShapedArray) -> Any:
@@ -227,11 +225,16 @@ def _convert(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval:
     return select(below, cx.constant(low, aval), found, aval)
 
 
+def _reverse(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
+    return create(cx, "stablehlo.reverse", operands, attributes, aval)
+
+
 _FORMS: dict[str, Callable[..., Any]] = {
     "stablehlo.convert": _convert,
     "stablehlo.broadcast_in_dim": _broadcast,
     "stablehlo.iota": _iota,
     "stablehlo.reshape": _reshape,
+    "stablehlo.reverse": _reverse,
     "stablehlo.slice": _slice,
     "stablehlo.pad": _pad,
     "stablehlo.dynamic_slice": _dynamic_slice,

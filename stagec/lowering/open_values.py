@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, operations
-from stagec.core import dims, errors, location
+from stagec.core import dims
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_terms import Function, Size, Symbol
@@ -99,7 +99,6 @@ class Sizes:
 
     _OPERATIONS: Mapping[str, str] = {
         "//": "arith.floordivsi",
-        "%": "arith.remsi",
         "max": "arith.maxsi",
         "min": "arith.minsi",
     }
@@ -108,7 +107,14 @@ class Sizes:
         if variable not in self._values:
             assert isinstance(variable, Function), "the symbols are those of the arguments"
             left, right = self.value(variable.left), self.value(variable.right)
-            self._values[variable] = self._emit(self._OPERATIONS[variable.kind], [self._index], [left, right])
+            if variable.kind == "%":
+                # Not `arith.remsi`, whose result is negative where the dividend is.
+                multiple = self._emit("arith.floordivsi", [self._index], [left, right])
+                multiple = self._emit("arith.muli", [self._index], [multiple, right])
+                found = self._emit("arith.subi", [self._index], [left, multiple])
+            else:
+                found = self._emit(self._OPERATIONS[variable.kind], [self._index], [left, right])
+            self._values[variable] = found
         return self._values[variable]
 
     def shape(self, shape: Sequence[Size]) -> Any:
@@ -198,12 +204,3 @@ def tied(cx: Any, value: Any, aval: ShapedArray) -> Any:
     if not aval.is_open:
         return value
     return create(cx, "flow.tensor.tie_shape", [value, *open_sizes(cx, aval.shape)], {}, aval)
-
-
-def open_error(name: str, what: str) -> errors.DimensionError:
-    """The error for an operation that has no form for open dimensions."""
-    return location.error(
-        errors.DimensionError,
-        f"{name} has no form for open dimensions here: {what}",
-        fix="leave the dimension static in the specification, or write the operation in another way",
-    )

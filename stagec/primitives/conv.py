@@ -159,6 +159,14 @@ def _lower(
     if left.dtype != work and not half:
         lhs = cx.emit("stablehlo.convert", [lhs], avals=[left.update(dtype=work)])
         rhs = cx.emit("stablehlo.convert", [rhs], avals=[right.update(dtype=work)])
+    wide = out.update(dtype=work)
+    if cx.open_rules is not None:
+        given = (left, right) if half else (left.update(dtype=work), right.update(dtype=work))
+        groups = (feature_group_count, batch_group_count)
+        window = (window_strides, padding, lhs_dilation, rhs_dilation)
+        found = cx.open_rules.convolution(cx, (lhs, rhs), given, wide, dimension_numbers, *window, groups)
+        if found is not None:
+            return found if wide is out else cx.emit("stablehlo.convert", [found])
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     left_text, right_text = _axes_text(lhs_spec, "b", "f"), _axes_text(rhs_spec, "o", "i")
     rank = len(window_strides)
@@ -172,7 +180,6 @@ def _lower(
     }
     if any(low or high for low, high in padding):
         attributes["padding"] = f"dense<{[list(p) for p in padding]}> : tensor<{rank}x2xi64>"
-    wide = out.update(dtype=work)
     result = cx.emit("stablehlo.convolution", [lhs, rhs], attributes, [wide])
     return result if wide is out else cx.emit("stablehlo.convert", [result])
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open, open_error
 from stagec.core.libraries import has_scipy
 from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.primitives import arithmetic as ar
@@ -22,6 +23,9 @@ from stagec.primitives.rules import cotangents
 
 def _fft_shape(x: ShapedArray, *, inverse: bool) -> ShapedArray:
     check_dtype("fft", x.dtype, dtypes.COMPLEX)
+    if is_open(x.shape[-1]):
+        # The steps of the transform are those of its length.
+        raise open_error("fft", x.long())
     return x.strip_weak_type()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import maximum
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.primitives import window_rules as rules
 from stagec.primitives.arithmetic import max_p, min_p, mul_p
@@ -28,7 +29,8 @@ Padding = str | Sequence[tuple[int, int]]
 
 def strided(size: int, window: int, stride: int) -> int:
     """The number of windows that fit."""
-    return 0 if window > size else (size - window) // stride + 1
+    found: int = maximum((size - window) // stride + 1, 0)
+    return found
 
 
 def padtype_to_pads(
@@ -59,7 +61,7 @@ def padtype_to_pads(
         )
     out = []
     for size, window, stride in zip(in_shape, window_shape, window_strides):
-        total = max((-(-size // stride) - 1) * stride + window - size, 0)
+        total = maximum((-(-size // stride) - 1) * stride + window - size, 0)
         low = total // 2 if kind == "SAME" else total - total // 2
         out.append((low, total - low))
     return out
