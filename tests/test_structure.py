@@ -302,6 +302,7 @@ LAZY = {
     # The compiler, MLIR and the passes: a process that finds its programs in the cache or in a file needs none of them.
     "iree.compiler": "the compiler",
     "passes": "the compiler",
+    "stagec.foreign.parsed": "the compiler: a call of a stored program needs none",
     "stagec.commands.foreign": "reading a module needs MLIR, and stagec-runtime has neither",
     "passes.analysis.in_place": "the compiler",
     "passes.bindings": "the compiler",

@@ -279,6 +279,8 @@ def _stored(
     for count, header in enumerate(store.entries()):
         if count >= _ENTRIES_READ:
             return
+        if "program" not in header.contributors:  # a module of another framework, by its content
+            continue
         if header.key in told or header.contributors == ours:  # the latter is damaged, or it would have been found
             continue
         same_name = header.meta.get("name") == trace.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stagec.api.arguments import described
@@ -10,6 +10,7 @@ from stagec.api.exported import Exported, from_trace, parse_targets
 from stagec.api.jit import JitFunction, jit
 from stagec.backends import Target
 from stagec.core import location, pytree
+from stagec.runtime.device import Device
 
 
 def export(
@@ -55,3 +56,15 @@ def export(
 
     exported.__name__ = f"export({jitted._name})"
     return exported
+
+
+def file_of_call(jitted: JitFunction[..., Any], args: Sequence[Any], device: Device) -> bytes:
+    """What `stagec.load` takes, with the program that a call with these arguments runs on a device.
+
+    Raises:
+      UnsupportedError: the program calls Python or a library of this machine, or has nothing to compile.
+    """
+    trace, _ = jitted._traced(tuple(args), {})
+    settings = jitted._settings
+    runnable = settings.runnable(trace, device)
+    return Exported(trace, runnable, [runnable.code.options.target], settings.rules, weights=True).serialize()

@@ -9,27 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import stagec.foreign.collectives
-import stagec.foreign.control
-import stagec.foreign.custom_calls
-import stagec.foreign.elementwise
-import stagec.foreign.lapack
-import stagec.foreign.products
-import stagec.foreign.reductions
-import stagec.foreign.scatters
-import stagec.foreign.shapes
-import stagec.foreign.sorting  # noqa: F401  each registers its rules
-from passes import bindings
-from passes.types import numpy_dtype
 from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.jit import jit
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.config import config
+from stagec.core.cached import cached_property
+from stagec.core.config import config, state
 from stagec.core.errors import brief
 from stagec.foreign import source
-from stagec.foreign.replay import Replay
-from stagec.foreign.site import refuse
+from stagec.foreign.stored import StoredModule
 
 
 def from_stablehlo(module: str | bytes | os.PathLike[str], *, function: str = "main") -> Imported:
@@ -77,31 +65,24 @@ class Imported:
 
     def __init__(self, found: source.Source, function: str) -> None:
         self._source = found
-        replay = Replay(found.module, found.name)
-        if function not in replay.functions:
-            names = list(replay.functions)
-            raise location.error(
-                errors.ArtifactError,
-                f"{found.name} has no function {function!r}",
-                [("functions", ", ".join(names) or "none", "")],
-                f"pass one of these, as in function={names[0]!r}" if names else "give a module that defines a function",
-            )
+        self._stored = StoredModule(found.content, function)
         self.name = function
         self.__name__ = self.__qualname__ = function
-        op = replay.functions[function]
-        type_ = op.attributes["function_type"].value
-        self._parameters = [_parameter(op, f"arg{i}", t) for i, t in enumerate(type_.inputs)]
-        self.in_types = [str(t) for t in type_.inputs]
-        self.out_types = [str(t) for t in type_.results]
+        described = self._stored.description()
+        if described is None:
+            described = self._described()
+            self._stored.describe(described)
+        self._parameters = [_parameter(row) for row in described["parameters"]]
+        self.in_types: list[str] = [p.text for p in self._parameters]
+        self.out_types: list[str] = described["results"]
         self._wide = any(name in text for text in (*self.in_types, *self.out_types) for name in _WIDE)
 
         def run(*values: Any) -> Any:
             with config.override(enable_x64=True):
-                results = replay.call(function, values)
+                results = self._replay.call(function, values)
             return results[0] if len(results) == 1 else tuple(results)
 
         run.__name__ = run.__qualname__ = function
-        self._replay = replay
         self._jitted = jit(run)
         # For programs whose parameters include sizes of arrays: integers, traced as what they are.
         sizes = {i: p.dtype for i, p in enumerate(self._parameters) if isinstance(p, _Array) and p.is_size}
@@ -111,6 +92,18 @@ class Imported:
             return run(*[np.asarray(v, sizes[i]) if i in sizes else v for i, v in enumerate(values)])
 
         self._jitted_for_sizes = jit(run_for_sizes, static_argnums=self._sizes)
+
+    @cached_property
+    def _replay(self) -> Any:
+        """The module, parsed; a call of a stored program does not need it."""
+        from stagec.foreign import parsed  # the compiler
+
+        return parsed.replay_of(self._source)
+
+    def _described(self) -> Any:
+        from stagec.foreign import parsed  # the compiler
+
+        return parsed.described(self._replay, self.name, self._source.name)
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Positional and keyword arguments that describe a call, for `stagec.export` or `jit(...).lower`.
@@ -156,10 +149,18 @@ class Imported:
                 "pass one array for each parameter, in this order",
             )
         values = [p.fitted(value, self.name) for p, value in zip(self._parameters, args)]
+        # Under options that a block of code overrides, and while something is traced, the module itself is traced.
+        may_store = state.plain
         with config.override(enable_x64=True) if self._wide else contextlib.nullcontext():
             try:
+                program = self._stored.program(self._jitted, values) if may_store else None
+                if program is not None:
+                    return program(*values)
                 if not self._replay.lacked_number:
-                    return self._jitted(*values)
+                    found = self._jitted(*values)
+                    if may_store:
+                        self._stored.keep(self._jitted, values)
+                    return found
             except errors.UnsupportedError:
                 if not self._sizes or not self._replay.lacked_number:
                     raise
@@ -170,13 +171,14 @@ class Imported:
 _WIDE = ("xi64>", "xf64>", "<i64>", "<f64>", "ui64>", "complex<f64>")
 
 
-def _parameter(op: Any, name: str, type_: Any) -> _Array | _Tuple | _Token:
-    if isinstance(type_, bindings.ir.TupleType):
-        parts = [_parameter(op, f"{name}[{i}]", type_.get_type(i)) for i in range(type_.num_types)]
-        return _Tuple(name, str(type_), parts)
-    if str(type_) == "!stablehlo.token":
-        return _Token(name, str(type_))
-    return _Array(op, name, type_)
+def _parameter(row: Any) -> _Array | _Tuple | _Token:
+    """The parameter that `parsed.described` describes."""
+    kind, name, text, *rest = row
+    if kind == "tuple":
+        return _Tuple(name, text, [_parameter(part) for part in rest[0]])
+    if kind == "token":
+        return _Token(name, text)
+    return _Array(name, text, dtypes.parse(rest[0]), tuple(rest[1]))
 
 
 class _Token(NamedTuple):
@@ -221,21 +223,13 @@ def _misfit(parameter: Any, function: str, given: str, fix: str) -> errors.Argum
     )
 
 
-class _Array:
+class _Array(NamedTuple):
     """A parameter that is an array, and the check of its arguments."""
 
-    def __init__(self, op: Any, name: str, type_: Any) -> None:
-        self.name = name
-        self.text = str(type_)
-        if not isinstance(type_, bindings.ir.RankedTensorType):
-            what = f"has a parameter of type {type_}, which is not an array of known rank"
-            raise refuse(op, what, "export a function of arrays of known rank")
-        try:
-            self.dtype = numpy_dtype(type_.element_type)
-        except TypeError as error:
-            what = f"has a parameter of a type that stagec does not have: {error}"
-            raise refuse(op, what, "convert it before the function, and take another dtype") from None
-        self.shape = tuple(None if type_.is_dynamic_dim(i) else type_.shape[i] for i in range(type_.rank))
+    name: str
+    text: str
+    dtype: np.dtype[Any]
+    shape: tuple[int | None, ...]
 
     @property
     def is_size(self) -> bool:

@@ -37,6 +37,7 @@ class Replay:
     """
 
     def __init__(self, module: Any, name: str = "the module") -> None:
+        self._module = module  # which owns the functions
         self.functions: dict[str, Any] = dict(match.functions(module))
         self.lacked_number = False
         self._name = name
