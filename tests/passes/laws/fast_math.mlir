@@ -574,3 +574,11 @@ func.func @sum_of_scaled__floats(%x: tensor<3x5xf32>, %y: tensor<f32>) -> tensor
   %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x5xf32>, tensor<f32>) -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// leaves constant, multiply
+func.func @sum_of_repeated__floats(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<5xf32>) -> tensor<3x5xf32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xf32>, tensor<f32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}

@@ -264,6 +264,64 @@ func.func @multiply_finite_by_zero(%p: tensor<4xi1>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
+// leaves constant, and
+func.func @modulo_power_of_two(%x: tensor<40xi32>) -> tensor<40xi32> {
+  %n = stablehlo.constant dense<8> : tensor<40xi32>
+  %z = stablehlo.constant dense<0> : tensor<40xi32>
+  %0 = stablehlo.remainder %x, %n : tensor<40xi32>
+  %1 = stablehlo.compare LT, %0, %z : (tensor<40xi32>, tensor<40xi32>) -> tensor<40xi1>
+  %2 = stablehlo.add %0, %n : tensor<40xi32>
+  %r = stablehlo.select %1, %2, %0 : tensor<40xi1>, tensor<40xi32>
+  return %r : tensor<40xi32>
+}
+
+// keeps
+func.func @a_modulo_of_a_power_of_two_by_another(%x: tensor<40xi32>) -> tensor<40xi32> {
+  %n = stablehlo.constant dense<8> : tensor<40xi32>
+  %m = stablehlo.constant dense<16> : tensor<40xi32>
+  %z = stablehlo.constant dense<0> : tensor<40xi32>
+  %0 = stablehlo.remainder %x, %n : tensor<40xi32>
+  %1 = stablehlo.compare LT, %0, %z : (tensor<40xi32>, tensor<40xi32>) -> tensor<40xi1>
+  %2 = stablehlo.add %0, %m : tensor<40xi32>
+  %r = stablehlo.select %1, %2, %0 : tensor<40xi1>, tensor<40xi32>
+  return %r : tensor<40xi32>
+}
+
+// leaves constant, shift_right_arithmetic
+func.func @floor_of_power_of_two(%x: tensor<40xi32>) -> tensor<40xi32> {
+  %n = stablehlo.constant dense<8> : tensor<40xi32>
+  %z = stablehlo.constant dense<0> : tensor<40xi32>
+  %one = stablehlo.constant dense<1> : tensor<40xi32>
+  %less = stablehlo.constant dense<-1> : tensor<40xi32>
+  %q = stablehlo.divide %x, %n : tensor<40xi32>
+  %0 = stablehlo.sign %x : tensor<40xi32>
+  %1 = stablehlo.compare NE, %0, %one : (tensor<40xi32>, tensor<40xi32>) -> tensor<40xi1>
+  %2 = stablehlo.remainder %x, %n : tensor<40xi32>
+  %3 = stablehlo.compare NE, %2, %z : (tensor<40xi32>, tensor<40xi32>) -> tensor<40xi1>
+  %4 = stablehlo.and %1, %3 : tensor<40xi1>
+  %5 = stablehlo.add %q, %less : tensor<40xi32>
+  %r = stablehlo.select %4, %5, %q : tensor<40xi1>, tensor<40xi32>
+  return %r : tensor<40xi32>
+}
+
+// keeps
+func.func @a_quotient_by_a_power_of_two_that_is_rounded_by_another(%x: tensor<40xi32>) -> tensor<40xi32> {
+  %n = stablehlo.constant dense<8> : tensor<40xi32>
+  %m = stablehlo.constant dense<4> : tensor<40xi32>
+  %z = stablehlo.constant dense<0> : tensor<40xi32>
+  %one = stablehlo.constant dense<1> : tensor<40xi32>
+  %less = stablehlo.constant dense<-1> : tensor<40xi32>
+  %q = stablehlo.divide %x, %n : tensor<40xi32>
+  %0 = stablehlo.sign %x : tensor<40xi32>
+  %1 = stablehlo.compare NE, %0, %one : (tensor<40xi32>, tensor<40xi32>) -> tensor<40xi1>
+  %2 = stablehlo.remainder %x, %m : tensor<40xi32>
+  %3 = stablehlo.compare NE, %2, %z : (tensor<40xi32>, tensor<40xi32>) -> tensor<40xi1>
+  %4 = stablehlo.and %1, %3 : tensor<40xi1>
+  %5 = stablehlo.add %q, %less : tensor<40xi32>
+  %r = stablehlo.select %4, %5, %q : tensor<40xi1>, tensor<40xi32>
+  return %r : tensor<40xi32>
+}
+
 // leaves constant
 func.func @floor_of_quotient_known_sign() -> tensor<400xi1> {
   %n = stablehlo.constant dense<6> : tensor<400xi32>

@@ -243,3 +243,60 @@ func.func @sum_of_scaled__another_dimension(%x: tensor<3x5xi32>, %y: tensor<3xi3
   %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xi32>, tensor<i32>) -> tensor<5xi32>
   return %r : tensor<5xi32>
 }
+
+// leaves constant, constant, reduce, multiply
+func.func @sum_of_repeated(%x: tensor<5xi8>) -> tensor<i8> {
+  %c = stablehlo.constant dense<0> : tensor<i8>
+  %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<5xi8>) -> tensor<300x5xi8>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<300x5xi8>, tensor<i8>) -> tensor<i8>
+  return %r : tensor<i8>
+}
+
+// leaves constant, multiply
+func.func @sum_of_repeated__alone(%x: tensor<5xi32>) -> tensor<5xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<5xi32>) -> tensor<3x5xi32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xi32>, tensor<i32>) -> tensor<5xi32>
+  return %r : tensor<5xi32>
+}
+
+// keeps
+func.func @a_sum_of_repeated_floats(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<5xf32>) -> tensor<3x5xf32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xf32>, tensor<f32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, reduce, reduce, maximum
+func.func @reduce_of_concatenate(%x: tensor<2x5000xi32>, %y: tensor<2x4000xi32>) -> tensor<2xi32> {
+  %c = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %b = stablehlo.concatenate %x, %y, dim = 1 : (tensor<2x5000xi32>, tensor<2x4000xi32>) -> tensor<2x9000xi32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<2x9000xi32>, tensor<i32>) -> tensor<2xi32>
+  return %r : tensor<2xi32>
+}
+
+// leaves constant, multiply, reduce, multiply, reduce, add
+func.func @reduce_of_concatenate__of_squares(%x: tensor<5000xf32>, %y: tensor<4000xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.concatenate %x, %y, dim = 0 : (tensor<5000xf32>, tensor<4000xf32>) -> tensor<9000xf32>
+  %s = stablehlo.multiply %b, %b : tensor<9000xf32>
+  %r = stablehlo.reduce(%s init: %c) applies stablehlo.add across dimensions = [0] : (tensor<9000xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @a_reduce_along_another_dimension_than_arrays_are_joined(%x: tensor<2x5000xi32>, %y: tensor<2x4000xi32>) -> tensor<9000xi32> {
+  %c = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %b = stablehlo.concatenate %x, %y, dim = 1 : (tensor<2x5000xi32>, tensor<2x4000xi32>) -> tensor<2x9000xi32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<2x9000xi32>, tensor<i32>) -> tensor<9000xi32>
+  return %r : tensor<9000xi32>
+}
+
+// keeps
+func.func @a_reduce_of_small_arrays(%x: tensor<500xi32>, %y: tensor<400xi32>) -> tensor<i32> {
+  %c = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %b = stablehlo.concatenate %x, %y, dim = 0 : (tensor<500xi32>, tensor<400xi32>) -> tensor<900xi32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<900xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
