@@ -203,8 +203,10 @@ def _sign(o: Operation) -> str:
     (x,) = o.names
     if o.element.is_float:
         ones = o.op("math.copysign", o.constant(1.0), x)
-        # The sign of a zero or NaN is the operand itself.
-        return o.select(o.compare("one", x, o.constant(0.0)), ones, x)
+        # Subnormal numbers compare as zeros, and are their signs.
+        zeros = o.op("math.copysign", o.constant(0.0), x)
+        others = o.select(o.compare("uno", x, x), x, zeros)
+        return o.select(o.compare("one", x, o.constant(0.0)), ones, others)
     if o.element.kind == "u":
         return o.op("arith.minui", x, o.constant(1))
     return o.op("arith.maxsi", o.op("arith.minsi", x, o.constant(1)), o.constant(-1))

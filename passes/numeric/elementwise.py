@@ -94,7 +94,16 @@ def power(x: Array, y: Array) -> Array:
             inverse = np.where(x == 1, 1, np.where(x == -1, np.where(odd, -1, 1), 0))
             result = np.where(y < 0, inverse, result).astype(x.dtype)
         return result
-    return through_float32(np.power)(x, y)
+    return through_float32(float_power)(x, y)
+
+
+def float_power(x: Array, y: Array) -> Array:
+    """IEEE 754's power, where NumPy takes the square root for an exponent of 1/2: that of -inf is inf, of -0.0 is 0."""
+    result = np.power(x, y)
+    is_root = y == 0.5
+    if result.dtype.kind == "f" and is_root.any():
+        result = np.where(is_root, np.where(x == -np.inf, np.inf, result + 0.0), result).astype(result.dtype)
+    return result
 
 
 def sign(x: Array) -> Array:

@@ -224,7 +224,7 @@ log_p = elementwise(
 pow_p = elementwise(
     "pow",
     accepts=INEXACT,
-    eval=computed_in_float32(np.power),
+    eval=computed_in_float32(meaning.float_power),
     lower="stablehlo.power",
     jvp=each(_power_base, _power_exponent, result=True),
     transpose=NOT_LINEAR,

@@ -73,7 +73,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     # None; the name of the call that took the data; `_LENT` for the caller's own memory; or a pending call and its
     # result.
     _state: Any
-    # Whether NumPy owns the memory, or others may hold NumPy views of it: then a donation must not write to it.
+    # Whether NumPy owns the memory, or another array or NumPy views may share it: then a donation must not write to it.
     _exposed: bool
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Array:
@@ -189,7 +189,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return made
 
     def with_aval(self, aval: ShapedArray) -> Array:
-        """The same data with an aval that differs only in its weak type."""
+        """Another array of the same data, whose aval may differ in its weak type."""
         made = object.__new__(Array)
         made.aval, made._numpy, made._view, made._state = aval, self._numpy, self._view, self._state
         made.signature = signature(aval, self.device, self.committed)

@@ -232,10 +232,10 @@ class Runnable(Generic[C_co]):
     def _private(self, value: Any, others: list[Any]) -> Array:
         """A donated argument as memory that the program may write to."""
         array = value if type(value) is Array else borrow(value)
-        exposed = False
-        if self.device.is_cpu:
-            # NumPy views of the memory may exist. Memory that other threads still read must not be written to either.
-            exposed = array._exposed or self.device.has_abandoned()
+        exposed = array._exposed
+        if self.device.is_cpu and not exposed:
+            # Memory that other threads still read must not be written to either.
+            exposed = self.device.has_abandoned()
             if not exposed:
                 self.device.drain()
         # It may be another argument too.
@@ -249,7 +249,10 @@ class Runnable(Generic[C_co]):
         value = everything[index]
         if type(value) is not Array:
             return borrow(value).private_copy()
-        return value.private_copy() if index in self.donated or index < len(self.captured) else value
+        if index in self.donated or index < len(self.captured):
+            return value.private_copy()
+        # An array of its own: it may be deleted without its argument, and a donation of one of them does not write.
+        return value.with_aval(value.aval)
 
 
 class _Sized:

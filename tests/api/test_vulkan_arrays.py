@@ -86,6 +86,15 @@ def test_a_donated_array_is_taken_and_the_result_is_right(vulkan):
         np.asarray(old)
 
 
+def test_a_result_that_is_its_argument_is_donated_without_it(vulkan):
+    argument = stagec.jit(lambda x: x + 1)(stagec.device_put(sample(100), vulkan))
+    before = np.array(argument)
+    result, _ = stagec.jit(lambda x: (x, x * 2))(argument)
+    updated = stagec.jit(lambda x: x.at[0].set(7.0), donate_argnums=0)(result)
+    assert result.is_deleted() and float(updated[0]) == 7
+    assert np.array_equal(argument, before)
+
+
 def test_results_that_are_arguments_and_updates_in_place_leave_arguments_alone(vulkan):
     f = stagec.jit(lambda x: (x, x.at[0].set(9.0), snp.sort(x)[::-1]))
     x = stagec.device_put(sample(6), vulkan)

@@ -494,3 +494,22 @@ def test_the_compiled_divisor_of_the_least_integer_is_positive() -> None:
     least = np.iinfo(np.int32).min
     x, y = np.array([least, 127, least, -12, 0], np.int32), np.array([127, least, 6, 18, -5], np.int32)
     np.testing.assert_array_equal(np.asarray(stagec.jit(snp.gcd)(x, y)), np.gcd(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_powers_of_one_half_are_powers_and_no_square_roots(dtype):
+    values = [4.0, 2.25, np.nan, -3.0] if dtype == "complex64" else [-np.inf, -0.0, 0.0, 4.0, np.nan, -3.0, np.inf]
+    x = np.array(values).astype(snp.dtype(dtype))
+    expected = np.asarray(stagec.jit(lambda x: x**0.5)(x))
+    for found in (snp.array(x) ** 0.5, snp.power(x, snp.full(x.shape, 0.5, x.dtype)), snp.power(x[:, None], 0.5)[:, 0]):
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        if dtype != "complex64":
+            numbers = ~np.isnan(expected)
+            assert np.array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+
+
+def test_compiled_signs_of_subnormal_numbers_are_those_of_zeros():
+    x = np.float32([1e-40, -1e-40, 0.0, -0.0, np.nan, 3.0, -np.inf])
+    found = stagec.jit(snp.sign)(x)
+    np.testing.assert_array_equal(found, np.float32([0, 0, 0, 0, np.nan, 1, -1]))
+    assert list(np.signbit(found)) == [False, True, False, True, False, False, True]

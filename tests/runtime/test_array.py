@@ -362,6 +362,19 @@ def test_a_donated_array_that_is_another_argument_too_is_read_before_it_is_writt
     assert np.array_equal(step(x, x), np.arange(64.0) * 2 + np.arange(64.0)[::-1])
 
 
+@pytest.mark.parametrize("tiered", [False, True])
+def test_a_result_that_is_its_argument_is_donated_without_it(tiered):
+    argument = stagec.jit(lambda: snp.arange(1000.0) + 0)()
+    result, _ = stagec.jit(lambda x: (x, x + 1), tiered=tiered)(argument)
+    assert result is not argument
+    updated = stagec.jit(lambda x: x.at[0].set(7.0), donate_argnums=0)(result)
+    assert result.is_deleted() and not argument.is_deleted()
+    assert (float(argument[0]), float(updated[0])) == (0.0, 7.0)
+    kept = stagec.jit(lambda x: x)(argument)
+    argument.delete()
+    assert np.array_equal(kept, np.arange(1000.0))
+
+
 def test_donation_of_bfloat16_from_numpy():
     step = stagec.jit(lambda x: x * 2, donate_argnums=0)
     x = snp.ones(64, dtype=snp.bfloat16)
