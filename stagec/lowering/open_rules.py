@@ -87,6 +87,29 @@ def _sliced(cx: Any, x: Any, starts: Sequence[int], ends: Sequence[Size], aval: 
     return cx.emit("stablehlo.slice", [x], attributes, [aval])
 
 
+def _with_batches_as_indices(cx: Any, numbers: Any, indices: Any, aval: ShapedArray) -> tuple[Any, Any, ShapedArray]:
+    """The same scatter with the number of each batch as an index."""
+    if aval.dtype.itemsize < 4:  # which may not hold the numbers of all batches
+        aval = aval.update(dtype=np.dtype(np.int32))
+        indices = cx.emit("stablehlo.convert", [indices], None, [aval])
+    column = aval.update(shape=(*aval.shape[:-1], 1))
+    counters = [
+        cx.emit("stablehlo.iota", [], {"iota_dimension": f"{axis} : i64"}, [column])
+        for axis in numbers.scatter_indices_batching_dims
+    ]
+    added = tuple(numbers.operand_batching_dims)
+    aval = aval.update(shape=(*aval.shape[:-1], aval.shape[-1] + len(added)))
+    dimension = {"dimension": f"{aval.ndim - 1} : i64"}
+    indices = cx.emit("stablehlo.concatenate", [indices, *counters], dimension, [aval])
+    numbers = numbers._replace(
+        inserted_window_dims=tuple(sorted((*numbers.inserted_window_dims, *added))),
+        scatter_dims_to_operand_dims=(*numbers.scatter_dims_to_operand_dims, *added),
+        operand_batching_dims=(),
+        scatter_indices_batching_dims=(),
+    )
+    return numbers, indices, aval
+
+
 def scatter(
     cx: Any,
     values: tuple[Any, Any, Any],
@@ -101,13 +124,15 @@ def scatter(
     Args:
       sizes: of the window.
       drops: whether windows out of range are dropped; else they are clamped.
-      emit: `(x, indices, updates, aval, window axes, vector axis) -> value`, for indices and updates with one batch
-        axis.
+      emit: `(numbers, x, indices, updates, aval, window axes, vector axis) -> value`, for indices and updates with one
+        batch axis.
     """
     (x, indices, updates), (aval, index_aval, update_aval) = values, avals
     d = numbers
-    if d.operand_batching_dims or any(sizes[i] != 1 for i in d.scatter_dims_to_operand_dims):
-        raise open_error("scatter", f"{update_aval.long()} into {aval.long()}, in windows or in batches")
+    if any(sizes[i] != 1 for i in d.scatter_dims_to_operand_dims):
+        raise open_error("scatter", f"{update_aval.long()} into {aval.long()}, in windows")
+    if d.operand_batching_dims:
+        d, indices, index_aval = _with_batches_as_indices(cx, d, indices, index_aval)
     batch = [i for i in range(update_aval.ndim) if i not in d.update_window_dims]
     order = (*batch, *d.update_window_dims)
     if order != tuple(range(update_aval.ndim)):
@@ -154,7 +179,7 @@ def scatter(
     indices = columns[0]
     if depth > 1:
         indices = cx.emit("stablehlo.concatenate", columns, {"dimension": "1 : i64"}, [index_aval])
-    result = emit(x, indices, updates, aval, tuple(range(1, update_aval.ndim)), 1)
+    result = emit(d, x, indices, updates, aval, tuple(range(1, update_aval.ndim)), 1)
     if not drops:
         return result
     return _sliced(cx, result, [0] * aval.ndim, result_aval.shape, result_aval)

@@ -120,7 +120,7 @@ def scatter_lower(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         scalar = ShapedArray.of((), aval.dtype)
         region = cx.region([scalar, scalar], lambda old, new: [combine(old, new)])
 
-        def emit(x: Any, indices: Any, updates: Any, aval: ShapedArray, window: Any, axis: int) -> Any:
+        def emit(d: Any, x: Any, indices: Any, updates: Any, aval: ShapedArray, window: Any, axis: int) -> Any:
             numbers = (
                 f"#stablehlo.scatter<update_window_dims = {list(window)}"
                 f", inserted_window_dims = {list(d.inserted_window_dims)}"
@@ -153,6 +153,6 @@ def scatter_lower(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
             mask = cx.broadcast(mask, index_aval.update(dtype=dtypes.bool_), range(index_aval.ndim - 1))
             beyond = cx.constant(max(aval.shape), index_aval)
             indices = cx.emit("stablehlo.select", [mask, indices, beyond], avals=[index_aval])
-        return emit(x, indices, updates, aval, d.update_window_dims, index_aval.ndim - 1)
+        return emit(d, x, indices, updates, aval, d.update_window_dims, index_aval.ndim - 1)
 
     return lower

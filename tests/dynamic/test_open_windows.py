@@ -62,6 +62,12 @@ OF_BATCHES = {
         snp.fft.irfft(snp.fft.rfft(x, axis=1), axis=1),
         stagec.grad(lambda x: (snp.abs(snp.fft.rfft(x, axis=1)) ** 2).sum())(x),
     ),
+    "derivatives of sorts": lambda x: (
+        stagec.grad(lambda x: (snp.sort(x, 0) * snp.arange(2.0)).sum())(x),
+        stagec.grad(lambda x: (snp.sort(x, 1) * snp.arange(8.0)[:, None]).sum())(x),
+        stagec.grad(lambda x: (lax.sort([x, x * 3], dimension=0, num_keys=1)[1] ** 3).sum())(x),
+        stagec.grad(lambda x: snp.median(x, 1).sum())(x),
+    ),
     "rolls and remainders": lambda x: (
         snp.roll(x, -1, 0),
         snp.roll(x, -9, 0),
@@ -88,6 +94,17 @@ def test_one_program_is_right_for_every_batch(name):
     compiled = stagec.jit(OF_BATCHES[name], dynamic={"x": "b, _, _"})
     for size in (3, 1, 2, 16, 0):
         compared(OF_BATCHES[name], compiled, [argument(size)])
+
+
+def test_updates_of_each_batch_count_batches_in_a_wide_dtype():
+    def f(x):
+        places = (snp.arange(x.shape[0]) % 8).astype("int8")
+        added = stagec.vmap(lambda row, i: row.at[i].add(1.0))(x, places)
+        return added, stagec.vmap(lambda row, i: row.at[i + 4].set(0.0))(x, places)  # some are out of range
+
+    compiled = stagec.jit(f, dynamic={"x": "b, _, _"})
+    for size in (1, 7, 300):
+        compared(f, compiled, [argument(size)])
 
 
 def test_convolutions_take_any_length():
