@@ -9,7 +9,7 @@ operands, and its results are new memory.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from passes import bindings, build
@@ -214,15 +214,20 @@ class Kernels:
         # Locations are not part of the key: equal code is emitted once, with the locations of its first user.
         key = (kernel.inputs, kernel.outputs, kernel.workgroups, kernel.body, kernel.blocks)
         if key not in self._symbols:
-            name, number = kernel.name, 0
-            while name in self._names:
-                number += 1
-                name = f"{kernel.name}_{number}"
-            self._names.add(name)
-            self._insert(kernel.text(name))
+            name = self.insert(kernel.name, kernel.text)
             self._symbols[key] = name
             self.by_symbol[name] = kernel
         return self._symbols[key]
+
+    def insert(self, name: str, text: Callable[[str], str]) -> str:
+        """Insert an executable, whose text is `text(symbol)`; returns the symbol, which is `name` made unique."""
+        symbol, number = name, 0
+        while symbol in self._names:
+            number += 1
+            symbol = f"{name}_{number}"
+        self._names.add(symbol)
+        self._insert(text(symbol))
+        return symbol
 
     def _insert(self, text: str) -> None:
         ir = bindings.ir

@@ -203,7 +203,7 @@ class Lowered(OwnCopy):
             return dump.module_text(module, locations)
         code = self._runnable.code
         options = code.options
-        module = build.in_row_blocks(code.graph, options, self._trace.name, code.used_names) or module
+        module = build.with_open_kernels(module, code.graph, options, self._trace.name, code.used_names)
         asked = options.of_compiler()
         way = outside if outside.is_needed(options.target) else stages
         text: str = way.stage_text(module, options.target, stage, asked, name=self._trace.name)

@@ -345,7 +345,7 @@ def compile_graph(
         lowered = time.perf_counter()
         folder = dump.Dump(name, digest, graph, module)
         report = optimize(module, options, folder.after_pass)
-        module = in_row_blocks(graph, options, name, argument_names) or module
+        module = with_open_kernels(module, graph, options, name, argument_names)
         optimized = time.perf_counter()
         log.event(
             "lower",
@@ -362,14 +362,13 @@ def compile_graph(
     return payload, meta
 
 
-def in_row_blocks(graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = ()) -> Any:
-    """The module of a program with open dimensions as kernels of stagec's own; None if they cannot compute it.
-
-    This, if there is one, is what the compiler gets instead of the optimized module.
-    """
+def with_open_kernels(
+    module: Any, graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = ()
+) -> Any:
+    """An optimized module as the compiler gets it: with stagec's own kernels for open dimensions, if it has any."""
     own = options.kernels and options.straight and options.simplify and options.target.on.is_host
     if not (options.is_open and own) or options.passes:
-        return None
+        return module
     mlir.load()
     from stagec.compiler import row_blocks
 
@@ -383,7 +382,12 @@ def in_row_blocks(graph: Graph, options: ProgramOptions, name: str, argument_nam
     def lowered(whole: Graph) -> Any:
         return lower_graph(whole, options, name, argument_names)
 
-    return interruptible.call(lambda: row_blocks.formed(graph, options.target, options.weights, lowered, optimized))
+    return interruptible.call(
+        lambda: (
+            row_blocks.formed(graph, options.target, options.weights, lowered, optimized)
+            or row_blocks.with_sums(module, options.target)
+        )
+    )
 
 
 def _compile_optimized(

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import kernels as own_kernels
+from passes.kernels import open_columns
+from passes.kernels.processor import Processor
 from passes.kernels.row_blocks import NoBlocksError, RowBlocks
 from stagec.backends import Target
 from stagec.compiler import log, ready
@@ -61,3 +63,10 @@ def formed(
         return None
     found.finish()
     return found.module
+
+
+def with_sums(module: Any, target: Target) -> Any:
+    """The module with kernels for its sums over an open first axis; it is changed in place."""
+    settings = ready.pass_options(target)
+    open_columns.form(module, Processor.of(settings.machine, settings.features))
+    return module

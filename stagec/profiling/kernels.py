@@ -224,7 +224,7 @@ def _lines(code: Any, kernels: Sequence[str], name: str) -> dict[str, str]:
     options = code.options
     module = build.lower_graph(code.graph, options, name, code.used_names)
     build.optimize(module, options)
-    module = build.in_row_blocks(code.graph, options, name, code.used_names) or module
+    module = build.with_open_kernels(module, code.graph, options, name, code.used_names)
     way = outside if outside.is_needed(options.target) else dispatches
     found: dict[str, str] = way.kernel_lines(module, options.target, kernels, options.of_compiler(), name)
     return found

@@ -153,3 +153,41 @@ def test_two_arguments_share_their_rows():
         x, y = inputs(size), np.linspace(-1, 1, size, dtype=np.float32)
         for a, b in zip(compiled(x, y), stagec.jit(function)(x, y)):
             assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
+
+
+@pytest.mark.parametrize("columns", [64, 77, 100, 129, 784])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_columns_have_the_bits_of_the_static_program(columns, dtype):
+    def function(x):
+        return x.sum(0), x.reshape(x.shape[0], columns, 1).sum(0)
+
+    with stagec.enable_x64():
+        compiled = stagec.jit(function, dynamic={"x": "b, _"})
+        assert "sums_of_columns" in compiled.lower(np.ones((3, columns), dtype)).as_text("kernels")
+        # Static programs add up many rows in parts.
+        for size in (1, 2, 7, 33, 0):
+            x = np.random.default_rng(size).standard_normal((size, columns)).astype(dtype)
+            if size > 2:
+                x[1, 3], x[2, 0] = np.nan, np.inf
+            for a, b in zip(compiled(x), stagec.jit(function)(x)):
+                assert np.asarray(a).tobytes() == np.asarray(b).tobytes(), size
+
+
+def test_sums_of_products_round_as_in_the_static_program():
+    def function(x):
+        return (x * x).sum(0), (x * snp.tanh(x)).mean(0)
+
+    compiled = stagec.jit(function, dynamic={"x": "b, _"})
+    for size in (1, 7, 64):
+        x = np.random.default_rng(size).standard_normal((size, 100)).astype(np.float32)
+        for a, b in zip(compiled(x), stagec.jit(function)(x)):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(b), 1e-6, 1e-6)
+        assert np.asarray(compiled(x)[0]).tobytes() == np.asarray(stagec.jit(function)(x)[0]).tobytes()
+
+
+@pytest.mark.parametrize("reduce", [lambda x: x.max(0), lambda x: x.prod(0), lambda x: x.sum((0, 1))])
+def test_other_reductions_of_columns_are_left_to_the_compiler(reduce):
+    compiled = stagec.jit(lambda x: reduce(x), dynamic={"x": "b, _"})
+    x = np.random.default_rng(0).standard_normal((7, 40)).astype(np.float32)
+    assert "sums_of_columns" not in compiled.lower(x).as_text("kernels")
+    np.testing.assert_allclose(np.asarray(compiled(x)), np.asarray(stagec.jit(lambda x: reduce(x))(x)), 1e-5, 1e-5)
