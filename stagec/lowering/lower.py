@@ -196,6 +196,11 @@ class Context:
         opened = self.is_open and any(a.is_open for a in (*self.in_avals, *self.out_avals))
         return open_rules if opened else None
 
+    @property
+    def rules_of_open_programs(self) -> Any:
+        """As `open_rules`, also for arrays of known shape in a module with open dimensions."""
+        return open_rules if self.is_open else None
+
     def call_host(self, callback: HostCallback, operands: Sequence[Any]) -> list[Any]:
         """Call a Python function of the process that runs the program."""
         callee = f"@{_host_name(self.trace.callbacks.index(callback), callback)}"

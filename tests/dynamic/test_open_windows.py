@@ -107,6 +107,16 @@ def test_updates_of_each_batch_count_batches_in_a_wide_dtype():
         compared(f, compiled, [argument(size)])
 
 
+def test_systems_of_equations_of_each_batch_and_their_derivatives():
+    def f(x):
+        solved = stagec.vmap(lambda a: snp.linalg.solve(a + 10 * snp.eye(3), a[0]))
+        return solved(x), stagec.grad(lambda x: solved(x).sum())(x)
+
+    compiled = stagec.jit(f, dynamic={"x": "b, _, _"})
+    for size in (3, 1, 20):
+        compared(f, compiled, [argument(size, (3, 3))])
+
+
 def test_convolutions_take_any_length():
     def f(x):
         derivatives = stagec.grad(squares(lambda x, k: conv(x, k, "VALID", 2)), (0, 1))(x, K)
