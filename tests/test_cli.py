@@ -515,6 +515,44 @@ def test_stablehlo_modules_are_run_compiled_and_dumped(tmp_path, cache_dir):
     assert "stablehlo.dynamic_slice" in CliRunner().invoke(cli, ["dump", module, "--stage", "stablehlo"]).output
 
 
+def test_numbers_are_inputs_whatever_their_sign(tmp_path):
+    module = tmp_path / "m.mlir"
+    module.write_text(
+        "func.func @main(%x: tensor<f32>, %y: tensor<f32>) -> tensor<f32> {\n"
+        "  %z = stablehlo.subtract %x, %y : tensor<f32>\n  return %z : tensor<f32>\n}\n"
+    )
+
+    def output(*inputs):
+        return CliRunner().invoke(cli, ["run", str(module), *inputs]).output
+
+    assert output("3", "-5").endswith(" 8.\n")
+    assert output("-inf", "1").endswith(" -inf\n")
+    assert "given      c128[]" in output("1+2j", "0")
+    assert "'--devise' is neither" in output("3", "--devise")
+
+
+def test_a_module_with_open_dimensions_is_run_and_compiled(tmp_path, cache_dir):
+    module, array, artifact = (str(tmp_path / name) for name in ("m.mlir", "x.npy", "m.stagec"))
+    (tmp_path / "m.mlir").write_text(
+        "func.func @main(%x: tensor<?x2xf32>) -> tensor<?x2xf32> {\n"
+        "  %z = stablehlo.add %x, %x : tensor<?x2xf32>\n  return %z : tensor<?x2xf32>\n}\n"
+    )
+    np.save(array, np.ones((3, 2)))  # float64, as NumPy's arrays are
+    invoke = CliRunner().invoke
+    assert invoke(cli, ["run", module, array]).output.count("[2., 2.]") == 3
+    assert "describe the arguments yourself" in invoke(cli, ["compile", module, "-o", artifact]).output
+    assert invoke(cli, ["compile", module, "f32[b,2]", "-o", artifact]).exit_code == 0
+    assert invoke(cli, ["run", artifact, array]).output.count("[2., 2.]") == 3
+    assert "describe each of them" in invoke(cli, ["compile", module, "f32[3]", "f32[3]", "-o", artifact]).output
+
+
+def test_an_empty_module_is_named(tmp_path):
+    (tmp_path / "m.mlir").write_text("")
+    for command in (["compile", "-o", str(tmp_path / "m.stagec")], ["run"]):
+        found = CliRunner().invoke(cli, [command[0], str(tmp_path / "m.mlir"), *command[1:]])
+        assert "m.mlir has no function 'main'" in found.output
+
+
 def test_a_stablehlo_module_describes_its_arguments_itself(tmp_path):
     module = tmp_path / "m.mlir"
     module.write_text(MODULE)

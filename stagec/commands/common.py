@@ -150,5 +150,7 @@ def is_module(path: str) -> bool:
     """Whether a path is a file with a StableHLO module, and not a function or an artifact."""
     if path.endswith((".py", ".stagec")) or not os.path.isfile(path):
         return False
+    if path.endswith(".mlir"):
+        return True
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) not in (MAGIC, b"")

@@ -18,7 +18,11 @@ from stagec.core.aval import ShapedArray
 from stagec.core.errors import StagecError, not_installed
 
 
-@click.command(epilog="Example: stagec run model.stagec images.npy -o labels.npy")
+# Negative numbers are inputs.
+@click.command(
+    context_settings={"ignore_unknown_options": True},
+    epilog="Example: stagec run model.stagec images.npy -o labels.npy",
+)
 @click.argument("file", type=click.Path(dir_okay=False, exists=True))
 @click.argument("inputs", nargs=-1)
 @click.option("-o", "--output", type=OutputFile(), help="A .npy file, or .npz for several results.")
@@ -54,14 +58,11 @@ def _run_module(path: str, given: list[Any]) -> Any:
     except ModuleNotFoundError as missing:
         raise failure(str(not_installed("StableHLO", missing))) from None
     function = imported(path)
-    with stagec.config.override(enable_x64=True):
-        args, kwargs = function.arguments()
-        leaves, tree = pytree.flatten((args, kwargs))
-        if len(given) != len(leaves):
-            raise usage(
-                f"{path} takes {len(leaves)} arrays, not {len(given)}", "give one .npy file or number for each array"
-            )
-        args, kwargs = tree.unflatten(given)
+    count = len(function.in_types)
+    if len(given) != count:
+        raise usage(f"{path} takes {count} arrays, not {len(given)}", "give one .npy file or number for each array")
+    with stagec.config.override(enable_x64=function.is_wide):
+        args, kwargs = function.arranged(given)
         try:
             return function(*args, **kwargs)
         except StagecError as error:
@@ -111,7 +112,8 @@ def _inputs(text: str) -> list[tuple[str, Any]]:
     if text.endswith(".npy"):
         return [("", _array(text))]
     try:
-        value = ast.literal_eval(text)
+        # The latter reads nan and inf.
+        value = ast.literal_eval(text) if text.strip("+-")[:1].isdigit() or text[:1] in "TF.(" else float(text)
     except (ValueError, SyntaxError, TypeError):
         value = None
     if not isinstance(value, (bool, int, float, complex)):

@@ -18,6 +18,7 @@ from stagec.core.config import config, state
 from stagec.core.errors import brief
 from stagec.foreign import source
 from stagec.foreign.stored import StoredModule
+from stagec.primitives.operand import check_range
 
 
 def from_stablehlo(module: str | bytes | os.PathLike[str], *, function: str = "main") -> Imported:
@@ -75,7 +76,7 @@ class Imported:
         self._parameters = [_parameter(row) for row in described["parameters"]]
         self.in_types: list[str] = [p.text for p in self._parameters]
         self.out_types: list[str] = described["results"]
-        self._wide = any(name in text for text in (*self.in_types, *self.out_types) for name in _WIDE)
+        self._wide = self.is_wide
 
         def run(*values: Any) -> Any:
             with config.override(enable_x64=True):
@@ -111,9 +112,22 @@ class Imported:
         Raises:
           ArgumentTypeError: a dimension is dynamic, so there is no single description.
         """
-        leaves = [p.described(self.name) for p in self._parameters]
+        return self.arranged([p.described(self.name) for p in self._parameters])
+
+    def arranged(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments of a call, from a value for each parameter."""
         exported = self._source.exported
         return (tuple(leaves), {}) if exported is None else exported.arguments(leaves)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a parameter has a dimension of any size."""
+        return any("?" in text for text in self.in_types)
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether it takes or returns 64-bit dtypes."""
+        return any(name in text for text in (*self.in_types, *self.out_types) for name in _WIDE)
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -249,15 +263,32 @@ class _Array(NamedTuple):
 
     def fitted(self, value: Any, function: str) -> Any:
         """A call's argument as an array of the parameter's type."""
-        if isinstance(value, (bool, int, float, complex)):
-            value = np.asarray(value, self.dtype)
-        elif not hasattr(value, "dtype"):
-            value = np.asarray(value)
-            if value.dtype != self.dtype and value.dtype.kind in "biufc":
-                value = value.astype(self.dtype)
+        if not hasattr(value, "dtype"):
+            given = value
+            value = self._of_python(np.asarray(value))
+            if value.dtype.kind not in "biufcV":
+                raise _misfit(self, function, brief(given), "pass an array, or numbers")
+        elif value.dtype != self.dtype and dtypes.canonicalize(value.dtype) == self.dtype:
+            value = value.astype(self.dtype)  # without enable_x64, 64-bit arrays are 32-bit arrays in every call
         shape = tuple(value.shape)
         fits = len(shape) == len(self.shape) and all(want in (None, have) for want, have in zip(self.shape, shape))
         if not fits or value.dtype != self.dtype:
-            given = ShapedArray.of(shape, value.dtype).short()
-            raise _misfit(self, function, given, "convert it with `astype`, or reshape it")
+            raise _misfit(
+                self, function, ShapedArray.of(shape, value.dtype).short(), "convert it with `astype`, or reshape it"
+            )
         return value
+
+    def _of_python(self, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Python's numbers, alone or in lists, in the parameter's dtype if they are numbers of its kind."""
+        if value.dtype.kind not in "biufc" or _rank(value.dtype) > _rank(self.dtype):
+            return value
+        if value.size and value.dtype.kind in "iu" and dtypes.is_integer(self.dtype):
+            check_range(int(value.min()), self.dtype)
+            check_range(int(value.max()), self.dtype)
+        return value.astype(self.dtype)
+
+
+def _rank(dtype: np.dtype[Any]) -> int:
+    """Numbers of a lower rank are numbers of a higher one, too."""
+    kinds = (dtypes.is_bool, dtypes.is_integer, dtypes.is_float, dtypes.is_complex)
+    return [is_kind(dtype) for is_kind in kinds].index(True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,7 @@ class Replay:
         self.lacked_number = False
         self._name = name
         self._locations: dict[str, Location] = {}
+        self._running = threading.local()
 
     def call(self, name: str, values: Sequence[Value]) -> list[Value]:
         """Run a function of the module.
@@ -50,7 +52,16 @@ class Replay:
           name: of the function.
           values: one for each parameter.
         """
-        return self.block(self.functions[name].regions[0].blocks[0], values, {})
+        before = self._running.__dict__.get("names", ())
+        self._running.names = (*before, name)
+        try:
+            return self.block(self.functions[name].regions[0].blocks[0], values, {})
+        finally:
+            self._running.names = before
+
+    def is_running(self, name: str) -> bool:
+        """Whether this thread is inside a call of the function."""
+        return name in self._running.__dict__.get("names", ())
 
     def block(self, block: Any, values: Sequence[Value], outer: dict[Any, Value]) -> list[Value]:
         """Run a block on its arguments and the values around it; returns the operands of its terminator."""

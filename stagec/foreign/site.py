@@ -59,7 +59,14 @@ class Site:
         self._env = env
 
     def call(self, name: str, values: Sequence[Value]) -> list[Value]:
-        """Run a function of the module."""
+        """Run a function of the module.
+
+        Raises:
+          UnsupportedError: it calls itself.
+        """
+        if self._replay.is_running(name):
+            fix = "write the recursion as a stablehlo.while, or repeat the function's text as often as it is called"
+            raise refuse(self.op, f"makes {name} call itself, and compiled programs have no recursion", fix)
         found: list[Value] = self._replay.call(name, values)
         return found
 

@@ -10,6 +10,8 @@ from stagec.core.errors import brief
 from stagec.foreign import jax_export
 
 _BYTECODE = b"ML\xefR"
+# What MLIR text has, and paths do not.
+_MARKS = "\n({"
 
 
 class Source:
@@ -54,11 +56,18 @@ def read(given: Any) -> Source:
       FileNotFoundError: there is no such file.
     """
     name, path = "the module", ""
-    if isinstance(given, os.PathLike) or (isinstance(given, str) and "\n" not in given and "(" not in given):
+    if isinstance(given, os.PathLike) or (isinstance(given, str) and not any(mark in given for mark in _MARKS)):
         path = os.fspath(given)
         name = os.path.basename(path)
-        with open(path, "rb") as file:
-            given = file.read()
+        try:
+            with open(path, "rb") as file:
+                given = file.read()
+        except (FileNotFoundError, IsADirectoryError) as error:
+            raise location.error(
+                type(error),
+                f"from_stablehlo: there is no file {path!r}, and it is not the text of a module",
+                fix="pass the path of a file, or MLIR, as jax.jit(f).lower(...).as_text() returns it",
+            ) from None
     if isinstance(given, (bytearray, memoryview)):
         given = bytes(given)
     if not isinstance(given, (str, bytes)):

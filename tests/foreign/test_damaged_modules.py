@@ -28,8 +28,10 @@ def test_what_is_neither_text_nor_bytes_is_refused(given: object) -> None:
 
 
 def test_a_missing_file_is_named() -> None:
-    with pytest.raises(FileNotFoundError, match=r"nowhere\.mlir"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.mlir[\s\S]*Fix: pass the path of a file, or MLIR"):
         stagec.from_stablehlo("nowhere.mlir")
+    with pytest.raises(stagec.errors.ArtifactError, match="has no function 'main'"):
+        stagec.from_stablehlo("module {}")
 
 
 def test_a_function_that_is_not_there_is_named() -> None:

@@ -244,3 +244,43 @@ def test_lines_of_the_module_are_in_errors_and_dumps(tmp_path: pathlib.Path) -> 
         .equations
     ]
     assert lines == ["the module:2"]
+
+
+ADD = """func.func @main(%x: tensor<3x{0}>) -> tensor<3x{0}> {{
+  %y = stablehlo.add %x, %x : tensor<3x{0}>
+  return %y : tensor<3x{0}>
+}}
+"""
+
+
+def test_arguments_are_converted_as_in_other_calls() -> None:
+    add, count = (stagec.from_stablehlo(ADD.format(dtype)) for dtype in ("f32", "i32"))
+    np.testing.assert_array_equal(add(np.ones(3)), np.full(3, 2.0, np.float32))
+    np.testing.assert_array_equal(add([1, 2.5, True]), np.float32([2, 5, 2]))
+    np.testing.assert_array_equal(count(np.arange(3)), np.int32([0, 2, 4]))
+    with stagec.enable_x64(), pytest.raises(stagec.errors.ArgumentTypeError, match=r"given +f64\[3\]"):
+        add(np.ones(3))
+    for given in ([1.5, 2, 3], [1j, 0, 0], np.ones(3), "abc", [2**70, 0, 0]):
+        with pytest.raises(stagec.errors.ArgumentTypeError, match="does not have the type"):
+            count(given)
+    with pytest.raises(OverflowError, match="does not fit int32"):
+        count([1, 2, 2**40])
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    text = """
+    func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %y = func.call @other(%x) : (tensor<f32>) -> tensor<f32>
+      %z = func.call @other(%y) : (tensor<f32>) -> tensor<f32>
+      return %z : tensor<f32>
+    }
+    func.func private @other(%x: tensor<f32>) -> tensor<f32> {
+      %y = CALL
+      return %y : tensor<f32>
+    }
+    """
+    calls = stagec.from_stablehlo(text.replace("CALL", "stablehlo.add %x, %x : tensor<f32>"))
+    assert float(calls(1.0)) == 4
+    recursive = stagec.from_stablehlo(text.replace("CALL", "func.call @main(%x) : (tensor<f32>) -> tensor<f32>"))
+    with pytest.raises(stagec.errors.UnsupportedError, match=r"line 8:.* makes main call itself"):
+        recursive(1.0)

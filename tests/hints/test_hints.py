@@ -105,6 +105,11 @@ ELSEWHERE = {
     "replace or remove .*": "compiler/test_cache_damage.py",
     "raise STAGEC_CACHE_MAX_BYTES": "compiler/test_cache.py",
     "set STAGEC_CACHE_DIR": "compiler/test_cache.py",
+    "describe each of them, as in 'f32[8,3]'": "test_cli.py",
+    "pass the path of a file, or MLIR, as jax.jit(f).lower(...).as_text() returns it": "foreign/test_damaged_modules.py",
+    "pass an array, or numbers": "foreign/test_module_forms.py",
+    "write the recursion as a stablehlo.while, or repeat the function's text as often as it is called": "foreign/"
+    "test_module_forms.py",
     "check who owns the files": "test_cli.py",
     "pip install fsspec, and what fsspec needs for this address, such as s3fs": "compiler/test_cache_remote.py",
     "correct or unset STAGEC_CACHE_REMOTE; the program is compiled here": "compiler/test_cache_remote.py",
