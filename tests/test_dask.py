@@ -193,18 +193,7 @@ def test_xarray_applies_functions_block_by_block(client, tmp_path):
     np.testing.assert_allclose(means.b.compute(), table.b.data.mean(1), rtol=1e-5, atol=1e-6)
 
 
-def test_the_script_of_the_page_runs_and_its_workers_have_the_variables_that_it_sets(tmp_path):
-    script = write_scripts(tmp_path, "cluster.py")
-    text = script.read_text()
-    for after, line in {
-        'os.environ["STAGEC_NUM_THREADS"] = "1"': f"os.environ['STAGEC_CACHE_REMOTE'] = {tmp_path.as_uri()!r}",
-        "with Client(cluster) as client:": "        print(client.run(options).values())",
-    }.items():
-        (whole,) = [found for found in text.splitlines() if after in found]
-        text = text.replace(whole, f"{whole}\n    {line}")
-    # The script has imported stagec when the workers, which import the script, are started.
-    options = "import stagec\n\ndef options():\n    return stagec.config.num_threads, stagec.config.cache_remote\n\n"
-    script.write_text(text.replace("if __name__", options + "if __name__"))
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=tmp_path)
-    arrived = (1, tmp_path.as_uri())
-    assert done.stdout == f"dict_values({[arrived, arrived]})\n[853, 862, 870, 879]\n3.3166249\n", done.stderr
+def test_the_script_of_the_page_runs(tmp_path):
+    command = [sys.executable, write_scripts(tmp_path, "cluster.py")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout == "[853, 862, 870, 879]\n3.3166249\n", done.stderr

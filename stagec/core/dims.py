@@ -1,8 +1,9 @@
 """Sizes of open dimensions: expressions of symbols that stand for any size, such as `2*b + 1`.
 
-An expression is a polynomial in normal form. Equal expressions are one object, so an aval that holds one is interned
-like any other. Where a size must be a number, and where a comparison has no answer that is right for every size,
-there is an error that names the user's line.
+An expression is a polynomial in normal form. Equal polynomials are one object; expressions that write quotients
+differently are compared for each remainder of their symbols. So an aval that holds one is interned like any other.
+Where a size must be a number, and where a comparison has no answer that is right for every size, there is an error
+that names the user's line.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fractions import Fraction
 from types import FrameType
 from typing import Any
 
-from stagec.core import errors, location
+from stagec.core import dims_residues, errors, location
 from stagec.core.dims_terms import Function, Monomial, Size, Symbol, Terms, Variable, order, polynomial_text
 
 
@@ -114,6 +115,8 @@ class Dim:
             return True
         if not isinstance(other, (Dim, int)) or isinstance(other, bool):
             return NotImplemented
+        if _is_same(self, other):
+            return True
         _check_differ(self, other, f"{self} == {other}", sys._getframe(1))
         return False
 
@@ -122,6 +125,8 @@ class Dim:
             return False
         if not isinstance(other, (Dim, int)) or isinstance(other, bool):
             return NotImplemented
+        if _is_same(self, other):
+            return False
         _check_differ(self, other, f"{self} != {other}", sys._getframe(1))
         return True
 
@@ -190,7 +195,10 @@ def _made(terms: Mapping[Monomial, Fraction]) -> Any:
     if len(left) == 1 and _EMPTY in left:
         constant = left[_EMPTY]
         return int(constant) if constant.denominator == 1 else constant
-    return _restored(tuple(sorted(left.items(), key=order)))
+    found = _restored(tuple(sorted(left.items(), key=order)))
+    low, high = found._bounds
+    is_constant = low == high and any(isinstance(v, Function) for monomial in left for v, _ in monomial)
+    return int(low) if is_constant and is_whole(found) else found
 
 
 def _whole(monomial: Monomial, coefficient: Fraction) -> Any:
@@ -210,10 +218,26 @@ def _restored(terms: Terms) -> Dim:
     if found is None:
         found = object.__new__(Dim)
         found.terms = terms
-        found._hash = hash(("dim", terms))
-        found._bounds = _closer(terms, _polynomial_bounds(terms))
+        found._hash = _hash(terms)
+        found._bounds = _by_remainders(terms, _closer(terms, _polynomial_bounds(terms)))
         found = Dim._interned.setdefault(terms, found)
     return found
+
+
+def _hash(terms: Terms) -> int:
+    """Equal for expressions that are equal for all numbers, however they are written."""
+    try:
+        return hash(("dim", dims_residues.sample_of_terms(terms)))
+    except ZeroDivisionError:
+        return hash(("dim", terms))
+
+
+def _is_same(x: Dim, y: Size) -> bool:
+    """Whether two expressions in different forms are known to be equal."""
+    if not isinstance(y, Dim) or x._hash != y._hash:
+        return False
+    rest = x - y
+    return not isinstance(rest, Dim) and rest == 0
 
 
 def _of(variable: Variable) -> Dim:
@@ -416,6 +440,19 @@ def _closer(terms: Terms, known: tuple[float, float]) -> tuple[float, float]:
     return known
 
 
+def _by_remainders(terms: Terms, known: tuple[float, float]) -> tuple[float, float]:
+    """The bounds of an expression with quotients by constants, from those for each remainder of its symbols."""
+    cases = dims_residues.cases(terms)
+    if cases is None:
+        return known
+    found = []
+    for case in cases:
+        sizes = {s: p * (new.lower if new.lower == new.upper else _of(new)) + r for s, (p, r, new) in case.items()}
+        found.append(bounds(_substituted(terms, sizes)))
+    lows, highs = zip(*found)
+    return max(min(lows), known[0]), min(max(highs), known[1])
+
+
 def _replaced(terms: Terms, variable: Variable, size: Size) -> Size:
     total: Size = 0
     for monomial, coefficient in terms:
@@ -516,10 +553,12 @@ def replaced(size: Size, sizes: Mapping[Symbol, Size]) -> Size:
     >>> replaced(2 * symbol("b") + symbol("b") // 2, {Symbol("b"): 2 * symbol("n")})
     5*n
     """
-    if not isinstance(size, Dim):
-        return size
+    return _substituted(size.terms, sizes) if isinstance(size, Dim) else size
+
+
+def _substituted(terms: Terms, sizes: Mapping[Symbol, Size]) -> Size:
     total: Size = 0
-    for monomial, coefficient in size.terms:
+    for monomial, coefficient in terms:
         part: Any = coefficient
         for variable, power in monomial:
             if isinstance(variable, Symbol):

@@ -137,7 +137,10 @@ class Sizes:
             signless = ir.IntegerType.get_signless(8 * aval.dtype.itemsize)
             number = self._emit("arith.index_cast", [signless], [self.value(size)])
             type_ = ir.RankedTensorType.get([], signless, loc=self.types.unknown)
-            found = self._shapes[key] = self._emit("tensor.from_elements", [type_], [number])
+            made = self._emit("tensor.from_elements", [type_], [number])
+            # The barrier keeps it out of kernels: the compiler crashes on one that also writes part of an array of
+            # unknown size.
+            found = self._shapes[key] = self._emit("stablehlo.optimization_barrier", [type_], [made])
         return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import is_open
+from stagec.core.dims import is_open, minimum
 from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
@@ -115,7 +115,9 @@ def sliced(x: Array, parts: list[Part]) -> Array:
                 start, step = x.shape[part.axis] - 1 - start, -step
                 reversed_axes.append(part.axis)
             step = step if several else 1
-            starts[part.axis], limits[part.axis] = start, start + (count - 1) * step + 1
+            # An open count may be 0, so the end is a step after the last element.
+            end = minimum(start + count * step, x.shape[part.axis])
+            starts[part.axis], limits[part.axis] = start, end if is_open(count) else start + (count - 1) * step + 1
             steps[part.axis] = step
     if reversed_axes:
         x = rev(x, tuple(reversed_axes))

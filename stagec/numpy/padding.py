@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, location
 from stagec.core.array import Array, Axis, Shape
+from stagec.core.dims import is_open, maximum, open_error
 from stagec.core.operators import ArrayOperators
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.indexing import getitem
@@ -19,7 +20,8 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic, joining as _joining, shape as _shape
 from stagec.primitives.axes import as_shape, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.iota import broadcasted_iota, full_like
+from stagec.primitives.iota import broadcasted_iota, full_like, iota
+from stagec.primitives.logic import select
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike
 
@@ -190,6 +192,21 @@ def _statistic(x: Array, axis: int, side: int, mode: str, stat_length: Any) -> A
     return convert_element_type(out, x.dtype)
 
 
+def _mirrored_positions(size: int, before: int, after: int, mode: str) -> Any:
+    """The index of the source of each element of a padded axis."""
+    positions: Any
+    where: Callable[..., Any]
+    if is_open(size):
+        positions, where = arithmetic.sub(iota(np.int32, before + size + after), before), select
+    else:
+        positions, where = np.arange(-before, size + after), np.where
+    if mode == "wrap":
+        return positions % size
+    period, last = (maximum(2 * size - 2, 1), 2 * size - 2) if mode == "reflect" else (2 * size, 2 * size - 1)
+    turn = positions % period
+    return where(turn < size, turn, last - turn)
+
+
 def _mirrored(x: Array, axis: int, before: int, after: int, mode: str, settings: dict[str, Any]) -> Array:
     """Pad one axis with the array itself, repeated (wrap) or mirrored."""
     reflect_type = settings.get("reflect_type", "even")
@@ -201,16 +218,10 @@ def _mirrored(x: Array, axis: int, before: int, after: int, mode: str, settings:
     size = x.shape[axis]
     if not odd:
         # One gather: the index of the source of each element of the result.
-        positions = np.arange(-before, size + after)
-        if mode == "wrap":
-            source = positions % size
-        elif mode == "symmetric":
-            turn = positions % (2 * size)
-            source = np.where(turn < size, turn, 2 * size - 1 - turn)
-        else:
-            turn = positions % max(2 * (size - 1), 1)
-            source = np.where(turn < size, turn, 2 * (size - 1) - turn)
+        source = _mirrored_positions(size, before, after, mode)
         return getitem(x, (*[slice(None)] * axis, source.astype(np.int32)))
+    if is_open(size):
+        raise open_error(f"pad with mode={mode!r} and reflect_type='odd'", x.aval.long())
     while before or after:
         size = x.shape[axis]
         skip = 1 if mode == "reflect" and size > 1 else 0

@@ -51,6 +51,9 @@ EXPRESSIONS = {
     "b**3": lambda b, n: b**3,
     "n%b": lambda b, n: n % b,
     "(b*b + b)//b": lambda b, n: (b * b + b) // b,
+    "b - (b + 1)%3": lambda b, n: b - (b + 1) % 3,
+    "(b//2 + 1)//3 + n%2": lambda b, n: (b // 2 + 1) // 3 + n % 2,
+    "min(b, 4)//3 + b": lambda b, n: dims.minimum(b, 4) // 3 + b,
 }
 
 
@@ -102,6 +105,20 @@ def test_equal_expressions_are_one_object():
     assert pickle.loads(pickle.dumps(2 * n + b)) is 2 * n + b
     assert copy.deepcopy(b) is b
     assert dims.symbol("b", 4) is not b
+
+
+def test_expressions_that_write_quotients_differently_are_equal():
+    rest = (n + 1) % 2
+    first, second = (rest + n + 1) // 2 - rest - 1, (n + 1) // 2 - 1
+    assert first == second and hash(first) == hash(second) and first - second == 0
+    assert b // 2 + (b + 1) // 2 == b and b % 2 + (b + 1) % 2 == 1
+    assert len({first, second, b // 2, b // 3}) == 3
+
+
+def test_remainders_of_symbols_decide_comparisons():
+    assert b + b % 2 >= 2 and not b + b % 2 + 1 < 3 and n - (n + 1) % 3 >= 7
+    assert dims.bounds(b - (b + 1) % 3) == (-1, float("inf"))
+    assert dims.bounds((n + b % 2) % 4) == (0, 3)
 
 
 def test_specifications_state_bounds():

@@ -1,0 +1,47 @@
+"""Calls with open dimensions whose sizes are quotients and remainders, or values."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import lax
+
+CASES = {
+    "x[1::3]": ("b", lambda x: x[1::3] * 2, (1, 2, 3, 7, 8)),
+    "x[2::2]": ("b>=4", lambda x: x[2::2] * 2, (4, 5, 9)),
+    "x[2:-2:3]": ("b>=5", lambda x: x[2:-2:3] * 2, (5, 6, 7, 9)),
+    "x[-2::-3]": ("b>=2", lambda x: x[-2::-3] * 2, (2, 3, 4, 7)),
+    "halves": ("b", lambda x: snp.concatenate([x[::2], x[1::2]]) + snp.arange(x.shape[0]), (1, 2, 7)),
+    "pad with the mean": ("b", lambda x: snp.pad(x, 1, mode="mean"), (1, 2, 40)),
+    "size beside a part": ("b", lambda x: snp.concatenate([x[:1] / x.shape[0], x]), (1, 4)),
+    "pad": ("b>=2", lambda x: [snp.pad(x, (1, 5), mode=m) for m in ("wrap", "reflect", "symmetric")], (2, 3, 9)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_quotients_of_sizes_are_right_for_every_size(name):
+    spec, function, sizes = CASES[name]
+    compiled = stagec.jit(function, dynamic={"x": spec})
+    for size in sizes:
+        x = np.arange(size, dtype=np.float32) + 1
+        for actual, expected in zip(
+            stagec.tree.leaves(compiled(x)), stagec.tree.leaves(function(snp.asarray(x))), strict=True
+        ):
+            np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-6, strict=True)
+
+
+def test_windows_with_steps_cover_every_size():
+    def pool(x):
+        return lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2), (1, 2, 2), "SAME")
+
+    compiled = stagec.jit(pool, dynamic={"x": "b, h, w"})
+    for shape in ((2, 4, 5), (1, 1, 2), (3, 7, 7)):
+        x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+        np.testing.assert_array_equal(np.asarray(compiled(x)), np.asarray(pool(snp.asarray(x))), strict=True)
+
+
+def test_a_mirrored_difference_names_the_operation():
+    f = stagec.jit(lambda x: snp.pad(x, 1, mode="reflect", reflect_type="odd"), dynamic={"x": "b>=4"})
+    with pytest.raises(stagec.errors.DimensionError, match=r"pad with mode='reflect'[^\n]*\n *test_open_sizes.py"):
+        f(np.arange(5.0))
