@@ -12,8 +12,9 @@ import stagec
 from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.jit import JitFunction
 from stagec.commands.calls import described, enabled_dtypes, trace_options
-from stagec.commands.common import OutputFile, bytes_text, failure, user_output
+from stagec.commands.common import OutputFile, bytes_text, failure, usage, user_output
 from stagec.commands.dump import target_option
+from stagec.core.dims import is_open
 from stagec.viewing.gather import gather
 from stagec.viewing.page import page
 
@@ -43,8 +44,15 @@ def view(
     """
     with enabled_dtypes(function, x64), user_output():
         chosen, args, kwargs = described(function, arguments, static, target, fast_math)
+        sizes = [n for leaf in stagec.tree.leaves((args, kwargs)) for n in getattr(leaf, "shape", ())]
+        if runs and any(map(is_open, sizes)):
+            open_sizes = ", ".join(dict.fromkeys(str(n) for n in sizes if is_open(n)))
+            fix = "write numbers in their place to run it, or leave out --run"
+            raise usage(f"--run needs sizes, but {function} is described with the open dimensions {open_sizes}", fix)
         found = gather(chosen, args, kwargs, (lambda: _profiled(chosen, args, kwargs)) if runs else None)
     if found is None:
+        if 0 in sizes:
+            raise failure(f"{function} computes nothing: an argument has no elements", "give sizes above 0")
         raise failure(f"{function} computes nothing", "choose a function that has operations on its arguments")
     text = page(found)
     with open(output, "w", encoding="utf-8") as file:
@@ -55,8 +63,12 @@ def view(
 def _profiled(function: JitFunction[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> stagec.profile:
     """The profile of a call on random numbers."""
     numbers = np.random.default_rng(0)
-    values = [_filled(a, numbers) for a in args]
-    named = {name: _filled(a, numbers) for name, a in kwargs.items()}
+    try:
+        values = [_filled(a, numbers) for a in args]
+        named = {name: _filled(a, numbers) for name, a in kwargs.items()}
+    except MemoryError as error:
+        fix = "describe smaller arrays, or leave out --run"
+        raise failure(f"--run: there is no memory for the arguments: {error}", fix) from None
     with stagec.profile() as ran:
         function(*values, **named)
     return ran

@@ -13,6 +13,8 @@ from passes import printed
 from stagec.api.jit import JitFunction
 from stagec.api.stages import Lowered
 from stagec.compiler import build, dump, outside, stages
+from stagec.core.dims import is_open
+from stagec.core.dims_terms import Size
 from stagec.core.graph_text import format_graph
 from stagec.profiling.profile import profile
 from stagec.viewing import code
@@ -174,5 +176,6 @@ def _buffers(lowered: Lowered, followed: stages.Followed) -> list[dict[str, Any]
     return found
 
 
-def _buffer(kind: str, name: str, shape: str, size: int | None, line: str = "") -> dict[str, Any]:
-    return {"kind": kind, "name": name, "type": shape, "bytes": size, "line": line}
+def _buffer(kind: str, name: str, shape: str, size: Size | None, line: str = "") -> dict[str, Any]:
+    """A row; the size of an open dimension is shown as text."""
+    return {"kind": kind, "name": name, "type": shape, "bytes": str(size) if is_open(size) else size, "line": line}

@@ -181,6 +181,9 @@ ELSEWHERE = {
     "give three numbers, such as '1.0.0'": "foreign/test_portable_artifacts.py",
     "leave stagec.debug.print and the callbacks out of what is serialized, and call them around it": "foreign/test_portable_artifacts.py",
     "convert it outside, and take and return a wider dtype": "foreign/test_portable_artifacts.py",
+    "write numbers in their place to run it, or leave out --run": "viewing/test_view_command.py",
+    "describe smaller arrays, or leave out --run": "viewing/test_view_command.py",
+    "give sizes above 0": "viewing/test_view_command.py",
     "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it": "foreign/test_damaged_modules.py",
 }
 
