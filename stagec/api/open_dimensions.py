@@ -118,6 +118,13 @@ def solve(
                 f"{function}: axis {axis} of {name} has size {n}, which is not {size} for any {symbol}",
                 fix=f"pass a size that is {size}, as by padding the array",
             )
+        if not number:
+            raise location.error(
+                errors.DimensionError,
+                f"{function}: axis {axis} of {name} has size {n}, so {symbol} = 0; there is no program for arrays "
+                "without elements",
+                fix=f"pass arrays with {symbol} >= {symbol.lower}, and treat this case before the call",
+            )
         if not symbol.lower <= number <= symbol.upper:
             raise location.error(
                 errors.DimensionError,

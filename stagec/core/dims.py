@@ -35,9 +35,6 @@ class Dim:
     _bounds: tuple[float, float]
     _interned: dict[Any, Dim] = {}  # noqa: RUF012
 
-    # Arrays and NumPy numbers leave operators with a size to it.
-    __array_ufunc__ = None
-
     def __reduce__(self) -> Any:
         return _restored, (self.terms,)
 
@@ -160,6 +157,17 @@ class Dim:
     def __float__(self) -> float:
         raise _needs_number(self, "float()")
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Operators of NumPy's arrays and numbers are those of the size; it has no other functions of NumPy's."""
+        names = _UFUNCS.get(ufunc.__name__)
+        if names is None or method != "__call__" or kwargs or len(inputs) != 2:
+            raise _needs_array(self, ufunc.__name__)
+        x, y = inputs
+        found = getattr(x, names[0])(y) if isinstance(x, Dim) else getattr(y, names[1])(x)
+        if found is NotImplemented and ufunc.__name__ in ("equal", "not_equal"):
+            return ufunc.__name__ == "not_equal"
+        return found
+
     def __stagec_array__(self) -> Any:
         return as_array(self)
 
@@ -174,6 +182,18 @@ class Dim:
         return format(str(self), spec)
 
 
+# The methods for NumPy's functions that are operators: by the left operand, and by the right one.
+_UFUNCS = {
+    **{
+        name: (f"__{sign}__", f"__r{sign}__")
+        for name, sign in (
+            *(("add", "add"), ("subtract", "sub"), ("multiply", "mul"), ("divide", "truediv"), ("power", "pow")),
+            *(("floor_divide", "floordiv"), ("remainder", "mod"), ("divmod", "divmod")),
+        )
+    },
+    **{"less": ("__lt__", "__gt__"), "less_equal": ("__le__", "__ge__"), "equal": ("__eq__", "__eq__")},
+    **{"greater": ("__gt__", "__lt__"), "greater_equal": ("__ge__", "__le__"), "not_equal": ("__ne__", "__ne__")},
+}
 _EMPTY: Monomial = ()
 
 
@@ -474,6 +494,7 @@ def _at_least(x: Any, y: Any, text: str) -> bool:
                 return False
             raise _inconclusive(text)
         return NotImplemented  # type: ignore[no-any-return]
+    x, y = (n if isinstance(n, Dim) else int(n) for n in (x, y))
     low, high = bounds(x - y)
     if low >= 0:
         return True
@@ -606,6 +627,14 @@ def _needs_number(size: Dim, what: str) -> errors.DimensionError:
         f"the open dimension {size} was used as {what}, which needs one number",
         fix="use array operations instead, such as stagec.numpy.arange, stagec.lax.fori_loop or stagec.lax.scan, "
         "or leave this dimension static",
+    )
+
+
+def _needs_array(size: Dim, name: str) -> errors.DimensionError:
+    return location.error(
+        errors.DimensionError,
+        f"numpy.{name} was called with the open dimension {size}, which has no number while tracing",
+        fix=f"call stagec.numpy.{name}, whose result is computed from the size at the call",
     )
 
 

@@ -124,11 +124,22 @@ def _not_understood(text: str, why: str) -> errors.DimensionError:
 def sizes(shape: Any) -> Any:
     """A shape in which texts, such as `"b"` in `("b", 784)`, are replaced by the sizes that they name."""
     if isinstance(shape, str):
-        return Scope().shape(shape)
+        return _named(Scope().shape(shape), shape)
     if isinstance(shape, (tuple, list)) and any(isinstance(n, str) for n in shape):
         scope = Scope([n for n in shape if isinstance(n, str)])
-        return tuple([scope.shape(n)[0] if isinstance(n, str) else n for n in shape])
+        return tuple([_named(scope.shape(n), n)[0] if isinstance(n, str) else n for n in shape])
     return shape
+
+
+def _named(found: tuple[Any, ...], text: str) -> tuple[Any, ...]:
+    for size, sign in ((None, "_"), (..., "...")):
+        if any(n is size for n in found):
+            raise location.error(
+                errors.DimensionError,
+                f"the dimensions {text!r} have {sign!r}, which only `dynamic` has: there, the argument has the size",
+                fix="write a number, or a name such as b for an open dimension",
+            )
+    return found
 
 
 def limits(size: Any) -> str:

@@ -38,7 +38,9 @@ def test_one_file_serves_any_batch(tmp_path):
     loaded = stagec.load(path)
     for size in (1, 2, 64, 7, 2):
         check(loaded, size)
-    with pytest.raises(errors.DimensionError, match="axis 0 of x has size 0, so b = 0, but b >= 1"):
+    with pytest.raises(
+        errors.DimensionError, match=r"axis 0 of x has size 0, so b = 0; there is no program for arrays without"
+    ):
         loaded(argument(0))
     with pytest.raises(errors.ShapeError, match=r"compiled for x of float32\[b,5\], called with float32\[2,4\]"):
         loaded(np.ones((2, 4), np.float32))

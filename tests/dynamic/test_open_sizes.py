@@ -45,3 +45,34 @@ def test_a_mirrored_difference_names_the_operation():
     f = stagec.jit(lambda x: snp.pad(x, 1, mode="reflect", reflect_type="odd"), dynamic={"x": "b>=4"})
     with pytest.raises(stagec.errors.DimensionError, match=r"pad with mode='reflect'[^\n]*\n *test_open_sizes.py"):
         f(np.arange(5.0))
+
+
+def test_functions_of_numpy_name_those_of_stagec():
+    f = stagec.jit(lambda x: x / np.sqrt(x.shape[0]), dynamic={"x": "b"})
+    with pytest.raises(stagec.errors.DimensionError, match=r"numpy\.sqrt [\s\S]*test_open_sizes[\s\S]*call \w+\.sqrt"):
+        f(np.ones(4, np.float32))
+
+
+def test_numbers_and_arrays_of_numpy_combine_with_sizes():
+    def f(x):
+        b = x.shape[0]
+        assert np.int32(0) < b and not np.int32(0) >= b
+        assert np.array([1]) != b
+        return np.float32(0.5) * b + np.arange(3) * b, np.float64(3) / b + b / np.float32(2) + b ** np.float32(0.5)
+
+    opened = stagec.jit(f, dynamic={"x": "b"})
+    for actual, expected in zip(opened(np.ones(4, np.float32)), ([2, 6, 10], 0.75 + 2 + 2), strict=True):
+        np.testing.assert_allclose(np.asarray(actual), expected)
+
+
+@pytest.mark.parametrize("spec", ["f32[_,784]", "f32[...,784]"])
+def test_an_exported_dimension_needs_a_name(spec):
+    with pytest.raises(stagec.errors.DimensionError, match=r"which only `dynamic` has[\s\S]*a name such as b"):
+        stagec.export(lambda x: x * 2)(spec)
+
+
+def test_a_file_refuses_arrays_without_elements():
+    loaded = stagec.load(stagec.export(lambda x: x * 2)("f32[b,4]").serialize())
+    assert loaded(np.ones((3, 4), np.float32)).shape == (3, 4)
+    with pytest.raises(stagec.errors.DimensionError, match="no program for arrays without elements"):
+        loaded(np.ones((0, 4), np.float32))
