@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.api.jit import as_jitted
+from stagec.api.jit import JitFunction, as_jitted
 from stagec.control.checkpoint import inlined
 from stagec.control.expansion import expanded
 from stagec.core import errors, location, pytree
@@ -18,7 +18,7 @@ from stagec.differential.compare import Distance, distance
 from stagec.differential.operations import Case, Comparison, Known, Operation, Row, in_order, walk
 from stagec.differential.report import Reproduction
 from stagec.differential.smallest import smallest
-from stagec.differential.ways import Way, ways
+from stagec.differential.ways import SECONDS, Way, ways
 from stagec.runtime.array import Array
 
 # Operations that differ which a printed check shows.
@@ -68,16 +68,18 @@ class Check:
       operations: one for each way and each operation, in the program's order, those inside loops and conditionals
         before these. What holds an operation that differs is left out.
       smallest: for each way that differs, the smallest program found that still differs.
+      left_out: the names of ways that were not compared, because a program took the compiler too long.
     """
 
     name: str
     outcomes: tuple[Outcome, ...]
     operations: tuple[Operation, ...] = ()
     smallest: tuple[Reproduction, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether everything agrees, and nothing failed."""
+        """Whether everything that was compared agrees, and nothing failed."""
         return all(o.agrees for o in self.outcomes) and all(o.agrees for o in self.operations)
 
     @property
@@ -96,8 +98,10 @@ class Check:
         return self.ok
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {'all ways agree with NumPy' if self.ok else 'not all ways agree with NumPy'}"]
+        ways = "all other ways" if self.left_out else "all ways"
+        lines = [f"{self.name}: {f'{ways} agree with NumPy' if self.ok else 'not all ways agree with NumPy'}"]
         lines += [f"  {outcome}" for outcome in self.outcomes]
+        lines += [f"  {way}: left out, as a compile took more than {SECONDS:g} s" for way in self.left_out]
         for way in dict.fromkeys(outcome.way for outcome in self.outcomes):
             lines += self._operations(way)
         for found in self.smallest:
@@ -151,6 +155,9 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
     returns all values is compared, each operation with NumPy on the values that the program returned. The compiler
     fuses less in such a program, so a fault of its fusion may be missing there.
 
+    Each way compiles some programs. A way other than `jit`'s is left out, and named, if one compile takes more than 30
+    seconds. Of a function with open dimensions, the program for the sizes of this call is compared.
+
     Args:
       fun: a function, jitted or not; its `fast_math` and `passes` count.
       args, kwargs: the arguments of a call. Donated ones are kept.
@@ -173,6 +180,8 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
             errors.UnsupportedError, "check was called inside a function that is being traced", fix="call it outside"
         )
     function, args = as_jitted(fun, args)
+    if function._settings.dynamic is not None:
+        function = JitFunction(function._function, dataclasses.replace(function._settings, dynamic=None))
     traced = function.trace(*args, **kwargs)
     trace, settings = traced._trace, traced._settings
     if has_users_callbacks(trace.graph):
@@ -192,8 +201,15 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
     outcomes: list[Outcome] = []
     operations: list[Operation] = []
     found: list[Reproduction] = []
+    left_out: list[str] = []
     for way, comparison in zip(compared, alone):
-        some = _compared(way, graph, known, names, trace.name)
+        try:
+            some = [] if comparison.is_left_out else _compared(way, graph, known, names, trace.name)
+        except TimeoutError:
+            comparison.is_left_out = True
+        if comparison.is_left_out:
+            left_out.append(way.name)
+            continue
         rows = _rows(comparison, graph, inputs, trace.name, all(o.agrees for o in some))
         outcomes += some
         operations += [row.operation for row in rows]
@@ -202,7 +218,7 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
             # Of an operation inside another there may be a smaller case than a part of the whole program.
             cases = [*(wrong[0].cases if wrong else ()), Case(graph, known)]
             found += _reduced(way, cases, trace.name, len(list(all_equations(graph))))
-    return Check(trace.name, tuple(outcomes), tuple(operations), tuple(found))
+    return Check(trace.name, tuple(outcomes), tuple(operations), tuple(found), tuple(left_out))
 
 
 def _rows(comparison: Comparison, graph: Graph, inputs: Sequence[Any], name: str, agrees: bool) -> list[Row]:
@@ -247,7 +263,10 @@ def _compared(way: Way, graph: Graph, known: Known, names: Sequence[str], name: 
 
 
 def _agrees(way: Way, graph: Graph, known: Known, name: str) -> bool:
-    return all(outcome.agrees for outcome in _compared(way, graph, known, [""] * len(graph.outputs), name))
+    try:
+        return all(outcome.agrees for outcome in _compared(way, graph, known, [""] * len(graph.outputs), name))
+    except TimeoutError:  # nothing is known of this part
+        return True
 
 
 def _reproduction(way: Way, graph: Graph, known: Known, name: str, whole: int) -> Reproduction:

@@ -141,6 +141,8 @@ class Comparison:
 
     def __init__(self, way: Way, name: str, alone: bool) -> None:
         self.rows: dict[Equation, Row] = {}
+        # Whether a program took the compiler too long; then nothing more is compared.
+        self.is_left_out = False
         self.way, self._name, self._alone = way, name, alone
         self._parts: dict[Graph, list[_Part]] = {}
         self._runs: dict[Graph, int] = {}
@@ -150,9 +152,15 @@ class Comparison:
         run = self._runs[graph] = self._runs.get(graph, -1) + 1
         if run >= _ROUNDS and run & (run - 1):
             return
+        if self.is_left_out:
+            return
         with bodies.replaced(replay):
             if graph not in self._parts:
-                self._parts[graph] = list(self._compiled(graph, known, path))
+                try:
+                    self._parts[graph] = list(self._compiled(graph, known, path))
+                except TimeoutError:
+                    self.is_left_out = True
+                    return
             for part in self._parts[graph]:
                 self._compare(graph, part, known, path)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,30 +15,36 @@ from stagec.backends import BACKENDS
 from stagec.compiler.build import ProgramOptions
 from stagec.core import errors
 from stagec.core.graph import Graph
+from stagec.runtime import interruptible
 from stagec.runtime.device import Device, cpu, devices, platforms
 from stagec.runtime.placement import target_for
 
+# Time limit in seconds of one compile, in all ways except that of `jit`.
+SECONDS = 30.0
 # From operands to results.
 Program = Callable[[Sequence[Any]], list[np.ndarray[Any, Any]]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """One way to compute a graph: what it is compiled with, and where it runs."""
+    """One way to compute a graph: what it is compiled with, where it runs, and the time limit of a compile."""
 
     name: str
     options: ProgramOptions
     device: Device
+    seconds: float = math.inf
 
     def program(self, graph: Graph, name: str) -> Program:
         """The compiled program, which may raise `StagecError` when it runs.
 
         Raises:
           StagecError: it cannot be compiled.
+          TimeoutError: that takes too long.
         """
         runnable = runnable_graph(graph, (), self.options, name=name, device=self.device, packs=False)
         if not runnable.trivial:
-            runnable.executable()  # raise if the compiler refuses the program, which NumPy would run instead
+            # Raise if the compiler refuses the program, which NumPy would run instead.
+            interruptible.call(runnable.executable, self.seconds)
         return lambda values: [np.array(result) for result in runnable.run(list(values), True)]
 
 
@@ -49,7 +56,7 @@ def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
         options, passes=(), fast_math=False, simplify=False, kernels=False, straight=False, libraries="never"
     )
     yield Way("compiled", options, here)
-    yield Way("compiled without laws and kernels", plain, here)
+    yield Way("compiled without laws and kernels", plain, here, SECONDS)
     for platform in BACKENDS:
         if platform not in platforms():
             continue
@@ -60,4 +67,6 @@ def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
         for other in present:
             if other is not here:
                 name = platform if len(present) == 1 else f"{platform}:{other.id}"
-                yield Way(f"compiled for {name}", dataclasses.replace(options, target=target_for(other)), other)
+                yield Way(
+                    f"compiled for {name}", dataclasses.replace(options, target=target_for(other)), other, SECONDS
+                )

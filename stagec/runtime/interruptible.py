@@ -13,6 +13,7 @@ import contextlib
 import contextvars
 import ctypes
 import functools
+import math
 import os
 import sys
 import threading
@@ -110,9 +111,14 @@ class Job:
         self.awaited = awaited
         self.abandoned = False
 
-    def outcome(self) -> Any:
-        """Wait for the work, and return its result or raise its exception."""
+    def outcome(self, seconds: float = math.inf) -> Any:
+        """Wait for the work, and return its result or raise its exception.
+
+        Raises:
+          TimeoutError: it takes longer than a number of seconds.
+        """
         messages = self._messages
+        end = time.monotonic() + seconds
         _is_soon(lambda: not messages.empty())
         while True:
             try:
@@ -120,6 +126,8 @@ class Job:
             except Empty:
                 if self._process is not _process:
                     raise _unfinished() from None
+                if time.monotonic() > end:
+                    raise TimeoutError from None
                 continue
             if request is None:
                 return _raised_or(self._error, self._result)
@@ -203,18 +211,19 @@ _process = object()
 _helpers: list[_Helper] = []
 
 
-def call(work: Callable[[], T]) -> T:
+def call(work: Callable[[], T], seconds: float = math.inf) -> T:
     """The result of `work()`. In the main thread, signal handlers run meanwhile.
 
     What a handler raises is raised here. The work then goes on; its result is dropped.
 
     Raises:
+      TimeoutError: it takes longer than a number of seconds; it goes on, too.
       Abandoned: the process ends, and this is a helper for which nobody waits.
 
     >>> call(lambda: 1 + 1)
     2
     """
-    if threading.get_ident() != threading.main_thread().ident:
+    if threading.get_ident() != threading.main_thread().ident and seconds == math.inf:
         if is_left():
             raise Abandoned
         return work()  # no handler runs in this thread
@@ -222,7 +231,7 @@ def call(work: Callable[[], T]) -> T:
     helper = _helper()
     try:
         helper.jobs.put(job)
-        return job.outcome()
+        return job.outcome(seconds)
     except BaseException:
         # Here, not around the loop in `outcome`: a signal handler may raise just before that loop is entered.
         job.abandoned = True

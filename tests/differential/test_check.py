@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import stagec
 import stagec.numpy as snp
 from passes import build
 from passes.match import producer
+from stagec.api.program import GraphCode
 from stagec.differential import ways
 from stagec.differential.compare import distance
 from stagec.runtime.device import Device, devices
@@ -118,6 +120,31 @@ def test_the_file_has_the_program_and_its_inputs(tmp_path):
     done = subprocess.run([sys.executable, tmp_path / "report.py"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "all ways agree with NumPy" in done.stdout
+
+
+def test_open_dimensions_are_checked_at_the_sizes_of_the_call():
+    found = stagec.check(stagec.jit(lambda x: snp.sum(x * 2), dynamic={"x": "b"}), np.ones(5, np.float32))
+    assert found.ok
+    assert [o.name for o in found.operations if o.way == "compiled"] == ["mul", "reduce_sum"]
+
+
+def test_a_way_whose_compile_takes_too_long_is_left_out(monkeypatch):
+    load, ended = GraphCode.load, threading.Event()
+
+    def slow(code):
+        if not code.options.simplify:
+            ended.wait(60)
+        return load(code)
+
+    monkeypatch.setattr(GraphCode, "load", slow)
+    monkeypatch.setattr(ways, "SECONDS", 0.3)
+    found = stagec.check(lambda x: snp.tanh(x) * 3, X)
+    ended.set()
+    assert found.ok and found.left_out == ("compiled without laws and kernels",)
+    assert {o.way for o in (*found.outcomes, *found.operations)} == {"compiled"}
+    first, *others = str(found).splitlines()
+    assert first.endswith(": all other ways agree with NumPy")
+    assert any(line.startswith("  compiled without laws and kernels: left out, as a compile took") for line in others)
 
 
 def test_functions_that_call_python_are_refused():
