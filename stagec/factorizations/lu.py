@@ -10,6 +10,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open, open_error
 from stagec.core.primitive import MultiplePrimitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.lapack import of_scipy
@@ -93,6 +94,8 @@ def _factorize_columns(a: Any, pivots: Any, order: Any, start: int, stop: int) -
 
 def _algorithm(a: Array) -> list[Operand]:
     m, n = aval_of(a).shape
+    if is_open(m) or is_open(n):
+        raise open_error("the LU factorization, as of linalg.inv, solve and det,", aval_of(a).long())
     if n > m:
         found, pivots, order = _algorithm(a[:, :m])
         return [concatenate([found, forward(found, a[:, m:][order], unit=True)], -1), pivots, order]

@@ -6,6 +6,7 @@ from typing import Any
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.dims import is_open, open_error
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.values import array
@@ -43,6 +44,8 @@ def real_argument(name: str, a: Any) -> Array:
 def length(name: str, n: Any, default: int) -> int:
     """Return the number of points, at least 1."""
     found = default if n is None else as_int(n, name, "n")
+    if is_open(found):
+        raise open_error(f"fft.{name}", f"a transform of {found} points")
     if found < 1:
         raise location.error(ValueError, f"{name}: invalid number of data points ({found})", fix="give 1 point or more")
     return found

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.dims import LARGEST, bounds, is_open, open_error
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
@@ -262,14 +263,18 @@ def searchsorted(
         return _sorts_before(element, value) if side == "left" else bitwise_not(_sorts_before(value, element))
 
     rank = len(shape)
-    if n <= 32 or n * aval_of(values).size <= _ALL_AT_ONCE:
+    most = int(min(bounds(n)[1], LARGEST))
+    if most <= 32 or bounds(n * aval_of(values).size)[1] <= _ALL_AT_ONCE:
         grid = (*shape, n)
         spread = broadcast_in_dim(values, grid, tuple(range(rank)))
         below = goes_after(broadcast_in_dim(table, grid, (rank,)), spread)
         return strong(reduce_sum(strong(below, dtypes.int32), (rank,)), out)
+    if is_open(n) and is_open(aval_of(values).size):
+        what = f"{aval_of(values).long()} in {aval_of(table).long()}; bounds of both, such as b <= 256, permit it"
+        raise open_error("searchsorted", what)
     low, high = full(shape, 0, dtypes.int32), full(shape, n, dtypes.int32)
     one = literal(1, np.dtype(np.int32))
-    for _ in range(n.bit_length()):
+    for _ in range(most.bit_length()):
         middle = shift_right_logical(ar.add(low, high), broadcast_in_dim(one, shape, ()))
         after = bitwise_and(goes_after(take_flat(table, middle), values), lt(low, high))
         low, high = select(after, ar.add(middle, one), low), select(after, high, ar.min(middle, high))

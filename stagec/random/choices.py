@@ -11,6 +11,7 @@ import numpy as np
 from stagec.control.scan import scan
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
+from stagec.core.dims import is_open, open_error
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.creation import arange
 from stagec.numpy.manipulation import moveaxis
@@ -63,6 +64,8 @@ def permutation(key: KeyLike, x: ArrayLike, axis: int = 0, independent: bool = F
 
 def _shuffle(key: PRNGKeyArray, x: Array, axis: int) -> Array:
     """Shuffle by sorting by random keys, several times, so that equal keys do not bias the order."""
+    if is_open(x.size):
+        raise open_error("random.permutation", x.aval.long())
     rounds = math.ceil(3 * math.log(max(1, x.size)) / math.log(0xFFFFFFFF))
     for _ in range(rounds):
         keys = split_key(key, (2,))

@@ -5,7 +5,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec import lax
+from stagec import lax, random
 
 CASES = {
     "x[1::3]": ("b", lambda x: x[1::3] * 2, (1, 2, 3, 7, 8)),
@@ -29,6 +29,34 @@ def test_quotients_of_sizes_are_right_for_every_size(name):
             stagec.tree.leaves(compiled(x)), stagec.tree.leaves(function(snp.asarray(x))), strict=True
         ):
             np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-6, strict=True)
+
+
+WITHOUT_A_FORM = {
+    "fft.fft": lambda x: snp.fft.fft(x),
+    "fft.rfft": lambda x: snp.fft.rfft(x),
+    "fft.ifft": lambda x: snp.fft.ifft2(x[:, None] * x),
+    "the LU factorization, as of linalg.inv": lambda x: snp.linalg.inv(x[:, None] * x),
+    "random.permutation": lambda x: random.permutation(random.key(0), x),
+    "searchsorted": lambda x: snp.searchsorted(x, x),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_A_FORM)
+def test_an_operation_without_a_form_is_named(name):
+    with pytest.raises(stagec.errors.DimensionError, match=f"^{name}.* has no form [^\n]*\n *test_open_sizes.py"):
+        stagec.jit(WITHOUT_A_FORM[name], dynamic={"x": "b"})(np.ones(7, np.float32))
+
+
+@pytest.mark.parametrize("size", [1, 7, 3000])
+def test_a_search_needs_no_bound(size):
+    table = np.sort(np.random.default_rng(0).standard_normal(size)).astype(np.float32)
+    wanted = np.float32([-9, -0.5, 0, table[0], table[-1], 9])
+    opened = stagec.jit(lambda x: snp.searchsorted(x, wanted), dynamic={"x": "b"})
+    np.testing.assert_array_equal(np.asarray(opened(table)), np.searchsorted(table, wanted))
+    unique = stagec.jit(lambda x: snp.unique(x, size=6, fill_value=99), dynamic={"x": "b"})
+    repeated = np.floor(table)
+    expected = np.unique(repeated)[:6]
+    np.testing.assert_array_equal(np.asarray(unique(repeated))[: len(expected)], expected)
 
 
 def test_windows_with_steps_cover_every_size():
