@@ -48,7 +48,7 @@ class Operation:
       alone: whether it was computed apart from all others, from NumPy's operands. Otherwise in a program that returns
         all values, from that program's own ones.
       count: how often it was compared; operations inside of loops run many times.
-      inside: the step of the loop, or the branch, of the largest difference, such as `"step 3 of a scan of 10"`.
+      inside: the step of the loop, or the branch, of the largest difference, such as `"step 3 of a loop of 10"`.
       distance: the largest difference; None for a failure.
       failure: the first line of the error, where it could not be compiled or run.
     """

@@ -239,7 +239,7 @@ def step(equation: Equation, run: int) -> str:
     name = equation.primitive.name
     if name == "scan":
         length = equation.params["length"]
-        return f"step {length - 1 - run if equation.params['reverse'] else run} of a scan of {length}"
+        return f"step {length - 1 - run if equation.params['reverse'] else run} of a loop of {length}"
     if name == "while":  # the condition and the body by turns; a condition holds no NaN
         return f"round {run // 2} of a while loop"
     return f"a branch of {name}" if name == "cond" else name

@@ -90,8 +90,13 @@ def test_in_a_scan_the_line_of_the_body_and_the_step_are_named(reverse):
     text = message(logs, x[::-1] if reverse else x)
     assert text.startswith("log made NaN\n")
     assert line_of("log in the body") in text
-    assert f"step {3 if reverse else 2} of a scan of 6" in text
+    assert f"step {3 if reverse else 2} of a loop of 6" in text
     assert "operand 0  float32[]  -3 " in text
+
+
+def test_the_step_of_a_fori_loop_is_one_of_a_loop():
+    text = message(stagec.jit(lambda x: lax.fori_loop(3, 9, lambda i, v: snp.sqrt(v - 1), x)), np.float32(4))
+    assert "inside     step 2 of a loop of 6" in text and "scan" not in text
 
 
 def test_in_a_while_loop_the_line_of_the_body_and_the_round_are_named():

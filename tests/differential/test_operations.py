@@ -116,11 +116,11 @@ def test_a_right_program_has_no_operation_that_differs(function):
 @pytest.mark.parametrize(
     "function, line, inside",
     [
-        (scanned, "h = snp.tanh(h)", "of a scan of 3 at"),
+        (scanned, "h = snp.tanh(h)", "of a loop of 3 at"),
         (looped, "v = snp.tanh(v) + 0.5", "of a while loop at"),
         (branched, "return snp.tanh(w)", "a branch of cond at"),
         (nested, "return lax.fori_loop(0, 3, lambda j, w: lax.cond(j < 1, snp.tanh, snp.sin, w), v)", "a branch of"),
-        (called, "return snp.tanh(v)", "of a scan of 3 at"),
+        (called, "return snp.tanh(v)", "of a loop of 3 at"),
     ],
 )
 def test_the_operation_inside_control_flow_is_named(function, line, inside):
@@ -139,7 +139,7 @@ def test_the_step_of_the_largest_difference_is_named():
     x = np.zeros((9, 2), np.float32)
     x[5, 1] = 1.0
     operation = stagec.check(stagec.jit(function, passes=[wrong_tanh]), x).first
-    assert operation.inside.startswith("step 5 of a scan of 9") and operation.distance.where == (1,)
+    assert operation.inside.startswith("step 5 of a loop of 9") and operation.distance.where == (1,)
     assert operation.distance.wrong == 1 and operation.count == 9
 
 
@@ -274,4 +274,4 @@ def test_the_table_has_a_row_for_each_operation_and_way():
     assert head.split() == ["operation", "line", "way", "operands", "error", "steps", "where"]
     assert len(rows) == len(found.operations)
     (row,) = [r for r in rows if r.startswith("tanh") and "without" not in r]
-    assert f"{found.first.location.brief()}  compiled" in row and "of a scan of 3" in row
+    assert f"{found.first.location.brief()}  compiled" in row and "of a loop of 3" in row
