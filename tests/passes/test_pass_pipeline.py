@@ -378,6 +378,7 @@ def test_only_laws_of_fast_math_are_not_exact():
         "passes.simplify.functions",
         # Laws that are exact for some operands.
         "passes.simplify.bilinear",
+        "passes.simplify.reductions",
         "passes.simplify.convolutions",
         "passes.simplify.sparse_products",
         "passes.simplify.independent",
