@@ -12,6 +12,7 @@ from passes.legalize import (
     floats,
     indices,
     integers,
+    iotas,
     loops,
     many_operands,
     precision,
@@ -85,7 +86,7 @@ def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:
         for name, count in apply(module, laws).items():
             hits[name] = hits.get(name, 0) + count
     hits |= control_flow.resolve_hazards(module, freed=True)
-    return hits | read_sorted(module) if for_spirv else hits
+    return hits | read_sorted(module) | iotas.store(module) if for_spirv else hits
 
 
 def _memory(module: Any, options: PassOptions) -> dict[str, int]:

@@ -26,18 +26,18 @@ def divide(module: Any) -> dict[str, int]:
     count = 0
     for function in functions(module).values():
         for block in function.regions[0].blocks:
-            count += sum(_divide(inner) for inner in _blocks(block))
+            count += sum(_divide(inner) for inner in blocks(block))
     return {"divide_many_operands": count} if count else {}
 
 
-def _blocks(block: Any) -> Iterator[Any]:
+def blocks(block: Any) -> Iterator[Any]:
     """A block, and those of the loops and conditionals in it."""
     yield block
     for op in block.operations:
         if op.operation.name in operations.CONTROL:
             for region in op.operation.regions:
                 for inner in region.blocks:
-                    yield from _blocks(inner)
+                    yield from blocks(inner)
 
 
 def _divide(block: Any) -> int:
@@ -46,7 +46,7 @@ def _divide(block: Any) -> int:
     reads: dict[Any, frozenset[Any]] = {}
     stored = 0
     for op in ops:
-        if not _is_fused(op):
+        if not is_fused(op):
             continue
         operands = list(op.operands)
         found = [_reads(value, reads) for value in operands]
@@ -77,7 +77,7 @@ def _reads(value: Any, reads: dict[Any, frozenset[Any]]) -> frozenset[Any]:
     return frozenset() if splat_of(value) is not None else frozenset([value])
 
 
-def _is_fused(op: Any) -> bool:
+def is_fused(op: Any) -> bool:
     """Whether an operation may be computed in the kernel that reads its results."""
     row = operations.of(op.name)
     return row.elementwise or row.moves or row.layout or row.regions is Regions.ELEMENTS

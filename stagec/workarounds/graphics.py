@@ -87,6 +87,19 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         shown_by="`tests/compiler/test_spirv.py` shows the rewrite",
     ),
     Workaround(
+        id="long-expressions-of-indices",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.HANG,
+        fault="IREE's time to compile grows exponentially with the number of operations, one on the other, that are "
+        "computed from an iota alone, such as the rounds of random bits whose key is known",
+        guard="stores the iota if there are more than 16",
+        hooks=("passes.legalize.iotas:store",),
+        upstream="https://github.com/iree-org/iree/issues/24886 (compile time exponential in the length of what an "
+        "index is computed from, on CPUs)",
+        shown_by="a matter of time; `tests/passes/legalize/test_legalize_spirv.py` shows the rewrite",
+    ),
+    Workaround(
         id="freed-result-of-conditional",
         backends=("vulkan",),
         versions=("3.13",),

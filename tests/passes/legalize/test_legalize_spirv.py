@@ -1,4 +1,4 @@
-"""Arithmetic that drivers of Vulkan simplify as if there were no NaN: on the device as NumPy computes it."""
+"""Arithmetic that drivers of Vulkan simplify as if there were no NaN, and indices: on the device as by NumPy."""
 
 import numpy as np
 import pytest
@@ -37,3 +37,32 @@ def test_arithmetic_with_zeros_makes_the_nan_that_numpy_makes(vulkan, name, dtyp
     np.testing.assert_array_equal(found, expected)
     numbers = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(found)[numbers], np.signbit(expected)[numbers])
+
+
+def rounds_of(number):
+    def f(x):
+        total = y = snp.arange(x.size, dtype=snp.uint32)
+        for i in range(number):
+            y = (y << (i % 13 + 1)) ^ total
+            total = total + y
+        return x + total.astype(x.dtype)
+
+    return f
+
+
+@pytest.mark.parametrize(("number", "stored"), [(3, 0), (20, 1)])
+def test_long_expressions_of_indices_read_them_from_memory(number, stored):
+    lowered = stagec.jit(rounds_of(number), target="vulkan").lower(np.ones(5, np.float32))
+    text = lowered.as_text("optimized")
+    assert text.count("stablehlo.iota") == 1
+    assert text.count("stablehlo.optimization_barrier") == stored
+
+
+@pytest.mark.parametrize("size", [1, 5, 100])
+def test_random_numbers_of_a_known_key_are_compiled(vulkan, size):
+    # Without the barrier, the compiler does not end.
+    def f(x):
+        return x + stagec.random.uniform(stagec.random.key(3), x.shape)
+
+    x = np.ones(size, np.float32)
+    np.testing.assert_array_equal(stagec.jit(f, device=vulkan)(x), stagec.jit(f, device="cpu")(x))
