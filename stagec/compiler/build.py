@@ -20,7 +20,7 @@ from stagec.compiler.progress import Progress
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.duration import Duration
-from stagec.core.errors import brief
+from stagec.core.errors import CompileError, brief
 from stagec.core.graph import (
     Equation,
     Graph,
@@ -403,7 +403,12 @@ def _compile_optimized(
     # The compiler crashes on some loops over arrays of dynamic shape.
     crashes = options.is_open and operations_in(module, "stablehlo.while")
     way = outside if crashes or outside.is_needed(options.target) else driver
-    compiled = way.compile_module(module, options.target, name=name, options=asked)
+    try:
+        compiled = way.compile_module(module, options.target, name=name, options=asked)
+    except CompileError as error:
+        if not options.is_open:
+            raise
+        raise CompileError(f"{error}; or leave the dimensions static") from None
     return compiled.vmfb, {
         "name": name,
         "mutated": list(compiled.memory.mutated),

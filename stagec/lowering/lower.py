@@ -14,7 +14,7 @@ from passes.match import HOST_MODULE
 from stagec.backends import CPU, Backend
 from stagec.core import location, open_graph
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Dim
+from stagec.core.dims import Dim, open_error
 from stagec.core.dtypes import SMALL
 from stagec.core.errors import StagecError
 from stagec.core.graph import Graph, Literal, host_callbacks, replay
@@ -80,7 +80,13 @@ class LowerTrace(Trace):
             operands = [cx.spread(a, out_avals[0].shape) for a in args]
             results = cx.emit(primitive.lower, operands)
         else:
-            results = primitive.lower(cx, *[cx.value(a) for a in args], **params)
+            try:
+                results = primitive.lower(cx, *[cx.value(a) for a in args], **params)
+            except (bindings.ir.MLIRError, TypeError, ValueError) as error:
+                if not cx.is_open or isinstance(error, StagecError):
+                    raise
+                reason = (str(error).splitlines() or ["it needs numbers"])[-1]
+                raise open_error(primitive.name, reason) from error
         if not primitive.multiple and not isinstance(results, (list, tuple)):
             results = [results]
         assert len(results) == len(out_avals), f"lowering of {primitive} gave {len(results)} results"

@@ -10,7 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, location
 from stagec.core.array import Array, Axis, Shape
-from stagec.core.dims import is_open, maximum, open_error
+from stagec.core.dims import Dim, is_open, maximum, open_error
 from stagec.core.operators import ArrayOperators
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.indexing import getitem
@@ -100,6 +100,8 @@ def _pairs(value: Any, ndim: int, name: str) -> list[tuple[int, int]]:
             out[canonical_axis(axis, ndim, "pad")] = _pairs(pair, 1, name)[0]
         return out
     numbers = np.asarray(concrete(value, "pad", name) if isinstance(value, ArrayOperators) else value)
+    if any(isinstance(number, Dim) for number in numbers.flat):
+        raise open_error("pad", f"{name} is {value!r}")
     if numbers.dtype.kind not in "iu":
         raise location.error(
             TypeError,

@@ -6,6 +6,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax, random
+from stagec.compiler import driver
 
 CASES = {
     "x[1::3]": ("b", lambda x: x[1::3] * 2, (1, 2, 3, 7, 8)),
@@ -104,3 +105,25 @@ def test_a_file_refuses_arrays_without_elements():
     assert loaded(np.ones((3, 4), np.float32)).shape == (3, 4)
     with pytest.raises(stagec.errors.DimensionError, match="no program for arrays without elements"):
         loaded(np.ones((0, 4), np.float32))
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [(lambda x: lax.top_k(x.T, x.shape[0])[0], "top_k"), (lambda x: snp.pad(x, (0, x.shape[0])), "pad")],
+    ids=["a number of results", "a width"],
+)
+def test_a_size_where_a_number_is_needed_names_the_operation(function, name):
+    f = stagec.jit(function, dynamic={"x": "b,_"})
+    with pytest.raises(stagec.errors.DimensionError, match=rf"^{name} has no form for open[\s\S]*test_open_sizes"):
+        f(np.ones((4, 3), np.float32))
+
+
+def test_what_the_compiler_refuses_says_that_a_static_dimension_may_help(monkeypatch):
+    def refused(*_, **__):
+        raise stagec.errors.CompileError("refused\n  Fix: report it")
+
+    monkeypatch.setattr(driver, "compile_module", refused)
+    f = stagec.jit(lambda x: snp.sort(x), dynamic={"x": "b"})
+    refusal = pytest.raises(stagec.errors.CompileError, match=r"Fix: report it; or leave the dimensions static$")
+    with stagec.config.override(enable_cache=False), refusal:
+        f(np.ones(4, np.float32))
