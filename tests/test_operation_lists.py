@@ -24,11 +24,14 @@ BY_SHORT_NAMES = ("passes", "stagec/compiler/direct")
 ALLOWED = {
     ("passes/kernels/arithmetic.py", "abs add and atan2 cbrt"): "the instruction for each",
     ("passes/kernels/contractions.py", "add multiply maximum minimum and"): "the instruction for each",
+    ("passes/kernels/row_blocks.py", "reshape bitcast_convert"): "which results of a program have an argument's bytes",
     ("passes/kernels/views.py", "concatenate dynamic_update_slice map reshape return"): (
         "which rules for kernels read an operand in a nest of their own"
     ),
+    ("passes/legalize/windows.py", "and or xor"): "what each is for the integers 0 and 1",
     ("passes/simplify/complexes.py", "add subtract"): "the subject of its laws",
     ("passes/simplify/integers.py", "shift_left shift_right_logical shift_right_arithmetic"): "the subject of its laws",
+    ("passes/simplify/ranges.py", "remainder and"): "the forms of a remainder by a power of two",
     ("passes/simplify/layouts.py", "transpose reshape reverse"): "the subject of its laws",
 }
 
