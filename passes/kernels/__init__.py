@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from passes import bindings
 from passes.analysis.host_scalars import has_control
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, selection, straight
@@ -60,9 +59,6 @@ def formed(
     module: Any, options: PassOptions, straight_line: bool, weights: Sequence[int] = (), whole: bool = False
 ) -> tuple[Kernels, dict[str, int]]:
     """The kernels that replace operations of a module, and what `form` returns."""
-    bindings.prepare(module.context)
-    # Calls of kernels are operations of this dialect, and the module may be compiled in this context.
-    module.context.dialects["flow"]
     kernels = Kernels(module, weights)
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}

@@ -9,7 +9,7 @@ operands, and its results are new memory.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from passes import bindings, build
@@ -153,6 +153,10 @@ class Kernels:
     """The kernels of a module, each inserted once however often it is called, and the plan that explains them."""
 
     def __init__(self, module: Any, weights: Iterable[int] = ()) -> None:
+        # Calls of kernels are operations of these dialects, and the module may be compiled in this context.
+        bindings.prepare(module.context)
+        for dialect in ("arith", "flow", "tensor"):
+            module.context.dialects[dialect]
         self.module = module
         self.plan = Plan()
         self.weights = Weights(module, weights)
@@ -193,21 +197,12 @@ class Kernels:
         Returns:
           The results, as values of these types.
         """
-        ir = bindings.ir
-        symbol = self.symbol_of(kernel)
-        attributes = {
-            "entry_points": ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(operands), 0, 0]),
-        }
+        attributes = {}
         if own_elements:
-            attributes[OWN_ELEMENTS] = ir.DenseI64ArrayAttr.get(list(own_elements))
-        made = ir.Operation.create(
-            "flow.dispatch",
-            [stored_type(type_) for type_ in results],
-            [as_stored(value) for value in operands],
-            attributes=attributes,
-        )
-        return [as_tensor(value, type_) for value, type_ in zip(made.results, results)]
+            attributes[OWN_ELEMENTS] = bindings.ir.DenseI64ArrayAttr.get(list(own_elements))
+        types = [stored_type(type_) for type_ in results]
+        made = call(self.symbol_of(kernel), types, [as_stored(value) for value in operands], attributes=attributes)
+        return [as_tensor(value, type_) for value, type_ in zip(made, results)]
 
     def symbol_of(self, kernel: Kernel) -> str:
         """The name of the executable of a kernel, which is inserted unless an equal one was."""
@@ -241,6 +236,38 @@ class Kernels:
         # The module that an op was parsed in must outlive it.
         self._parsed.append(parsed)
         self.count += 1
+
+
+def call(
+    symbol: str,
+    types: Sequence[Any],
+    operands: Sequence[Any],
+    workload: Sequence[Any] = (),
+    sizes: tuple[Sequence[Any], Sequence[Any]] = ((), ()),
+    attributes: Mapping[str, Any] | None = None,
+) -> list[Any]:
+    """The results of a call of an executable, at the current location.
+
+    Args:
+      workload: what its number of workgroups is computed from.
+      sizes: the open sizes of the operands, and of the results.
+    """
+    ir = bindings.ir
+    every = (workload, operands, *sizes)
+    given = {
+        "entry_points": ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(part) for part in every]),
+        **(attributes or {}),
+    }
+    values = [value for part in every for value in part]
+    return list(ir.Operation.create("flow.dispatch", list(types), values, attributes=given).results)
+
+
+def index_constant(value: int) -> Any:
+    """A number as an `index`."""
+    index = bindings.ir.IndexType.get()
+    attributes = {"value": bindings.ir.IntegerAttr.get(index, value)}
+    return bindings.ir.Operation.create("arith.constant", [index], [], attributes).result
 
 
 def _symbol(op: Any) -> str:

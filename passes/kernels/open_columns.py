@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from passes import bindings
-from passes.kernels.dispatch import NO_PIPELINE, Kernels
+from passes.kernels.dispatch import NO_PIPELINE, Kernels, call, index_constant
 from passes.kernels.processor import Processor
 from passes.match import operations_in, producer, splat_of
 
@@ -17,9 +17,6 @@ _FLOATS = ("f32", "f64")
 
 def form(module: Any, processor: Processor) -> int:
     """Replace sums of columns by kernels, in place; returns how many."""
-    bindings.prepare(module.context)
-    for name in ("arith", "flow", "tensor"):
-        module.context.dialects[name]
     kernels = Kernels(module)
     found = [op for op in operations_in(module, "stablehlo.reduce") if _columns(op) >= processor.lanes("f32")]
     for op in found:
@@ -50,15 +47,9 @@ def _replace(kernels: Kernels, processor: Processor, op: Any) -> None:
     symbol = kernels.insert("sums_of_columns", lambda name: _text(name, columns, element, width, len(values)))
     with ir.InsertionPoint(op), op.location:
         index = ir.IndexType.get()
-        zero = ir.Operation.create("arith.constant", [index], [], {"value": ir.IntegerAttr.get(index, 0)}).result
-        rows = ir.Operation.create("tensor.dim", [index], [values[0], zero]).result
-        attributes = {
-            "entry_points": ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, len(values) + 1, len(values), 0]),
-        }
-        operands = [*values, rows, *[rows] * len(values)]
-        made = ir.Operation.create("flow.dispatch", [op.results[0].type], operands, attributes=attributes)
-    op.results[0].replace_all_uses_with(made.results[0])
+        rows = ir.Operation.create("tensor.dim", [index], [values[0], index_constant(0)]).result
+        (made,) = call(symbol, [op.results[0].type], [*values, rows], sizes=([rows] * len(values), ()))
+    op.results[0].replace_all_uses_with(made)
     op.erase()
 
 

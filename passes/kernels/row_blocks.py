@@ -13,7 +13,16 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from passes import bindings, build
-from passes.kernels.dispatch import Blocks, Kernel, Kernels, as_stored, as_tensor, stored_type
+from passes.kernels.dispatch import (
+    Blocks,
+    Kernel,
+    Kernels,
+    as_stored,
+    as_tensor,
+    call,
+    index_constant,
+    stored_type,
+)
 from passes.match import functions
 
 # They change no byte of an array.
@@ -48,9 +57,6 @@ class RowBlocks:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        bindings.prepare(module.context)
-        for name in ("arith", "flow", "tensor"):
-            module.context.dialects[name]
         self.kernels = Kernels(module)
         function = functions(module)["main"]
         self._block = function.regions[0].blocks[0]
@@ -72,10 +78,8 @@ class RowBlocks:
         return ir.Operation.create(name, [ir.IndexType.get()], list(operands), loc=self._end.location).result
 
     def _constant(self, value: int) -> Any:
-        ir = bindings.ir
-        index = ir.IndexType.get()
-        attributes = {"value": ir.IntegerAttr.get(index, value)}
-        return ir.Operation.create("arith.constant", [index], [], attributes, loc=self._end.location).result
+        with self._end.location:
+            return index_constant(value)
 
     def _number_of_rows(self) -> Any:
         for i, argument in enumerate(self._arguments):
@@ -223,19 +227,9 @@ class _Pass:
                 values.append(before)
                 dims.append(target.rows)
         index = ir.IndexType.get()
-        attributes = {
-            "entry_points": ir.ArrayAttr.get([ir.SymbolRefAttr.get([symbol, symbol])]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(values), len(dims), len(made_dims)]),
-            "tied_operands": ir.ArrayAttr.get([ir.IntegerAttr.get(index, i) for i in tied]),
-        }
-        found = ir.Operation.create(
-            "flow.dispatch",
-            made_types,
-            [self.blocks, *values, *dims, *made_dims],
-            attributes=attributes,
-            loc=_location(op, target.module.context),
-        )
-        return list(found.results)
+        attributes = {"tied_operands": ir.ArrayAttr.get([ir.IntegerAttr.get(index, i) for i in tied])}
+        with _location(op, target.module.context):
+            return call(symbol, made_types, values, [self.blocks], (dims, made_dims), attributes)
 
     def _size(self, place: Place) -> Any:
         return self.target.rows if place is Place.ROW else self.blocks

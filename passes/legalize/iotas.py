@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import bindings, build
 from passes.legalize.many_operands import blocks, is_fused
-from passes.match import functions, splat_of
+from passes.match import splat_of
 
 # The most operations, one on the result of the other, of an expression that reads no memory.
 _MOST_OPERATIONS = 16
@@ -23,16 +23,14 @@ def store(module: Any) -> dict[str, int]:
       The number of stored iotas, by the law's name; empty if none.
     """
     count = 0
-    for function in functions(module).values():
-        for outer in function.regions[0].blocks:
-            for block in blocks(outer):
-                for iota in _roots(block):
-                    readers = list(iota.result.uses)
-                    with bindings.ir.InsertionPoint.after(iota), iota.location:
-                        stored = build.op(_BARRIER, [iota.result])
-                    for use in readers:
-                        use.owner.operation.operands[use.operand_number] = stored
-                    count += 1
+    for block in blocks(module):
+        for iota in _roots(block):
+            readers = list(iota.result.uses)
+            with bindings.ir.InsertionPoint.after(iota), iota.location:
+                stored = build.op(_BARRIER, [iota.result])
+            for use in readers:
+                use.owner.operation.operands[use.operand_number] = stored
+            count += 1
     return {"store_iota": count} if count else {}
 
 

@@ -23,21 +23,24 @@ def divide(module: Any) -> dict[str, int]:
     Returns:
       The number of stored parts, by the law's name; empty if none.
     """
-    count = 0
-    for function in functions(module).values():
-        for block in function.regions[0].blocks:
-            count += sum(_divide(inner) for inner in blocks(block))
+    count = sum(map(_divide, blocks(module)))
     return {"divide_many_operands": count} if count else {}
 
 
-def blocks(block: Any) -> Iterator[Any]:
-    """A block, and those of the loops and conditionals in it."""
+def blocks(module: Any) -> Iterator[Any]:
+    """The blocks of a module's functions, and those of the loops and conditionals in them."""
+    for function in functions(module).values():
+        for block in function.regions[0].blocks:
+            yield from _nested(block)
+
+
+def _nested(block: Any) -> Iterator[Any]:
     yield block
     for op in block.operations:
         if op.operation.name in operations.CONTROL:
             for region in op.operation.regions:
                 for inner in region.blocks:
-                    yield from blocks(inner)
+                    yield from _nested(inner)
 
 
 def _divide(block: Any) -> int:

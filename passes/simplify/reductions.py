@@ -41,9 +41,9 @@ from passes.simplify.sides import once
 _IN_ANY_ORDER = operations.where(commutative=True)
 _IDEMPOTENT = operations.where(idempotent=True)
 
-# The largest number of parts of a concatenation that are combined one after the other.
 # How many elements a joined array has at least, for each of its parts, for separate reductions to be faster.
 _JOINED = 4096
+# The largest number of parts of a concatenation that are combined one after the other.
 _MOST_PARTS = 8
 # How many elementwise operations in a row are looked through.
 _MOST_FUNCTIONS = 4

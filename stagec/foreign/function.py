@@ -62,6 +62,8 @@ class Imported:
     Attributes:
       name: of the function in the module.
       in_types, out_types: its parameters and results, as MLIR writes them.
+      is_open: whether a parameter has a dimension of any size.
+      is_wide: whether it takes or returns 64-bit dtypes.
     """
 
     def __init__(self, found: source.Source, function: str) -> None:
@@ -76,7 +78,8 @@ class Imported:
         self._parameters = [_parameter(row) for row in described["parameters"]]
         self.in_types: list[str] = [p.text for p in self._parameters]
         self.out_types: list[str] = described["results"]
-        self._wide = self.is_wide
+        self.is_open = any("?" in text for text in self.in_types)
+        self.is_wide = any(name in text for text in (*self.in_types, *self.out_types) for name in _WIDE)
 
         def run(*values: Any) -> Any:
             with config.override(enable_x64=True):
@@ -120,16 +123,6 @@ class Imported:
         return (tuple(leaves), {}) if exported is None else exported.arguments(leaves)
 
     @property
-    def is_open(self) -> bool:
-        """Whether a parameter has a dimension of any size."""
-        return any("?" in text for text in self.in_types)
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether it takes or returns 64-bit dtypes."""
-        return any(name in text for text in (*self.in_types, *self.out_types) for name in _WIDE)
-
-    @property
     def __signature__(self) -> inspect.Signature:
         kind = inspect.Parameter.POSITIONAL_ONLY
         return inspect.Signature([inspect.Parameter(p.name, kind) for p in self._parameters])
@@ -165,7 +158,7 @@ class Imported:
         values = [p.fitted(value, self.name) for p, value in zip(self._parameters, args)]
         # Under options that a block of code overrides, and while something is traced, the module itself is traced.
         may_store = state.plain
-        with config.override(enable_x64=True) if self._wide else contextlib.nullcontext():
+        with config.override(enable_x64=True) if self.is_wide else contextlib.nullcontext():
             try:
                 program = self._stored.program(self._jitted, values) if may_store else None
                 if program is not None:

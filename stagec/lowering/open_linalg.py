@@ -60,7 +60,7 @@ def signless(cx: Any, value: Any, aval: ShapedArray) -> tuple[Any, ShapedArray]:
 
 
 def restored(cx: Any, value: Any, aval: ShapedArray, wanted: ShapedArray) -> Any:
-    """What `_signless` was done to, as it was."""
+    """A result of what `signless` returned, in the dtype of `wanted`."""
     return value if aval.dtype == wanted.dtype else bits(cx, value, wanted)
 
 
