@@ -19,17 +19,16 @@ from passes.kernels import rare
 from passes.kernels.elements import Element
 from passes.kernels.plan import Plan
 from passes.kernels.weights import Weights
-from passes.kernels.writer import Buffer, Writer
+from passes.kernels.writer import Buffer, Writer, workgroup_index
 from passes.operations import CONTROL
 from passes.types import spelled
 
 # Operations whose regions are host code, where kernels can be called; other regions are parts of one operation.
 HOST = ("func.func", *CONTROL)
+# The dialects of what computes with open sizes.
+OPEN_SIZES = ("arith", "tensor")
 # `pipeline = None` and `CPUDefault`, its other names in older versions, do not parse any more.
 NO_PIPELINE = "#iree_codegen.translation_info<pipeline = #iree_codegen.no_pipeline>"
-
-
-_THIRD_INDEX = "stream.dispatch.workgroup.id[2] : index"
 
 
 class Blocks(NamedTuple):
@@ -92,7 +91,7 @@ class Kernel:
             bindings_.insert(len(self.inputs), "%first: index")
             workload, last = "%blocks: index", "%all"
             offsets, lines = self._block_offsets(self.blocks, buffers, counts[2])
-            body = body.replace(_THIRD_INDEX, "arith.remui %third, %block_groups : index")
+            body = body.replace(workgroup_index(2), "arith.remui %third, %block_groups : index")
         lines += [
             f"{b.name} = stream.binding.subspan %b{i}[{offset}] : !stream.binding -> {b.type}"
             for i, (b, offset) in enumerate(zip(buffers, offsets))
@@ -128,7 +127,7 @@ class Kernel:
           groups: how many workgroups of one block there are along the third axis.
         """
         lines = [
-            f"%third = {_THIRD_INDEX}",
+            f"%third = {workgroup_index(2)}",
             f"%block_groups = arith.constant {groups} : index",
             "%block = arith.divui %third, %block_groups : index",
             f"%block_rows = arith.constant {blocks.rows} : index",
@@ -150,12 +149,17 @@ class Kernel:
 
 
 class Kernels:
-    """The kernels of a module, each inserted once however often it is called, and the plan that explains them."""
+    """The kernels of a module, each inserted once however often it is called, and the plan that explains them.
 
-    def __init__(self, module: Any, weights: Iterable[int] = ()) -> None:
-        # Calls of kernels are operations of these dialects, and the module may be compiled in this context.
+    Args:
+      weights: arguments that are the same at each call.
+      dialects: those of the operations around the calls, which the module's context may not have loaded.
+    """
+
+    def __init__(self, module: Any, weights: Iterable[int] = (), dialects: Sequence[str] = ()) -> None:
+        # Calls of kernels are operations of `flow`, and the module may be compiled in this context.
         bindings.prepare(module.context)
-        for dialect in ("arith", "flow", "tensor"):
+        for dialect in ("flow", *dialects):
             module.context.dialects[dialect]
         self.module = module
         self.plan = Plan()

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from passes import bindings
-from passes.kernels.dispatch import NO_PIPELINE, Kernels, call, index_constant
+from passes.kernels.dispatch import NO_PIPELINE, OPEN_SIZES, Kernels, call, index_constant
 from passes.kernels.processor import Processor
 from passes.match import operations_in, producer, splat_of
 
@@ -17,7 +17,7 @@ _FLOATS = ("f32", "f64")
 
 def form(module: Any, processor: Processor) -> int:
     """Replace sums of columns by kernels, in place; returns how many."""
-    kernels = Kernels(module)
+    kernels = Kernels(module, dialects=OPEN_SIZES)
     found = [op for op in operations_in(module, "stablehlo.reduce") if _columns(op) >= processor.lanes("f32")]
     for op in found:
         _replace(kernels, processor, op)

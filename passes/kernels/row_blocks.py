@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from passes import bindings, build
 from passes.kernels.dispatch import (
+    OPEN_SIZES,
     Blocks,
     Kernel,
     Kernels,
@@ -57,7 +58,7 @@ class RowBlocks:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.kernels = Kernels(module)
+        self.kernels = Kernels(module, dialects=OPEN_SIZES)
         function = functions(module)["main"]
         self._block = function.regions[0].blocks[0]
         self._arguments = list(self._block.arguments)

@@ -42,6 +42,11 @@ class Buffer(NamedTuple):
         return self.size * ELEMENTS[self.element].size
 
 
+def workgroup_index(axis: int) -> str:
+    """The operation that says which workgroup runs."""
+    return f"stream.dispatch.workgroup.id[{axis}] : index"
+
+
 def spelled_float(value: float, element: str) -> str:
     """A number as MLIR writes it in an attribute of a floating-point element type.
 
@@ -248,7 +253,7 @@ class Writer:
 
     def workgroup(self, axis: int, count: int) -> Index:
         """The index of this workgroup along an axis that has `count` of them."""
-        return 0 if count == 1 else self.op(f"stream.dispatch.workgroup.id[{axis}] : index")
+        return 0 if count == 1 else self.op(workgroup_index(axis))
 
     def scratch(self, size: int, element: str) -> Buffer:
         """Memory on the stack of a workgroup, aligned to 64 bytes."""

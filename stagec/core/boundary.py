@@ -60,7 +60,9 @@ def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
         traceback = traceback.tb_next
     shown: TracebackType | None = None
     for t in reversed(kept):
-        shown = TracebackType(shown, t.tb_frame, t.tb_lasti, t.tb_lineno)
+        # An instruction at which a KeyboardInterrupt arrives may belong to no line.
+        line = -1 if t.tb_lineno is None else t.tb_lineno
+        shown = TracebackType(shown, t.tb_frame, t.tb_lasti, line)
     return shown
 
 

@@ -86,3 +86,14 @@ def test_public_functions_keep_their_names_and_pickle():
 
 def test_a_wrapped_function_is_described_where_it_is_defined():
     assert "boundary.py" not in repr(stagec.jit(snp.sin)) and "sin at " in repr(stagec.jit(snp.sin))
+
+
+def test_a_frame_whose_instruction_has_no_line_is_shown():
+    def broken(x):
+        raise KeyboardInterrupt
+
+    # As at the moment of an interrupt, which may arrive at an instruction of no line: bytes that say so of eight each.
+    broken.__code__ = broken.__code__.replace(co_linetable=b"\xff" * (len(broken.__code__.co_code) // 16 + 1))
+    with pytest.raises(KeyboardInterrupt) as caught:
+        stagec.jit(broken)(1.0)
+    assert [frame.name for frame in traceback.extract_tb(caught.value.__traceback__)][-1] == "broken"
