@@ -279,6 +279,7 @@ EXPRESSIONS = {
     "stagec.compiler.cache_file": "digests",
     "stagec.compiler.diagnostics": "messages of the compiler, and names of files",
     "stagec.compiler.key": "the version of IREE in its package",
+    "stagec.compiler.refused": "names of files",
     "stagec.compiler.stages": "names of files",
     "stagec.foreign.vhlo": "VHLO, whose text belongs to a version; what is unknown is refused",
     "stagec.lowering.portable": "a version of StableHLO that a user gives",

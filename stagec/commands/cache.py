@@ -126,7 +126,7 @@ def info(as_json: bool) -> None:
 @cache.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def clear(as_json: bool) -> None:
-    """Remove every program; each is compiled again when it is next needed.
+    """Remove every program, which is compiled again when it is next needed, and the modules that the compiler refused.
 
     Read-only layers stay as they are.
     """

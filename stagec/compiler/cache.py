@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from stagec.compiler import log
+from stagec.compiler import log, refused
 from stagec.compiler.cache_directory import SUFFIX, CacheDirectory, Layer, LayerInfo
 from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry
 from stagec.compiler.cache_remote import Remote
@@ -26,6 +26,8 @@ from stagec.core.config import config
 from stagec.core.errors import CacheWarning, message
 
 _LEDGER = "usage.ledger"
+# The folder for modules that the compiler refused.
+_REFUSED = "refused"
 _STALE_SECONDS = 3600
 _NEAREST_LIMIT = 1000
 
@@ -197,6 +199,20 @@ class DiskCache(CacheDirectory):
         if self.remote is not None:
             self.remote.put(key, contributors, meta, payload)
 
+    def keep_refused(self, source: bytes, name: str) -> str:
+        """Write a module that the compiler refused to a folder, where only the newest stay; returns its path.
+
+        Raises:
+          OSError: it cannot be written there.
+        """
+        if self._refusal():
+            raise OSError(self._refusal())
+        os.makedirs(self.directory, mode=0o700, exist_ok=True)
+        folder = os.path.join(self.directory, _REFUSED)
+        path = refused.keep(source, name, folder)
+        refused.trim(folder)
+        return path
+
     def entries(self) -> Iterator[EntryHeader]:
         """The headers of all sound entries, the most recently used first; those of the layers follow"""
         yield from self._own_entries()
@@ -237,7 +253,7 @@ class DiskCache(CacheDirectory):
         )
 
     def clear(self) -> int:
-        """Remove every entry and temporary file, and nothing else; returns how many entries went.
+        """Remove every entry, temporary file and refused module, and nothing else; returns how many entries went.
 
         Layers stay as they are.
         """
@@ -246,6 +262,7 @@ class DiskCache(CacheDirectory):
         for _, _, name in temporary:
             self._remove(name)
         self._remove(_LEDGER)
+        refused.clear(os.path.join(self.directory, _REFUSED))
         return removed
 
     def _refused(self) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stagec.compiler import cache, refused, scratch
 from stagec.core.errors import CompileError, message
 
 _SEVERITIES = ("note", "warning", "error", "remark")
@@ -113,13 +114,16 @@ class LinkerLog:
         linker = _linker_path()
         if not linker or "'" in linker or any(c in linker for c in '"$`\\'):
             return ()
-        script = f'"{linker}" "$@" 2>>"{self.path}" || echo linking failed >>"{self.path}"'
+        # A process that ends while it links has removed the log.
+        script = f'{{ "{linker}" "$@" 2>>"{self.path}" || echo linking failed >>"{self.path}"; }} 2>/dev/null'
         return (f"--iree-llvmcpu-embedded-linker-path=sh -c '{script}' iree-lld",)
 
     def diagnostics(self) -> list[Diagnostic]:
         """The linker's errors; empty when it succeeded."""
-        with open(self.path, encoding="utf-8", errors="replace") as file:
-            text = file.read()
+        text = ""
+        if os.path.exists(self.path):
+            with open(self.path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
         if "linking failed" not in text:
             return []
         errors = [line.split("error: ", 1)[1] for line in text.splitlines() if "error: " in line]
@@ -134,17 +138,9 @@ def linker_log() -> Iterator[LinkerLog | None]:
     if os.name != "posix":
         yield None
         return
-    descriptor, path = tempfile.mkstemp(prefix="stagec-link-", suffix=".log")
-    os.close(descriptor)
-    if not re.fullmatch(r"[\w./+-]+", path):
-        os.unlink(path)
-        yield None
-        return
-    try:
-        yield LinkerLog(path)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+    with scratch.folder("link") as folder:
+        path = os.path.join(folder, "log")
+        yield LinkerLog(path) if re.fullmatch(r"[\w./+-]+", path) else None
 
 
 def _linker_path() -> str:
@@ -155,18 +151,15 @@ def _linker_path() -> str:
 
 
 def save_module(source: bytes, name: str, directory: str) -> str:
-    """Write a refused module to `directory` (or a temporary one); its path, or why it was not written."""
-    stem = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:60] or "module"
-    suffix = ".mlirbc" if source[:4] == b"ML\xefR" else ".mlir"
+    """Write a refused module to `directory`, or to that of the disk cache; its path, or why it was not written."""
+    store = None if directory else cache.default_cache()
+    if store is not None:
+        with contextlib.suppress(OSError):
+            return store.keep_refused(source, name)
     try:
-        if directory:
-            os.makedirs(directory, exist_ok=True)
-        descriptor, path = tempfile.mkstemp(prefix=f"stagec-{stem}-", suffix=suffix, dir=directory or None)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(source)
+        return refused.keep(source, name, directory or tempfile.gettempdir())
     except OSError as error:
         return f"not saved ({error.strerror or error})"
-    return path
 
 
 def compile_error(name: str, target: str, attempts: Sequence[Attempt], saved: str) -> CompileError:

@@ -33,7 +33,7 @@ class CompileOptions:
       weights: the arguments that are the same at each call: packed copies may become further arguments.
       flag_set: use only the flag set of this name.
       extra_flags: appended to every flag set, one string a flag.
-      dump: a directory to write the module to when it cannot be compiled; a temporary one if empty.
+      dump: a directory to write the module to when it cannot be compiled; that of the disk cache if empty.
 
     >>> CompileOptions(flag_set="plain").extra_flags
     ()

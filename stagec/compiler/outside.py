@@ -9,22 +9,24 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Collection
 from typing import Any
 
 from stagec.backends import Target
-from stagec.compiler import culprit, diagnostics as diag, dispatches, driver, log, stages
+from stagec.compiler import culprit, diagnostics as diag, dispatches, driver, log, scratch, stages
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.mlir import load
 from stagec.compiler.ready import serialize
 from stagec.compiler.session import is_disturbed
+from stagec.core.config import config
 from stagec.core.errors import CompileError, message
 
 # The directory that has the packages of this project.
 _ROOT = str(pathlib.Path(__file__).resolve().parents[2])
+# Where a refused module is kept.
+_CACHE_OPTIONS = ("enable_cache", "cache_dir", "cache_max_bytes")
 # Time limit in seconds of the search for the operation that crashes the compiler.
 _SEARCH_SECONDS = 60.0
 
@@ -129,7 +131,7 @@ def _crash_error(
     source: bytes, target: Target, options: CompileOptions, name: str, attempts: list[Attempt]
 ) -> CompileError:
     """The error for a module that crashes the compiler; it names the operation if one alone does so."""
-    with tempfile.TemporaryDirectory(prefix="stagec-compile-") as folder:
+    with scratch.folder("compile") as folder:
         path = os.path.join(folder, "operation")
         try:
             call(culprit.search, name, source, target, path, timeout=_SEARCH_SECONDS)
@@ -153,10 +155,10 @@ def call(function: Callable[..., Any], program: str, /, *args: Any, timeout: flo
     Raises:
       CompileError: the function raised it, or the process failed.
     """
-    with tempfile.TemporaryDirectory(prefix="stagec-compile-") as folder:
+    with scratch.folder("compile") as folder:
         request, answer = (os.path.join(folder, n) for n in ("request", "answer"))
         with open(request, "wb") as file:
-            pickle.dump((function, args, kwargs), file)
+            pickle.dump((function, args, kwargs, {name: getattr(config, name) for name in _CACHE_OPTIONS}), file)
         # The new process searches the same directories, but Python's own first: this process may have imported a module
         # of the standard library before a directory with a module of the same name came first.
         script = (
@@ -198,10 +200,13 @@ def _signal_name(number: int) -> str:
 def _serve(request: str, answer: str) -> None:
     """Serve one request, in the new process."""
     with open(request, "rb") as file:
-        function, args, kwargs = pickle.load(file)
+        function, args, kwargs, options = pickle.load(file)
     load()
+    # The parent process removes its folder.
+    scratch.use(os.path.dirname(request))
     try:
-        found = function(*args, **kwargs)
+        with config.override(**options):
+            found = function(*args, **kwargs)
     except CompileError as error:
         found = error
     with open(answer, "wb") as file:

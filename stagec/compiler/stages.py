@@ -7,7 +7,6 @@ import glob
 import math
 import os
 import re
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from passes.kernels.plan import comments
 from passes.match import operations_in
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag
+from stagec.compiler import diagnostics as diag, scratch
 from stagec.compiler.dispatches import line_of
 from stagec.compiler.driver import PHASES, Seen, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
@@ -166,13 +165,13 @@ def _followed(source: bytes, target: Target, phase: str, options: CompileOptions
     attempts = []
     for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
         notes = _Notes(phase)
-        with tempfile.TemporaryDirectory(prefix="stagec-view-") as scratch:
+        with scratch.folder("view") as files:
             # For CUDA, the assembly is the binary.
-            flags = (f"--iree-hal-dump-executable-{kind}-to={scratch}" for kind in ("intermediates", "binaries"))
+            flags = (f"--iree-hal-dump-executable-{kind}-to={files}" for kind in ("intermediates", "binaries"))
             dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, *flags))
             _, attempt = run(formed.source, dumping, link=target.on.has_linker, seen=notes)
             if attempt.ok:
-                code, assembly = _files(scratch, ".optimized.ll"), _files(scratch, *_ASSEMBLY)
+                code, assembly = _files(files, ".optimized.ll"), _files(files, *_ASSEMBLY)
                 return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), code, assembly)
         attempts.append(attempt)
     raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
@@ -224,12 +223,10 @@ def _files(folder: str, *extensions: str) -> str:
 
 def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | None = None) -> tuple[str, diag.Attempt]:
     """The kernels in the target's own language: assembly, PTX, or the text of SPIR-V."""
-    with tempfile.TemporaryDirectory(prefix="stagec-asm-") as scratch:
-        dumping = dataclasses.replace(
-            flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={scratch}")
-        )
+    with scratch.folder("asm") as files:
+        dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={files}"))
         _, attempt = run(source, dumping, link=target.on.has_linker, seen=seen)
-        return _files(scratch, *_ASSEMBLY), attempt
+        return _files(files, *_ASSEMBLY), attempt
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:

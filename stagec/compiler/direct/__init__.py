@@ -8,7 +8,6 @@ program is written in the instructions of IREE's virtual machine.
 from __future__ import annotations
 
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from passes.printed import PrintedError
-from stagec.compiler import log
+from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, library, linker, reading
 from stagec.compiler.direct.program import NotDirectError, Program
@@ -126,7 +125,7 @@ def _parsed_library(
 
 def _library(session: Any, module: Any, described: Program, kernels: Sequence[library.Kernel], target: str) -> bytes:
     """A shared library with some kernels of a module, which are moved out of it."""
-    with tempfile.TemporaryDirectory(prefix="stagec-") as folder, invoked(session) as run:
+    with scratch.folder() as folder, invoked(session) as run:
         path = os.path.join(folder, "kernels.o")
         run.verify_between_passes(False)
         run.take(library.assembled(module, described, kernels, target, path).operation)
