@@ -124,6 +124,32 @@ def without_state(op: Any, instead: Mapping[int, Any]) -> list[Any]:
     return [results[i] for i in range(count)]
 
 
+def with_state(op: Any, initial: Any, numbers: Sequence[int], following: int) -> list[Any]:
+    """Rebuild a loop with one more part of its state, which takes the place of ops of its body.
+
+    Args:
+      initial: what it is before the loop.
+      numbers: the positions of the ops in the body; each has one result, of the type of `initial`.
+      following: the position of the op whose result it is in the next round.
+
+    Returns:
+      The replacement of each result of the original loop.
+    """
+    operation = op.operation
+    copy = operation.clone(ip=False)
+    blocks = [region.blocks[0] for region in copy.regions]
+    _, argument = [block.add_argument(initial.type, operation.location) for block in blocks]
+    inner = [o.operation for o in blocks[1].operations]
+    for number in numbers:
+        inner[number].results[0].replace_all_uses_with(argument)
+        inner[number].erase()
+    _return(blocks[1], [*yielded(blocks[1]), inner[following].results[0]])
+    operands = [*operation.operands, initial]
+    types = [value.type for value in operands]
+    made = with_regions(copy.name, operands, types, list(copy.regions), attrs.copied(copy))
+    return list(made.results)[:-1]
+
+
 def with_types(op: Any, types: Mapping[int, Any]) -> list[Any]:
     """Rebuild a loop with parts of its state, by index, in the types that its body reshapes them to and from.
 

@@ -97,7 +97,10 @@ class Rounds:
             later = []
             for op in ops:
                 running = self.running.get(op)
-                if any(v in missing for v in ([running.value] if running else (*op.operands, *captured_values(op)))):
+                if any(
+                    v in missing
+                    for v in ([running.combined.value] if running else (*op.operands, *captured_values(op)))
+                ):
                     later.append(op)
                     continue
                 found.append(op)
@@ -210,7 +213,8 @@ class Rounds:
 
     def _total(self, op: Any, running: Running) -> Builder:
         def builder(_: list[Any]) -> list[Any]:
-            after = totals(op.name, self.whole(running.value), running.initial, self.backwards)
+            found = running.combined
+            after = totals(found.name, found.rows(self.whole), running.initial, self.backwards)
             self._values[running.argument] = before(after, running.initial, self.backwards)
             return [after]
 

@@ -2,11 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from passes import build
+from passes import build, operations
 from passes.analysis.identities import identity_of
-from passes.match import dtype_of, shape_of, splat_of
+from passes.match import dtype_of, producer, rank_of, shape_of, size_of, splat_of
+
+_ASSOCIATIVE = operations.where(associative=True)
+
+
+class Combined(NamedTuple):
+    """What each round combines a part of the state with.
+
+    Attributes:
+      name: the associative op.
+      value: what it combines the state with.
+      negated: whether the negative of that: x - y is x + -y, for floats, too.
+    """
+
+    name: str
+    value: Any
+    negated: bool
+
+    def rows(self, whole: Callable[[Any], Any]) -> Any:
+        """The values of all rounds, given a function that builds all rounds of a value."""
+        found = whole(self.value)
+        return build.op("stablehlo.negate", [found]) if self.negated else found
+
+
+def in_any_order(dtype: Any, name: str) -> bool:
+    """Whether an associative op gives the same bits in any order."""
+    return dtype.kind in "iub" or operations.of(name).idempotent
+
+
+def combined(argument: Any, updated: Any) -> Combined | None:
+    """How an update combines a part of the state with another value; None if it does something else."""
+    made = producer(updated)
+    if made is None:
+        return None
+    name, operands = made.operation.name, list(made.operation.operands)
+    if name == "stablehlo.subtract" and operands[0] == argument != operands[1]:
+        return Combined("stablehlo.add", operands[1], True)
+    others = [value for value in operands if value != argument]
+    if name not in _ASSOCIATIVE or len(operands) != 2 or len(others) != 1:
+        return None
+    return Combined(name, others[0], False)
 
 
 class Running(NamedTuple):
@@ -14,7 +55,7 @@ class Running(NamedTuple):
 
     argument: Any
     initial: Any
-    value: Any
+    combined: Combined
 
 
 def totals(name: str, rows: Any, initial: Any, backwards: bool) -> Any:
@@ -26,6 +67,9 @@ def totals(name: str, rows: Any, initial: Any, backwards: bool) -> Any:
       initial: what the first round is combined with.
       backwards: whether the last round comes first.
     """
+    if size_of(initial) == 1 and rank_of(rows) > 1:
+        flat = totals(name, build.reshape(rows, shape_of(rows)[:1]), build.reshape(initial, ()), backwards)
+        return build.reshape(flat, shape_of(rows))
     dtype, shape, begin = dtype_of(rows), shape_of(rows), splat_of(initial)
     neutral = identity_of(name)(dtype)
     is_neutral = begin is not None and bool(begin == neutral)

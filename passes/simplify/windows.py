@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import SPLAT, dtype_of, is_static, producer, rank_of, shape_of, size_of, splat_of
+from passes.match import SPLAT, dtype_of, is_static, producer, rank_of, shape_of, sides, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.joins import same_number
 from passes.simplify.moves import used_once
@@ -19,6 +19,7 @@ WINDOW = "stablehlo.reduce_window"
 
 _IN_ANY_ORDER = operations.where(commutative=True, associative=True)
 _IDEMPOTENT = operations.where(commutative=True, associative=True, idempotent=True)
+_SPREADS = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
 # The share of combinations, with one read and write of each element, that is left where windows of one axis pay.
 _WORTHWHILE = 0.7
 
@@ -280,7 +281,48 @@ def window_along_one_axis(op: Any) -> Any:
     return _windows(op, _windows(op, op.inputs[0], half), rest)
 
 
+def _one(value: Any) -> Any:
+    """The value of one element that `value` repeats, or `value`."""
+    maker = producer(value)
+    while maker is not None and maker.operation.name in _SPREADS and size_of(maker.operand) == 1:
+        value, maker = maker.operand, producer(maker.operand)
+    return value
+
+
+@pattern("stablehlo.concatenate", of=tuple(_IN_ANY_ORDER))
+def cumulative_after_first(op: Any) -> Any:
+    """[a, a + cumsum(x)] -> cumsum([a, x]), and the same for other operations, and from the last element on.
+
+    Exact apart from the order in which floats are combined. The law requires that nothing else reads what it replaces.
+    """
+    values = list(op.operation.operands)
+    if len(values) != 2 or rank_of(values[0]) != 1 or not is_static(op.operation.results[0]):
+        return None
+    for first, rest in (values, values[::-1]):
+        combined = producer(rest)
+        if size_of(first) == 1 and combined is not None and combined.operation.name in _IN_ANY_ORDER:
+            for one, many in sides(combined):
+                inner = producer(many, WINDOW)
+                if inner is not None and used_once(inner) and used_once(combined) and _one(first) == _one(one):
+                    return _longer(inner, combined.operation.name, first, first == values[0])
+    return None
+
+
+def _longer(op: Any, name: str, first: Any, forwards: bool) -> Any:
+    """A cumulative reduction of one element more, which comes first or last; None if the op is not cumulative."""
+    n = size_of(op.operation.results[0])
+
+    def window(n: int) -> _Window:
+        return _Window((n,), (1,), (1,), (1,), ((n - 1, 0) if forwards else (0, n - 1),))
+
+    if _name(op) != name or _Window.of(op) != window(n) or not _is_neutral(name, op.init_values[0]):
+        return None
+    parts = [first, op.inputs[0]] if forwards else [op.inputs[0], first]
+    return _windows(op, build.concatenate(parts, 0), window(n + 1))
+
+
 PATTERNS = (
+    cumulative_after_first,
     window_of_pad,
     window_of_one_element,
     window_of_broadcast,

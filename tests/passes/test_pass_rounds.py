@@ -76,6 +76,19 @@ INDEPENDENT = {
         lambda x: lax.fori_loop(1, 4, lambda i, s: (s[0] + x[i, 0], s[1].at[i].set(s[0] + x[i, 0])), (x[0, 1], x)),
         X,
     ),
+    "running sum in place": (lambda x: lax.fori_loop(1, 20, lambda i, s: s.at[i].add(s[i - 1]), x.reshape(-1)), X),
+    "running sum into an array": (
+        lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(s[i - 1] - x[i, 2]), x[:, 0]),
+        X,
+    ),
+    "running product in place from the last": (
+        lambda x: lax.fori_loop(0, 4, lambda i, s: s.at[3 - i].multiply(s[4 - i]), x[:, 1]),
+        X,
+    ),
+    "running maximum in place": (
+        lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(snp.maximum(s[i - 1], s[i])), x[:, 1]),
+        NAN,
+    ),
     "last round": (lambda x: lax.fori_loop(0, 5, lambda i, s: x[i] * 2, x[0]), X),
     "last round backwards": (lambda x: lax.scan(lambda c, t: (t, t * 2), x[0], x, reverse=True), X),
     "loop in a loop": (lambda x: lax.map(lambda t: lax.map(lambda e: e * 2 + t[0], t), x), X),

@@ -958,3 +958,72 @@ func.func @conditionals_of_one_index__three_of_them(%p: tensor<i1>, %x: tensor<9
   %r = stablehlo.add %c, %y : tensor<90xf32>
   return %r : tensor<90xf32>
 }
+
+// leaves constant, reduce_window
+func.func @element_of_last_round(%x: tensor<7xi32>) -> tensor<7xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<6> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<7xi32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %a = stablehlo.dynamic_slice %s, %i, sizes = [1] : (tensor<7xi32>, tensor<i32>) -> tensor<1xi32>
+  %b = stablehlo.dynamic_slice %s, %j, sizes = [1] : (tensor<7xi32>, tensor<i32>) -> tensor<1xi32>
+  %c = stablehlo.add %a, %b : tensor<1xi32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %j : (tensor<7xi32>, tensor<1xi32>, tensor<i32>) -> tensor<7xi32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<7xi32> }
+  return %r#1 : tensor<7xi32>
+}
+
+// leaves constant, constant, constant, constant, dynamic_slice, while
+func.func @element_of_last_round__of_a_row_backwards(%x: tensor<3x7xi32>, %k: tensor<i32>, %y: tensor<1x1xi32>) -> tensor<3x7xi32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %n, %s = %x) : tensor<i32>, tensor<3x7xi32>
+  cond { %p = stablehlo.compare GE, %i, %one : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %a = stablehlo.dynamic_slice %s, %k, %j, sizes = [1, 1] : (tensor<3x7xi32>, tensor<i32>, tensor<i32>) -> tensor<1x1xi32>
+  %c = stablehlo.maximum %y, %a : tensor<1x1xi32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %k, %i : (tensor<3x7xi32>, tensor<1x1xi32>, tensor<i32>, tensor<i32>) -> tensor<3x7xi32>
+  %l = stablehlo.subtract %i, %one : tensor<i32>
+  stablehlo.return %l, %u : tensor<i32>, tensor<3x7xi32> }
+  return %r#1 : tensor<3x7xi32>
+}
+
+// keeps
+func.func @element_of_the_round_before_the_last(%x: tensor<9xf32>) -> tensor<9xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %n = stablehlo.constant dense<7> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<9xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %two : tensor<i32>
+  %a = stablehlo.dynamic_slice %s, %i, sizes = [1] : (tensor<9xf32>, tensor<i32>) -> tensor<1xf32>
+  %c = stablehlo.sine %a : tensor<1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %j : (tensor<9xf32>, tensor<1xf32>, tensor<i32>) -> tensor<9xf32>
+  %l = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %l, %u : tensor<i32>, tensor<9xf32> }
+  return %r#1 : tensor<9xf32>
+}
+
+// keeps
+func.func @element_of_last_round_out_of_range(%x: tensor<9xf32>) -> tensor<9xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %less = stablehlo.constant dense<-1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<9xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %less : tensor<i32>
+  %a = stablehlo.dynamic_slice %s, %j, sizes = [1] : (tensor<9xf32>, tensor<i32>) -> tensor<1xf32>
+  %c = stablehlo.sine %a : tensor<1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %i : (tensor<9xf32>, tensor<1xf32>, tensor<i32>) -> tensor<9xf32>
+  %l = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %l, %u : tensor<i32>, tensor<9xf32> }
+  return %r#1 : tensor<9xf32>
+}

@@ -582,3 +582,21 @@ func.func @sum_of_repeated__floats(%x: tensor<5xf32>) -> tensor<5xf32> {
   %r = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xf32>, tensor<f32>) -> tensor<5xf32>
   return %r : tensor<5xf32>
 }
+
+// leaves constant, slice, slice, negate, concatenate, reduce_window
+func.func @element_of_last_round_of_sums(%x: tensor<7xf32>, %y: tensor<7xf32>) -> tensor<7xf32> {
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %n, %s = %x) : tensor<i32>, tensor<7xf32>
+  cond { %p = stablehlo.compare GE, %i, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %a = stablehlo.dynamic_slice %s, %j, sizes = [1] : (tensor<7xf32>, tensor<i32>) -> tensor<1xf32>
+  %b = stablehlo.dynamic_slice %y, %i, sizes = [1] : (tensor<7xf32>, tensor<i32>) -> tensor<1xf32>
+  %c = stablehlo.subtract %a, %b : tensor<1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %i : (tensor<7xf32>, tensor<1xf32>, tensor<i32>) -> tensor<7xf32>
+  %l = stablehlo.subtract %i, %one : tensor<i32>
+  stablehlo.return %l, %u : tensor<i32>, tensor<7xf32> }
+  return %r#1 : tensor<7xf32>
+}

@@ -153,3 +153,47 @@ func.func @windows_that_do_not_overlap_are_read_once(%x: tensor<8x8xf32>) -> ten
   }) : (tensor<8x8xf32>, tensor<f32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
 }
+
+// leaves constant, concatenate, reduce_window
+func.func @cumulative_after_first(%a: tensor<1xi32>, %x: tensor<6xi32>) -> tensor<7xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 6>, padding = dense<[[5, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %s = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<6xi32>, tensor<i32>) -> tensor<6xi32>
+  %b = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<1xi32>) -> tensor<6xi32>
+  %d = stablehlo.add %b, %c : tensor<6xi32>
+  %r = stablehlo.concatenate %a, %d, dim = 0 : (tensor<1xi32>, tensor<6xi32>) -> tensor<7xi32>
+  return %r : tensor<7xi32>
+}
+
+// leaves constant, concatenate, reduce_window
+func.func @cumulative_after_first__from_the_last(%a: tensor<1xf32>, %x: tensor<6xf32>) -> tensor<7xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %c = "stablehlo.reduce_window"(%x, %low) <{window_dimensions = array<i64: 6>, padding = dense<[[0, 5]]> : tensor<1x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  %n = stablehlo.reshape %a : (tensor<1xf32>) -> tensor<f32>
+  %b = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<6xf32>
+  %d = stablehlo.maximum %c, %b : tensor<6xf32>
+  %r = stablehlo.concatenate %d, %a, dim = 0 : (tensor<6xf32>, tensor<1xf32>) -> tensor<7xf32>
+  return %r : tensor<7xf32>
+}
+
+// keeps
+func.func @cumulative_before_first(%a: tensor<1xi32>, %x: tensor<6xi32>) -> tensor<7xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 6>, padding = dense<[[0, 5]]> : tensor<1x2xi64>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %s = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<6xi32>, tensor<i32>) -> tensor<6xi32>
+  %n = stablehlo.reshape %a : (tensor<1xi32>) -> tensor<i32>
+  %b = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<i32>) -> tensor<6xi32>
+  %d = stablehlo.add %b, %c : tensor<6xi32>
+  %r = stablehlo.concatenate %a, %d, dim = 0 : (tensor<1xi32>, tensor<6xi32>) -> tensor<7xi32>
+  return %r : tensor<7xi32>
+}
