@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from passes import build
-from passes.analysis.counters import LOOP, counter, final
+from passes import attributes as attrs, build
+from passes.analysis.counters import LOOP, Counter, counter, final
 from passes.analysis.identities import identity_of
 from passes.match import before_barriers, dtype_of, has_one_use, is_static, producer, shape_of, size_of, uses, yielded
 from passes.patterns import pattern
@@ -140,12 +140,12 @@ def _combined(rounds: Rounds, found: Combined, initial: Any) -> Any:
     """All rounds of a value, combined with what the loop began with."""
     name, dtype = found.name, dtype_of(initial)
     neutral = build.constant(identity_of(name)(dtype), dtype=dtype)
-    (total,) = build.reduce([name], [found.rows(rounds.whole)], [neutral], [0])
-    return build.op(name, [before_barriers(initial), total])
+    (total,) = build.reduce([name], [rounds.whole(found.value)], [neutral], [0])
+    return build.op("stablehlo.subtract" if found.negated else name, [before_barriers(initial), total])
 
 
 def _written(rounds: Rounds, i: int, update: Any) -> _Part | None:
-    """An array of which each round writes a row of its own, and reads no other one."""
+    """An array of which each round writes a row of its own, and reads rows that no round before it wrote."""
     argument, initial = rounds.body.arguments[i], before_barriers(rounds.loop.operands[i])
     target, row, *starts = update.operands
     if target != argument or not has_one_use(update.results[0]):
@@ -159,9 +159,7 @@ def _written(rounds: Rounds, i: int, update: Any) -> _Part | None:
         reader = use.owner.operation
         if reader == update:
             continue
-        if reader.name != "stablehlo.dynamic_slice" or reader.operands[0] != argument:
-            return None
-        if along(rounds, list(reader.operands)[1:], shape_of(reader.results[0]), shape) != found:
+        if not _is_read_first(rounds, reader, argument, found):
             return None
 
     def written() -> Any:
@@ -177,6 +175,28 @@ def _written(rounds: Rounds, i: int, update: Any) -> _Part | None:
         return build.op(_UPDATE, [initial, value, *begin])
 
     return _Part(update, written)
+
+
+def _is_read_first(rounds: Rounds, reader: Any, array: Any, written: Along) -> bool:
+    """Whether an op reads parts of an array that no round before wrote, along the dimension of the rows."""
+    if reader.name not in ("stablehlo.slice", "stablehlo.dynamic_slice") or reader.operands[0] != array:
+        return False
+    dimension, first = written.dimension, written.counter.start
+    width, size = shape_of(reader.results[0])[dimension], shape_of(array)[dimension]
+    if reader.name == "stablehlo.slice":
+        starts, limits, _ = attrs.cut(reader)
+        at: Counter | None = Counter(starts[dimension], 0)
+        width = limits[dimension] - starts[dimension]
+    else:
+        at = rounds.line(list(reader.operands)[1 + dimension])
+    if at is None:
+        return False
+    ends = at.start, at.start + at.step * (rounds.count - 1)
+    if min(ends) < 0 or max(ends) + width > size:
+        return False
+    if max(ends) + width <= first or min(ends) >= first + rounds.count:
+        return True
+    return width == at.step == 1 and (at.start <= first if rounds.backwards else at.start >= first)
 
 
 def _with_rest(initial: Any, value: Any, dimension: int, start: int) -> Any:

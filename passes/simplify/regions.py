@@ -150,6 +150,13 @@ def with_state(op: Any, initial: Any, numbers: Sequence[int], following: int) ->
     return list(made.results)[:-1]
 
 
+def with_initial(copy: Any, number: int, initial: Any) -> list[Any]:
+    """Build a loop of the regions of a copy, a part of whose state begins with another value; return its results."""
+    operands = [initial if i == number else value for i, value in enumerate(copy.operands)]
+    types = [value.type for value in operands]
+    return list(with_regions(copy.name, operands, types, list(copy.regions), attrs.copied(copy)).results)
+
+
 def with_types(op: Any, types: Mapping[int, Any]) -> list[Any]:
     """Rebuild a loop with parts of its state, by index, in the types that its body reshapes them to and from.
 

@@ -312,6 +312,24 @@ def _reduce(rounds: Rounds, op: Any) -> Builder | None:
     return builder
 
 
+@_rule("reduce_window")
+def _windows(rounds: Rounds, op: Any) -> Builder | None:
+    (operand, initial), rank = op.operands, len(shape_of(op.operands[0]))
+    if len(op.results) != 1 or initial in rounds.varying:
+        return None
+    fields = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+
+    def builder(operands: list[Any]) -> list[Any]:
+        found = _with_regions(rounds, op, [rounds.whole(operand), operands[1]])
+        made = found[0].owner.operation
+        for name in fields:
+            made.attributes[name] = build.i64_array([1, *attrs.ints(op, name, (1,) * rank)])
+        made.attributes["padding"] = build.pairs([(0, 0), *attrs.pairs(op, "padding", rank)])
+        return found
+
+    return builder
+
+
 @_rule("sort")
 def _sort(rounds: Rounds, op: Any) -> Builder:
     def builder(_: list[Any]) -> list[Any]:
@@ -412,7 +430,8 @@ def rows(value: Any, dimension: int, counter: Counter, count: int, sizes: Sequen
 
 def _sliced(value: Any, starts: Sequence[Any], cut: Sequence[int], sizes: Sequence[int]) -> Any:
     """A dynamic slice; the start index of a dimension that is not cut does not matter."""
-    first = [start if d in cut else build.full(0, starts[0].type) for d, start in enumerate(starts)]
+    zero = build.full(0, starts[cut[0]])  # other starts may be those of all rounds
+    first = [start if d in cut else zero for d, start in enumerate(starts)]
     return build.dynamic_slice(value, first, sizes)
 
 

@@ -89,6 +89,39 @@ INDEPENDENT = {
         lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(snp.maximum(s[i - 1], s[i])), x[:, 1]),
         NAN,
     ),
+    "rows that follow": (lambda x: lax.fori_loop(0, 4, lambda i, s: s.at[i].set(s[i + 1] - s[i]), x), X),
+    "rows that follow from the last": (
+        lambda x: lax.fori_loop(0, 4, lambda i, s: s.at[4 - i].set(s[4 - i] - s[3 - i]), x),
+        X,
+    ),
+    "row that stays": (lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(s[0] * i + s[i]), x), X),
+    "counted": (lambda x: lax.fori_loop(0, 5, lambda i, c: snp.where(x[i, 0] > 2, c + 1, c), 7), X),
+    "largest of some": (
+        lambda x: lax.fori_loop(
+            0, 5, lambda i, c: lax.cond(x[i, 0] > 0, lambda: snp.maximum(c, x[i, 1]), lambda: c), F[0, 0]
+        ),
+        NAN,
+    ),
+    "elements one by one": (
+        lambda x: lax.fori_loop(0, 5, lambda j, s: lax.fori_loop(0, 4, lambda i, t: t.at[j, i].add(i * j), s), x),
+        X,
+    ),
+    "columns one by one": (
+        lambda x: lax.fori_loop(0, 4, lambda j, s: lax.fori_loop(1, 5, lambda i, t: t.at[i, j].add(t[i - 1, j]), s), x),
+        X,
+    ),
+    "product of matrices": (
+        lambda x, w: lax.fori_loop(
+            0,
+            5,
+            lambda i, s: lax.fori_loop(
+                0, 3, lambda j, t: lax.fori_loop(0, 4, lambda k, u: u.at[i, j].add(x[i, k] * w[j, k]), t), s
+            ),
+            snp.zeros((5, 3), np.int32),
+        ),
+        X,
+        W,
+    ),
     "last round": (lambda x: lax.fori_loop(0, 5, lambda i, s: x[i] * 2, x[0]), X),
     "last round backwards": (lambda x: lax.scan(lambda c, t: (t, t * 2), x[0], x, reverse=True), X),
     "loop in a loop": (lambda x: lax.map(lambda t: lax.map(lambda e: e * 2 + t[0], t), x), X),
@@ -125,6 +158,9 @@ DEPENDENT = {
         X,
     ),
     "sum of floats": (lambda x: lax.fori_loop(0, 50, lambda i, s: s + x[i % 5], x[0]), F),
+    "rows before and after": (lambda x: lax.fori_loop(1, 4, lambda i, s: s.at[i].set(s[i - 1] + s[i + 1]), x), X),
+    "row that changes": (lambda x: lax.fori_loop(0, 5, lambda i, s: s.at[i].set(s[2] * i + s[i]), x), X),
+    "counted until": (lambda x: lax.fori_loop(0, 5, lambda i, c: snp.where(c < 2, c + x[i, 0], c), 0), X),
     "row before": (lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(snp.sin(s[i - 1])), x), F),
     "whole state": (lambda x: lax.fori_loop(0, 5, lambda i, s: s.at[i].set(snp.sin(s.sum(0))), x), F),
     "one row often": (lambda x, k: lax.fori_loop(0, 5, lambda i, s: s.at[k[i]].set(snp.sin(x[i])), x), F, INDICES),

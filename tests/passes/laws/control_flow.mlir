@@ -976,7 +976,7 @@ func.func @element_of_last_round(%x: tensor<7xi32>) -> tensor<7xi32> {
   return %r#1 : tensor<7xi32>
 }
 
-// leaves constant, constant, constant, constant, dynamic_slice, while
+// leaves constant, constant, constant, dynamic_slice, slice, reshape, broadcast_in_dim, reshape, reduce_window, broadcast_in_dim, maximum, reshape, dynamic_update_slice, dynamic_update_slice
 func.func @element_of_last_round__of_a_row_backwards(%x: tensor<3x7xi32>, %k: tensor<i32>, %y: tensor<1x1xi32>) -> tensor<3x7xi32> {
   %one = stablehlo.constant dense<1> : tensor<i32>
   %n = stablehlo.constant dense<5> : tensor<i32>
@@ -1026,4 +1026,106 @@ func.func @element_of_last_round_out_of_range(%x: tensor<9xf32>) -> tensor<9xf32
   %l = stablehlo.add %i, %one : tensor<i32>
   stablehlo.return %l, %u : tensor<i32>, tensor<9xf32> }
   return %r#1 : tensor<9xf32>
+}
+
+// leaves constant, constant, constant, dynamic_slice, while, dynamic_update_slice
+func.func @part_of_state(%x: tensor<3x9xf32>, %k: tensor<i32>, %l: tensor<i32>) -> tensor<3x9xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<3x9xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %a = stablehlo.dynamic_slice %s, %k, %l, sizes = [1, 1] : (tensor<3x9xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+  %b = stablehlo.dynamic_slice %x, %k, %i, sizes = [1, 1] : (tensor<3x9xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+  %c = stablehlo.add %a, %b : tensor<1x1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %k, %l : (tensor<3x9xf32>, tensor<1x1xf32>, tensor<i32>, tensor<i32>) -> tensor<3x9xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<3x9xf32> }
+  return %r#1 : tensor<3x9xf32>
+}
+
+// leaves constant, constant, constant, slice, while, dynamic_update_slice
+func.func @part_of_state__a_row(%x: tensor<3x9xf32>, %k: tensor<i32>) -> tensor<3x9xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<8> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<3x9xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %a = stablehlo.dynamic_slice %s, %one, %i, sizes = [1, 1] : (tensor<3x9xf32>, tensor<i32>, tensor<i32>) -> tensor<1x1xf32>
+  %c = stablehlo.sine %a : tensor<1x1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %one, %j : (tensor<3x9xf32>, tensor<1x1xf32>, tensor<i32>, tensor<i32>) -> tensor<3x9xf32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<3x9xf32> }
+  return %r#1 : tensor<3x9xf32>
+}
+
+// keeps
+func.func @part_of_state_that_is_read_elsewhere(%x: tensor<90xf32>, %k: tensor<i32>) -> tensor<90xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<90xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %a = stablehlo.dynamic_slice %s, %i, sizes = [1] : (tensor<90xf32>, tensor<i32>) -> tensor<1xf32>
+  %c = stablehlo.sine %a : tensor<1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %k : (tensor<90xf32>, tensor<1xf32>, tensor<i32>) -> tensor<90xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<90xf32> }
+  return %r#1 : tensor<90xf32>
+}
+
+// keeps
+func.func @parts_of_state_of_two_sizes(%x: tensor<90xf32>, %k: tensor<i32>) -> tensor<90xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<9> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<90xf32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %a = stablehlo.dynamic_slice %s, %k, sizes = [2] : (tensor<90xf32>, tensor<i32>) -> tensor<2xf32>
+  %b = stablehlo.slice %a [1:2] : (tensor<2xf32>) -> tensor<1xf32>
+  %c = stablehlo.sine %b : tensor<1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %c, %k : (tensor<90xf32>, tensor<1xf32>, tensor<i32>) -> tensor<90xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<90xf32> }
+  return %r#1 : tensor<90xf32>
+}
+
+// leaves constant, constant, constant, compare, select, reduce, subtract
+func.func @update_under_condition(%x: tensor<5xi32>, %c: tensor<i32>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %c) : tensor<i32>, tensor<i32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<5xi32>, tensor<i32>) -> tensor<1xi32>
+  %f = stablehlo.reshape %e : (tensor<1xi32>) -> tensor<i32>
+  %q = stablehlo.compare GT, %f, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  %u = stablehlo.subtract %s, %f : tensor<i32>
+  %v = stablehlo.select %q, %u, %s : tensor<i1>, tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %v : tensor<i32>, tensor<i32> }
+  return %r#1 : tensor<i32>
+}
+
+// keeps
+func.func @update_of_other_state_under_condition(%x: tensor<50xf32>, %c: tensor<f32>, %d: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<50> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %s = %c, %t = %d) : tensor<i32>, tensor<f32>, tensor<f32>
+  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> } do {
+  %e = stablehlo.dynamic_slice %x, %i, sizes = [1] : (tensor<50xf32>, tensor<i32>) -> tensor<1xf32>
+  %f = stablehlo.reshape %e : (tensor<1xf32>) -> tensor<f32>
+  %q = stablehlo.compare GT, %f, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  %u = stablehlo.add %s, %f : tensor<f32>
+  %v = stablehlo.select %q, %u, %s : tensor<i1>, tensor<f32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %t, %v : tensor<i32>, tensor<f32>, tensor<f32> }
+  return %r#1, %r#2 : tensor<f32>, tensor<f32>
 }
