@@ -21,6 +21,7 @@ from passes.simplify import (
     control_flow,
     convolutions,
     diagonals,
+    dynamic_slices,
     empty,
     extremes,
     fast_math,
@@ -70,6 +71,7 @@ __all__ = [
 MOVES = (
     *shapes.PATTERNS,
     *slices.PATTERNS,
+    *dynamic_slices.PATTERNS,
     *layouts.PATTERNS,
     *joins.PATTERNS,
     *iotas.PATTERNS,

@@ -294,30 +294,6 @@ def slice_of_convolution(op: Any) -> Any:
     return rebuilt(inner, [lhs, rhs], shape_of(result))
 
 
-@pattern("stablehlo.dynamic_slice", of="stablehlo.broadcast_in_dim")
-def dynamic_slice_of_broadcast(op: Any) -> Any:
-    """dynamic_slice(broadcast(x)) -> a smaller broadcast of x, where x is not cut. Exact."""
-    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
-    if inner is None or not all_static(inner.operand, op.operand):
-        return None
-    dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
-    if any(n != 1 and not _is_whole(op, d) for n, d in zip(source, dims)):
-        return None
-    return build.broadcast_in_dim(inner.operand, shape_of(op.operation.results[0]), dims)
-
-
-@pattern("stablehlo.dynamic_slice", of="stablehlo.transpose")
-def dynamic_slice_of_transpose(op: Any) -> Any:
-    """dynamic_slice(transpose(x)) -> transpose(dynamic_slice(x)). Exact: fewer elements are transposed."""
-    inner = producer(op.operand, "stablehlo.transpose")
-    if inner is None or not is_static_op(inner) or not used_once(inner):
-        return None
-    order, sizes = attrs.ints(inner, "permutation"), attrs.ints(op, "slice_sizes")
-    back = [order.index(d) for d in range(len(order))]
-    value = build.dynamic_slice(inner.operand, [op.start_indices[d] for d in back], [sizes[d] for d in back])
-    return build.transpose(value, order)
-
-
 @pattern(*_SLICES, of=_SLICES)
 def slice_within_slice(op: Any) -> Any:
     """slice(dynamic_slice(x)), dynamic_slice(slice(x)) and the like -> one dynamic_slice of x.
@@ -378,15 +354,6 @@ def _added(start: Any, value: Any) -> Any:
     return build.op("stablehlo.add", [start, value])
 
 
-@pattern("stablehlo.dynamic_slice", of="stablehlo.constant")
-def dynamic_slice_of_splat(op: Any) -> Any:
-    """dynamic_slice of an array of equal numbers -> a smaller array of them. Exact."""
-    number = splat_of(op.operand)
-    if number is None or dtype_of(op.operand).kind == "c":
-        return None
-    return build.full(number, op.operation.results[0])
-
-
 @pattern("stablehlo.slice", of="stablehlo.constant")
 def slice_of_splat(op: Any) -> Any:
     """slice of an array of equal numbers -> a smaller array of them. Exact."""
@@ -398,7 +365,6 @@ def slice_of_splat(op: Any) -> Any:
 
 PATTERNS = (
     slice_of_splat,
-    dynamic_slice_of_splat,
     slice_of_elementwise,
     slice_of_broadcast,
     slice_of_transpose,
@@ -411,7 +377,5 @@ PATTERNS = (
     slice_of_reduce,
     slice_of_dot,
     slice_of_convolution,
-    dynamic_slice_of_broadcast,
-    dynamic_slice_of_transpose,
     slice_within_slice,
 )

@@ -240,3 +240,101 @@ func.func @slice_of_reshaped_elementwise(%x: tensor<4x4xf32>, %y: tensor<4x4xf32
   %r = stablehlo.slice %1 [0:16:5] : (tensor<16xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves dynamic_slice, broadcast_in_dim
+func.func @dynamic_slice_of_broadcast__cut(%x: tensor<6xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<6xf32>) -> tensor<6x5xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// leaves constant, dynamic_slice, reshape
+func.func @dynamic_slice_of_reshape(%x: tensor<6x2x3xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x1x6xf32> {
+  %0 = stablehlo.reshape %x : (tensor<6x2x3xf32>) -> tensor<6x1x6xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, %j, sizes = [2, 1, 6] : (tensor<6x1x6xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x1x6xf32>
+  return %r : tensor<2x1x6xf32>
+}
+
+// keeps
+func.func @a_reshape_that_merges_what_a_dynamic_slice_cuts(%x: tensor<3x2xf32>, %i: tensor<i32>) -> tensor<4xf32> {
+  %0 = stablehlo.reshape %x : (tensor<3x2xf32>) -> tensor<6xf32>
+  %r = stablehlo.dynamic_slice %0, %i, sizes = [4] : (tensor<6xf32>, tensor<i32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, dynamic_slice, reverse
+func.func @dynamic_slice_of_reverse(%x: tensor<6x3xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.reverse %x, dims = [1] : tensor<6x3xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<6x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// keeps
+func.func @a_dynamic_part_of_a_reversed_dimension(%x: tensor<6xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<6xf32>
+  %r = stablehlo.dynamic_slice %0, %i, sizes = [2] : (tensor<6xf32>, tensor<i32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// leaves constant, dynamic_slice, pad
+func.func @dynamic_slice_of_pad(%x: tensor<6x3xf32>, %c: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x8xf32> {
+  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<6x3xf32>, tensor<f32>) -> tensor<6x8xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 8] : (tensor<6x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+
+// keeps
+func.func @a_dynamic_part_of_a_padded_dimension(%x: tensor<6xf32>, %c: tensor<f32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %0 = stablehlo.pad %x, %c, low = [1], high = [0], interior = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<7xf32>
+  %r = stablehlo.dynamic_slice %0, %i, sizes = [2] : (tensor<7xf32>, tensor<i32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// leaves constant, dynamic_slice, dynamic_slice, concatenate
+func.func @dynamic_slice_of_concatenate(%x: tensor<6x3xf32>, %y: tensor<6x2xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x5xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<6x3xf32>, tensor<6x2xf32>) -> tensor<6x5xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 5] : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x5xf32>
+  return %r : tensor<2x5xf32>
+}
+
+// keeps
+func.func @a_dynamic_part_may_be_of_either_operand(%x: tensor<3xf32>, %y: tensor<2xf32>, %i: tensor<i32>) -> tensor<2xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<3xf32>, tensor<2xf32>) -> tensor<5xf32>
+  %r = stablehlo.dynamic_slice %0, %i, sizes = [2] : (tensor<5xf32>, tensor<i32>) -> tensor<2xf32>
+  return %r : tensor<2xf32>
+}
+
+// leaves constant, dynamic_slice, reduce
+func.func @dynamic_slice_of_reduce(%x: tensor<6x3x5xi32>, %c: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x4xi32> {
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<6x3x5xi32>, tensor<i32>) -> tensor<6x5xi32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 4] : (tensor<6x5xi32>, tensor<i32>, tensor<i32>) -> tensor<2x4xi32>
+  return %r : tensor<2x4xi32>
+}
+
+// keeps
+func.func @a_dynamic_part_of_most_sums(%x: tensor<6x3xi32>, %c: tensor<i32>, %i: tensor<i32>) -> tensor<4xi32> {
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<6x3xi32>, tensor<i32>) -> tensor<6xi32>
+  %r = stablehlo.dynamic_slice %0, %i, sizes = [4] : (tensor<6xi32>, tensor<i32>) -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves constant, dynamic_slice, dynamic_slice, dot_general
+func.func @dynamic_slice_of_dot(%x: tensor<4x6x3xi32>, %y: tensor<3x5x4xi32>, %i: tensor<i32>, %j: tensor<i32>, %k: tensor<i32>) -> tensor<1x2x3xi32> {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [2], contracting_dims = [2] x [0] : (tensor<4x6x3xi32>, tensor<3x5x4xi32>) -> tensor<4x6x5xi32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, %k, sizes = [1, 2, 3] : (tensor<4x6x5xi32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x3xi32>
+  return %r : tensor<1x2x3xi32>
+}
+
+// leaves constant, dynamic_slice, dot_general
+func.func @dynamic_slice_of_dot__of_one_side(%x: tensor<6x3xi32>, %y: tensor<3x5xi32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1x5xi32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<6x3xi32>, tensor<3x5xi32>) -> tensor<6x5xi32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [1, 5] : (tensor<6x5xi32>, tensor<i32>, tensor<i32>) -> tensor<1x5xi32>
+  return %r : tensor<1x5xi32>
+}
+
+// keeps
+func.func @a_product_of_which_more_than_a_dynamic_part_is_read(%x: tensor<6x3xi32>, %y: tensor<3x5xi32>, %i: tensor<i32>) -> (tensor<1x1xi32>, tensor<6x5xi32>) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<6x3xi32>, tensor<3x5xi32>) -> tensor<6x5xi32>
+  %r = stablehlo.dynamic_slice %0, %i, %i, sizes = [1, 1] : (tensor<6x5xi32>, tensor<i32>, tensor<i32>) -> tensor<1x1xi32>
+  return %r, %0 : tensor<1x1xi32>, tensor<6x5xi32>
+}
