@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +30,13 @@ def _function(name: str, numpy: Callable[..., Any], operands: str = "operand", *
 
 def _rounding(name: str, numpy: Callable[..., Any]) -> Operation:
     return _row(
-        f"stablehlo.{name}", "operand", through_float32(numpy), integral=True, any_width=True, memory=Memory.NEW
+        f"stablehlo.{name}",
+        "operand",
+        through_float32(numpy),
+        integral=True,
+        any_width=True,
+        memory=Memory.NEW,
+        **_RISING,
     )
 
 
@@ -38,21 +45,32 @@ _CHEAP: dict[str, Any] = {"cost": Cost.CHEAP}
 _SYMMETRIC: dict[str, Any] = {"commutative": True, "associative": True, **_CHEAP}
 _ODD: dict[str, Any] = {"odd": True}
 _EVEN: dict[str, Any] = {"even": True}
+_RISING: dict[str, Any] = {"monotone": 1}
+_FALLING: dict[str, Any] = {"monotone": -1}
+_NOT_NEGATIVE: dict[str, Any] = {"domain": (0.0, math.inf)}
 
 _UNARY = (
     _row("stablehlo.abs", "operand", meaning.absolute, any_width=True, **_CHEAP),
-    _function("stablehlo.cbrt", meaning.cbrt, **_ODD),
+    _function("stablehlo.cbrt", meaning.cbrt, **_ODD, **_RISING),
     _rounding("ceil", np.ceil),
     _function("stablehlo.cosine", through_float32(np.cos), inverse="chlo.acos", **_EVEN),
     _row("stablehlo.count_leading_zeros", "operand", meaning.count_leading_zeros, memory=Memory.NEW),
-    _function("stablehlo.exponential", through_float32(np.exp)),
-    _function("stablehlo.exponential_minus_one", through_float32(np.expm1), inverse="stablehlo.log_plus_one"),
+    _function("stablehlo.exponential", through_float32(np.exp), **_RISING),
+    _function(
+        "stablehlo.exponential_minus_one", through_float32(np.expm1), inverse="stablehlo.log_plus_one", **_RISING
+    ),
     _rounding("floor", np.floor),
     _row("stablehlo.imag", "operand", meaning.imag, by_parts=True),
     _row("stablehlo.is_finite", "operand", np.isfinite, memory=Memory.NEW),
-    _function("stablehlo.log", through_float32(np.log)),
-    _function("stablehlo.log_plus_one", through_float32(np.log1p), inverse="stablehlo.exponential_minus_one"),
-    _function("stablehlo.logistic", meaning.logistic),
+    _function("stablehlo.log", through_float32(np.log), **_RISING, **_NOT_NEGATIVE),
+    _function(
+        "stablehlo.log_plus_one",
+        through_float32(np.log1p),
+        inverse="stablehlo.exponential_minus_one",
+        **_RISING,
+        domain=(-1.0, math.inf),
+    ),
+    _function("stablehlo.logistic", meaning.logistic, **_RISING),
     _row(
         "stablehlo.negate",
         "operand",
@@ -62,14 +80,15 @@ _UNARY = (
         any_width=True,
         host=_INTEGERS,
         **_CHEAP,
+        **_FALLING,
     ),
-    _row("stablehlo.not", "operand", meaning.logical_not, modular=True, host=_NUMBERS, **_CHEAP),
+    _row("stablehlo.not", "operand", meaning.logical_not, modular=True, host=_NUMBERS, **_CHEAP, **_FALLING),
     _row("stablehlo.popcnt", "operand", meaning.popcnt, memory=Memory.NEW),
     _row("stablehlo.real", "operand", np.real, by_parts=True),
     _rounding("round_nearest_afz", meaning.round_away),
     _rounding("round_nearest_even", np.rint),
-    _function("stablehlo.rsqrt", meaning.rsqrt),
-    _row("stablehlo.sign", "operand", meaning.sign, any_width=True, memory=Memory.NEW),
+    _function("stablehlo.rsqrt", meaning.rsqrt, **_FALLING, **_NOT_NEGATIVE),
+    _row("stablehlo.sign", "operand", meaning.sign, any_width=True, memory=Memory.NEW, **_RISING),
     _function("stablehlo.sine", through_float32(np.sin), inverse="chlo.asin", **_ODD),
     _row(
         "stablehlo.sqrt",
@@ -79,9 +98,11 @@ _UNARY = (
         cost=Cost.COSTLY,
         memory=Memory.NEW,
         **_ROUNDED,
+        **_RISING,
+        **_NOT_NEGATIVE,
     ),
     _function("stablehlo.tan", through_float32(np.tan), inverse="chlo.atan", **_ODD),
-    _function("stablehlo.tanh", through_float32(np.tanh), inverse="chlo.atanh", **_ODD),
+    _function("stablehlo.tanh", through_float32(np.tanh), inverse="chlo.atanh", **_ODD, **_RISING),
 )
 
 _BINARY = (
@@ -132,7 +153,7 @@ _BINARY = (
 _OTHER = (
     _row("stablehlo.clamp", "min operand max", None, chooses=True, any_width=True),
     _row("stablehlo.compare", "lhs rhs", None, by_parts=True, host=_NUMBERS, **_CHEAP),
-    _row("stablehlo.convert", "operand", None, host=_NUMBERS, memory=Memory.VIEW, **_ROUNDED, **_CHEAP),
+    _row("stablehlo.convert", "operand", None, host=_NUMBERS, memory=Memory.VIEW, **_ROUNDED, **_CHEAP, **_RISING),
     # Targets differ in subnormal numbers.
     _row("stablehlo.reduce_precision", "operand", None, precision=Precision.OPEN),
     _row(
@@ -147,23 +168,25 @@ _CHLO = (
     _function("chlo.acos", through_float32(np.arccos)),
     _function("chlo.acosh", through_float32(np.arccosh)),
     _function("chlo.asin", through_float32(np.arcsin), **_ODD),
-    _function("chlo.asinh", through_float32(np.arcsinh), inverse="chlo.sinh", **_ODD),
-    _function("chlo.atan", through_float32(np.arctan), **_ODD),
+    _function("chlo.asinh", through_float32(np.arcsinh), inverse="chlo.sinh", **_ODD, **_RISING),
+    _function("chlo.atan", through_float32(np.arctan), **_ODD, **_RISING),
     _function("chlo.atanh", through_float32(np.arctanh), inverse="stablehlo.tanh", **_ODD),
     _function("chlo.bessel_i1e", through_float64(special.bessel_i1e)),
     _row("chlo.conj", "operand", np.conj, by_parts=True),
     _function("chlo.cosh", through_float32(np.cosh), inverse="chlo.acosh", **_EVEN),
     _function("chlo.digamma", through_float64(special.digamma)),
-    _function("chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", complement="chlo.erfc", **_ODD),
+    _function(
+        "chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", complement="chlo.erfc", **_ODD, **_RISING
+    ),
     _function("chlo.erf_inv", through_float64(special.erf_inv), inverse="chlo.erf", **_ODD),
-    _function("chlo.erfc", through_float64(special.erfc), complement="chlo.erf"),
+    _function("chlo.erfc", through_float64(special.erfc), complement="chlo.erf", **_FALLING),
     _row("chlo.is_inf", "operand", np.isinf),
     _row("chlo.is_neg_inf", "operand", np.isneginf),
     _row("chlo.is_pos_inf", "operand", np.isposinf),
     _function("chlo.lgamma", through_float64(special.lgamma)),
     _row("chlo.next_after", "lhs rhs", np.nextafter),
     _function("chlo.polygamma", through_float64(special.polygamma), "lhs rhs"),
-    _function("chlo.sinh", through_float32(np.sinh), inverse="chlo.asinh", **_ODD),
+    _function("chlo.sinh", through_float32(np.sinh), inverse="chlo.asinh", **_ODD, **_RISING),
     _row("chlo.square", "operand", np.square, **_ROUNDED, **_EVEN),
     _function("chlo.tan", through_float32(np.tan), inverse="chlo.atan", **_ODD),
     _function("chlo.zeta", through_float64(special.zeta), "lhs rhs"),

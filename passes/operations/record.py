@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -71,6 +72,9 @@ class Operation:
       dual: the operation g with f(x, g(x, y)) = x and g(x, f(x, y)) = x, over which it distributes.
       even: whether f(-x) is f(x).
       odd: whether f(-x) is -f(x), for a function that costs more than the negation.
+      monotone: 1 if a greater number never has a smaller result, -1 if it never has a greater one, else 0. Integers
+        may wrap, and results in which targets differ may be in another order.
+      domain: the bounds of the numbers whose result is not NaN.
       inverse: the function that it inverts, up to rounding, and within that function's domain.
       complement: the function g with f(x) + g(x) = 1, up to rounding.
       chooses: whether each element of the result is one of an operand's elements, bit for bit.
@@ -109,6 +113,8 @@ class Operation:
     dual: str = ""
     even: bool = False
     odd: bool = False
+    monotone: int = 0
+    domain: tuple[float, float] = (-math.inf, math.inf)
     inverse: str = ""
     complement: str = ""
     chooses: bool = False

@@ -35,6 +35,7 @@ from passes.simplify import (
     layouts,
     logic,
     loops,
+    monotone,
     pads,
     products,
     ranges,
@@ -93,7 +94,7 @@ _ALGEBRA = (
     *complexes.PATTERNS,
 )
 _PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, *convolutions.PATTERNS)
-_REDUCTIONS = (*reductions.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)
+_REDUCTIONS = (*reductions.PATTERNS, *monotone.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)
 LAWS = (
     *control_flow.PATTERNS,
     *conditionals.PATTERNS,

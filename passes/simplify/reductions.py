@@ -35,7 +35,7 @@ from passes.simplify.moves import (
     used_once,
 )
 from passes.simplify.proven import exact_if_proven
-from passes.simplify.sides import once
+from passes.simplify.sides import once, repeated
 
 # Reductions by these may combine elements in any order.
 _IN_ANY_ORDER = operations.where(commutative=True)
@@ -263,8 +263,7 @@ def reduce_of_broadcast(op: Any) -> Any:
     name, inner = combination(op), producer(op.inputs[0], "stablehlo.broadcast_in_dim")
     if name not in _IDEMPOTENT or inner is None or not is_static(inner.operand) or 0 in shape_of(op.inputs[0]):
         return None
-    repeated = _repeated(op, inner)
-    return _reduced_once(op, inner, str(name), repeated) if repeated else None
+    return _reduced_once(op, str(name), gone) if (gone := _repeated(op)) else None
 
 
 @exact_if_proven("stablehlo.reduce", of="stablehlo.broadcast_in_dim", assumes="reassoc")
@@ -276,29 +275,27 @@ def sum_of_repeated(op: Any, exactly: bool) -> Any:
     kind = dtype_of(value).kind
     if kind == "b" or (exactly and kind not in "iu") or not is_static(inner.operand) or 0 in shape_of(value):
         return None
-    repeated = _repeated(op, inner)
-    count = math.prod(shape_of(value)[d] for d in repeated)
-    if not repeated or (kind not in "iu" and count > 2**15):
+    gone = _repeated(op)
+    count = math.prod(shape_of(value)[d] for d in gone)
+    if not gone or (kind not in "iu" and count > 2**15):
         return None  # float16 has no number of 2**16
-    (total,) = _reduced_once(op, inner, "stablehlo.add", repeated)
+    (total,) = _reduced_once(op, "stablehlo.add", gone)
     return build.op(
         "stablehlo.multiply", [total, build.full(wrapped(count, dtype_of(value)) if kind in "iu" else count, total)]
     )
 
 
-def _repeated(op: Any, inner: Any) -> list[int]:
+def _repeated(op: Any) -> list[int]:
     """The dimensions of a reduction along which a broadcast repeats each element."""
-    targets = attrs.ints(inner, "broadcast_dimensions")
-    return [d for d in attrs.ints(op, "dimensions") if d not in targets]
+    found = repeated(op.inputs[0])
+    return [d for d in attrs.ints(op, "dimensions") if d in found]
 
 
-def _reduced_once(op: Any, inner: Any, name: str, repeated: Sequence[int]) -> list[Any]:
+def _reduced_once(op: Any, name: str, gone: Sequence[int]) -> list[Any]:
     """A reduction of a broadcast, without the dimensions that are repeated."""
-    dims, targets = attrs.ints(op, "dimensions"), attrs.ints(inner, "broadcast_dimensions")
-    kept = [d for d in range(len(shape_of(op.inputs[0]))) if d not in repeated]
-    shape = [shape_of(op.inputs[0])[d] for d in kept]
-    value = build.broadcast_in_dim(inner.operand, shape, [kept.index(d) for d in targets])
-    return build.reduce([name], [value], [op.init_values[0]], [kept.index(d) for d in dims if d in targets])
+    kept = [d for d in range(len(shape_of(op.inputs[0]))) if d not in gone]
+    dims = [kept.index(d) for d in attrs.ints(op, "dimensions") if d not in gone]
+    return build.reduce([name], [once(op.inputs[0], gone)], [op.init_values[0]], dims)
 
 
 @pattern("stablehlo.reduce", of=SPLAT)

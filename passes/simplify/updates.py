@@ -31,11 +31,36 @@ def update_with_nothing(op: Any) -> Any:
 
 @pattern(_UPDATE, of=_UPDATE)
 def update_of_update(op: Any) -> Any:
-    """Two updates of the same size at the same indices -> the second one. Exact."""
+    """Two updates at the same indices, the second one of at least the size of the first -> the second one.
+
+    Exact: starts that are clamped are those of the larger part, or lie in it.
+    """
     inner = producer(op.operand, _UPDATE)
-    if inner is None or not same_type(inner.update, op.update) or list(inner.start_indices) != list(op.start_indices):
+    if inner is None or list(inner.start_indices) != list(op.start_indices) or not is_static(op.operand):
+        return None
+    if not is_static(inner.update) or not is_static(op.update):
+        return None
+    if any(a > b for a, b in zip(shape_of(inner.update), shape_of(op.update))):
         return None
     return build.op(_UPDATE, [inner.operand, op.update, *op.start_indices])
+
+
+@pattern(_UPDATE, of="stablehlo.concatenate")
+def update_of_concatenate(op: Any) -> Any:
+    """dynamic_update_slice(concatenate(x, y, z), w) at the place of y -> concatenate(x, w, z). Exact.
+
+    The law requires that nothing else reads the concatenation.
+    """
+    inner, begin = producer(op.operand, "stablehlo.concatenate"), _starts(op)
+    if inner is None or begin is None or not used_once(inner) or size_of(op.update) == 0:
+        return None
+    dim, start = attrs.integer(inner, "dimension"), 0
+    parts = list(inner.operation.operands)
+    for i, part in enumerate(parts):
+        if start == begin[dim] and same_type(part, op.update):
+            return build.concatenate([*parts[:i], op.update, *parts[i + 1 :]], dim)
+        start += shape_of(part)[dim]
+    return None
 
 
 @pattern(_UPDATE, of="stablehlo.dynamic_slice")
@@ -226,6 +251,7 @@ PATTERNS = (
     start_along_whole_axis,
     start_that_is_clamped,
     update_of_update,
+    update_of_concatenate,
     update_with_itself,
     update_with_own_slice,
     update_of_splat,

@@ -52,6 +52,22 @@ def test_operations_that_choose_return_an_operands_bits(row):
     assert (same | np.isnan(found)).all()
 
 
+@pytest.mark.parametrize("row", [row for row in ROWS if row.monotone and row.numpy], ids=lambda row: row.name)
+def test_monotone_operations_keep_or_reverse_the_order_within_their_domain(row):
+    values = np.array(sorted(FLOATS[FLOATS == FLOATS], key=lambda x: (x, not np.signbit(x))))
+    low, high = row.domain
+    values = values[(low <= values) & (values <= high)]
+    if row.short == "not":
+        values = np.unique(INTEGERS).astype(np.int8)
+    if row.precision is Precision.OPEN:
+        values = np.unique(values + 0.0)  # the order of zeros is open, too
+    with np.errstate(all="ignore"):
+        found = row.numpy(values)[:: row.monotone]
+    assert not np.isnan(found).any()
+    keys = [(x, not np.signbit(x)) for x in found.tolist()]
+    assert all(a <= b for a, b in itertools.pairwise(keys))
+
+
 @having(integral=True)
 def test_integral_operations_return_whole_numbers_and_leave_them_alone(row):
     (_,), found = results(row, FLOATS)

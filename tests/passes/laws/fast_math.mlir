@@ -600,3 +600,11 @@ func.func @element_of_last_round_of_sums(%x: tensor<7xf32>, %y: tensor<7xf32>) -
   stablehlo.return %l, %u : tensor<i32>, tensor<7xf32> }
   return %r#1 : tensor<7xf32>
 }
+
+// leaves constant, reduce, exponential
+func.func @extreme_of_monotone(%x: tensor<4x6xf32>) -> tensor<4xf32> {
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.exponential %x : tensor<4x6xf32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -300,3 +300,123 @@ func.func @a_reduce_of_small_arrays(%x: tensor<500xi32>, %y: tensor<400xi32>) ->
   %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [0] : (tensor<900xi32>, tensor<i32>) -> tensor<i32>
   return %r : tensor<i32>
 }
+
+// leaves constant, constant, reduce, multiply
+func.func @extreme_of_monotone(%x: tensor<4x6xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<4x6xf32>
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.multiply %x, %c : tensor<4x6xf32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, constant, reduce, subtract
+func.func @extreme_of_monotone__that_falls(%x: tensor<4x6xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<4x6xf32>
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.subtract %c, %x : tensor<4x6xf32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, reduce, floor, negate
+func.func @extreme_of_monotone__twice(%x: tensor<4x6xf32>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0x7F800000> : tensor<f32>
+  %0 = stablehlo.floor %x : tensor<4x6xf32>
+  %1 = stablehlo.negate %0 : tensor<4x6xf32>
+  %r = stablehlo.reduce(%1 init: %i) applies stablehlo.minimum across dimensions = [0, 1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// leaves constant, reduce, not
+func.func @extreme_of_monotone__of_booleans(%p: tensor<6xi1>) -> tensor<i1> {
+  %i = stablehlo.constant dense<true> : tensor<i1>
+  %0 = stablehlo.not %p : tensor<6xi1>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.and across dimensions = [0] : (tensor<6xi1>, tensor<i1>) -> tensor<i1>
+  return %r : tensor<i1>
+}
+
+// leaves constant, reduce, convert
+func.func @extreme_of_monotone__of_converted_booleans(%p: tensor<6xi1>) -> tensor<i32> {
+  %i = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %0 = stablehlo.convert %p : (tensor<6xi1>) -> tensor<6xi32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// leaves constant, constant, reduce, clamp
+func.func @extreme_of_monotone__clamped(%x: tensor<6xf32>, %a: tensor<f32>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %b = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = stablehlo.clamp %a, %x, %b : (tensor<f32>, tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// leaves constant, abs, reduce, sqrt
+func.func @extreme_of_monotone__of_a_root(%x: tensor<6xf32>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.abs %x : tensor<6xf32>
+  %1 = stablehlo.sqrt %0 : tensor<6xf32>
+  %r = stablehlo.reduce(%1 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @a_root_is_nan_for_some_numbers(%x: tensor<6xf32>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.sqrt %x : tensor<6xf32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @the_smallest_integer_is_its_own_negation(%x: tensor<6xi32>) -> tensor<i32> {
+  %i = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %0 = stablehlo.negate %x : tensor<6xi32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// keeps
+func.func @sums_of_integers_wrap(%x: tensor<6xi32>) -> tensor<i32> {
+  %i = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %c = stablehlo.constant dense<5> : tensor<6xi32>
+  %0 = stablehlo.add %x, %c : tensor<6xi32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// keeps
+func.func @zero_times_infinity_is_no_extreme(%x: tensor<6xf32>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %c = stablehlo.constant dense<0x7F800000> : tensor<6xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<6xf32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @an_extreme_that_begins_with_another_number(%x: tensor<6xf32>) -> tensor<f32> {
+  %i = stablehlo.constant dense<0.0> : tensor<f32>
+  %c = stablehlo.constant dense<3.0> : tensor<6xf32>
+  %0 = stablehlo.multiply %x, %c : tensor<6xf32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// keeps
+func.func @numbers_that_are_not_numbers_convert_to_0(%x: tensor<6xf32>) -> tensor<i32> {
+  %i = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %0 = stablehlo.convert %x : (tensor<6xf32>) -> tensor<6xi32>
+  %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [0] : (tensor<6xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// leaves reshape, broadcast_in_dim, maximum
+func.func @reduce_of_broadcast__of_a_row(%x: tensor<1x6xf32>, %c: tensor<f32>) -> tensor<6xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<1x6xf32>) -> tensor<4x6xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0, 2] : (tensor<4x6xf32>) -> tensor<4x3x6xf32>
+  %r = stablehlo.reduce(%1 init: %c) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x3x6xf32>, tensor<f32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}

@@ -48,13 +48,6 @@ func.func @what_is_read_at_another_place_may_overlap(%x: tensor<4xf32>, %y: tens
   return %r : tensor<2xf32>
 }
 
-// keeps
-func.func @an_update_of_another_size_is_clamped_to_another_place(%x: tensor<4xf32>, %y: tensor<2xf32>, %z: tensor<3xf32>, %i: tensor<i32>) -> tensor<4xf32> {
-  %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
-  %r = stablehlo.dynamic_update_slice %0, %z, %i : (tensor<4xf32>, tensor<3xf32>, tensor<i32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves constant, dynamic_slice
 func.func @start_along_whole_axis(%x: tensor<4x3xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
   %r = stablehlo.dynamic_slice %x, %i, %i, sizes = [2, 3] : (tensor<4x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
@@ -161,4 +154,36 @@ func.func @slice_of_update__in_part(%x: tensor<8x2xf32>, %y: tensor<4x1xf32>) ->
   %0 = stablehlo.dynamic_update_slice %x, %y, %c, %d : (tensor<8x2xf32>, tensor<4x1xf32>, tensor<i32>, tensor<i32>) -> tensor<8x2xf32>
   %r = stablehlo.slice %0 [2:5, 0:2] : (tensor<8x2xf32>) -> tensor<3x2xf32>
   return %r : tensor<3x2xf32>
+}
+
+// leaves constant, dynamic_update_slice
+func.func @update_of_update__of_a_part(%x: tensor<6x4xf32>, %y: tensor<1x2xf32>, %z: tensor<2x4xf32>, %i: tensor<i32>) -> tensor<6x4xf32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %y, %i, %c : (tensor<6x4xf32>, tensor<1x2xf32>, tensor<i32>, tensor<i32>) -> tensor<6x4xf32>
+  %r = stablehlo.dynamic_update_slice %0, %z, %i, %c : (tensor<6x4xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<6x4xf32>
+  return %r : tensor<6x4xf32>
+}
+
+// keeps
+func.func @an_update_that_leaves_some_of_the_first(%x: tensor<6xf32>, %y: tensor<2xf32>, %z: tensor<1xf32>, %i: tensor<i32>) -> tensor<6xf32> {
+  %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<6xf32>, tensor<2xf32>, tensor<i32>) -> tensor<6xf32>
+  %r = stablehlo.dynamic_update_slice %0, %z, %i : (tensor<6xf32>, tensor<1xf32>, tensor<i32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// leaves concatenate
+func.func @update_of_concatenate(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>, %z: tensor<2x3xf32>, %u: tensor<2x4xf32>) -> tensor<2x10xf32> {
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %3 = stablehlo.constant dense<3> : tensor<i32>
+  %c = stablehlo.concatenate %x, %y, %z, dim = 1 : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<2x3xf32>) -> tensor<2x10xf32>
+  %r = stablehlo.dynamic_update_slice %c, %u, %0, %3 : (tensor<2x10xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x10xf32>
+  return %r : tensor<2x10xf32>
+}
+
+// keeps
+func.func @an_update_between_two_parts(%x: tensor<2xf32>, %y: tensor<2xf32>, %u: tensor<2xf32>) -> tensor<4xf32> {
+  %1 = stablehlo.constant dense<1> : tensor<i32>
+  %c = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+  %r = stablehlo.dynamic_update_slice %c, %u, %1 : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
 }
