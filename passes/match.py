@@ -54,13 +54,23 @@ def is_static(value: Any) -> bool:
     return isinstance(type_, bindings.ir.RankedTensorType) and type_.has_static_shape
 
 
-def has_open_arguments(module: Any) -> bool:
-    """Whether a function of the module takes arrays of a dynamic shape, so that any operation may have one."""
-    return any(
-        isinstance(type_, bindings.ir.RankedTensorType) and not type_.has_static_shape
-        for function in functions(module).values()
-        for type_ in function.attributes["function_type"].value.inputs
-    )
+def has_open_shapes(module: Any) -> bool:
+    """Whether a function of the module takes arrays of a dynamic shape, or an operation returns one."""
+    ranked, result = bindings.ir.RankedTensorType, bindings.ir.WalkResult
+    found = False
+
+    def is_open(type_: Any) -> bool:
+        return isinstance(type_, ranked) and not type_.has_static_shape
+
+    def visit(operation: Any) -> Any:
+        nonlocal found
+        found = any(is_open(value.type) for value in operation.results)
+        return result.INTERRUPT if found else result.ADVANCE
+
+    if any(is_open(type_) for f in functions(module).values() for type_ in f.attributes["function_type"].value.inputs):
+        return True
+    module.operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def rank_of(value: Any) -> int:
@@ -140,8 +150,10 @@ class _Remembered(threading.local):
       splats: by value, what `splat_of` found; by loop, its trip count; by value and size, the array that
         `passes.simplify.constants.computed` found; and by function and value, the facts of `passes.analysis.facts`.
       numbers: by the attribute of a constant, the number that fills it; for as long as the driver runs.
+      is_open: while a pipeline runs, whether its module has arrays of a dynamic shape.
     """
 
+    is_open: bool | None = None
     splats: dict[Any, Any] | None = None
     numbers: dict[Any, np.generic | None] | None = None
 

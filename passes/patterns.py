@@ -26,7 +26,7 @@ from typing import Any
 from passes import bindings, build, guard, operations, printed
 from passes.errors import EndlessError, PassWarning, PatternError, caller, message
 from passes.fast_math import FLAGS, FastMath, flags
-from passes.match import SPLAT, has_open_arguments, is_static, remembered, splat_of
+from passes.match import SPLAT, has_open_shapes, is_static, remembered, splat_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
@@ -92,8 +92,7 @@ def pattern(
       assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
       targets: the names in `passes.pipeline.LAWS` of the targets for which the law pays; empty for all. A law that a
         user passes by itself runs in any case.
-      any_shape: whether it takes arrays of dynamic shape, too. In modules whose functions have such arguments, the
-        driver does not call other laws for them.
+      any_shape: whether it takes arrays of dynamic shape, too. The driver does not call other laws for them.
 
     Raises:
       UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.
@@ -245,7 +244,8 @@ def _warn(text: str, error: PatternError) -> None:
 
 def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
     rewrite = bindings.rewrite
-    work = _Work(patterns, has_open_arguments(module))
+    is_open = remembered.is_open
+    work = _Work(patterns, has_open_shapes(module) if is_open is None else is_open)
     with module.context, build.attribute_cache():
         pattern_set = rewrite.RewritePatternSet()
         for name in work.groups:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from passes import bindings, guard
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
 from passes.fast_math import FastMath, flags
+from passes.match import has_open_shapes, remembered
 from passes.patterns import Pattern, apply, apply_own, code_text, digest, selected
 
 
@@ -282,10 +283,24 @@ def _run(
     verify: bool,
     on_pass: Callable[[str, Any], None] | None,
 ) -> Report:
-    is_abandoned = guard.is_abandoned()
     bindings.prepare(module.context)
     if verify and steps:
         _verify(module, "the module does not verify before any pass ran", "correct the module that was passed")
+    try:
+        remembered.is_open = has_open_shapes(module)
+        return _run_steps(module, steps, options, verify, on_pass)
+    finally:
+        remembered.is_open = None
+
+
+def _run_steps(
+    module: Any,
+    steps: Sequence[Pass],
+    options: PassOptions,
+    verify: bool,
+    on_pass: Callable[[str, Any], None] | None,
+) -> Report:
+    is_abandoned = guard.is_abandoned()
     records = []
     count = count_ops(module)
     for step in steps:

@@ -25,6 +25,7 @@ HEADINGS = {
     "constants": "Constants",
     "casts": "Conversions",
     "shapes": "Operations that only move elements",
+    "known_shapes": "Shapes given as operands",
     "slices": "Slices",
     "layouts": "Broadcasts, transposes, reshapes, reversals",
     "joins": "Concatenations, pads, batches",

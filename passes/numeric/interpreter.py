@@ -141,9 +141,10 @@ class _Interpreter:
         return lambda arguments: self.block(block, arguments, env)
 
 
-def _as_result(value: Any, result: Any) -> Array:
-    array = np.asarray(value)
-    shape = tuple(result.type.shape) if isinstance(result.type, bindings.ir.RankedTensorType) else array.shape
+def _as_result(value: Any, result: Any) -> Any:
+    if not isinstance(result.type, bindings.ir.RankedTensorType):
+        return value  # a tuple
+    array, shape = np.asarray(value), tuple(result.type.shape)
     # In the body of a reduction, ops have scalar types but run on arrays.
     if array.shape != shape and shape != () and all(n >= 0 for n in shape):
         raise InterpretError(f"{result}: computed shape {array.shape}")
@@ -174,7 +175,17 @@ SIMPLE: dict[str, Callable[..., Any]] = {
     ),
     "stablehlo.optimization_barrier": lambda op, *xs: xs,
     "stablehlo.broadcast_in_dim": shapes.broadcast_in_dim,
-    "stablehlo.reshape": lambda op, x: x.reshape(shapes.result_shape(op)),
+    "stablehlo.broadcast": lambda op, x: np.broadcast_to(x, (*attrs.ints(op, "broadcast_sizes"), *x.shape)),
+    "stablehlo.dynamic_broadcast_in_dim": shapes.broadcast_in_dim,
+    "stablehlo.dynamic_iota": shapes.iota,
+    "stablehlo.dynamic_pad": lambda op, x, value, *amounts: shapes.pad_array(x, value, *amounts),
+    "stablehlo.dynamic_reshape": shapes.reshape,
+    "stablehlo.get_dimension_size": lambda op, x: x.shape[attrs.integer(op, "dimension")],
+    "stablehlo.real_dynamic_slice": lambda op, x, *bounds: x[tuple(slice(*ends) for ends in zip(*bounds))],
+    "stablehlo.set_dimension_size": lambda op, x, size: x.take(range(int(size)), attrs.integer(op, "dimension")),
+    "stablehlo.tuple": lambda op, *xs: [xs],
+    "stablehlo.get_tuple_element": lambda op, xs: [xs[attrs.integer(op, "index")]],
+    "stablehlo.reshape": shapes.reshape,
     "stablehlo.transpose": lambda op, x: x.transpose(attrs.ints(op, "permutation")),
     "stablehlo.reverse": shapes.reverse,
     "stablehlo.slice": shapes.slice_,
@@ -235,7 +246,7 @@ _REGIONS: dict[str, Callable[[_Interpreter, Any, list[Array], Environment], Any]
     "stablehlo.composite": _composite,
     "stablehlo.reduce": lambda run, op, xs, env: products.reduce(op, xs, run.region(op, 0, env)),
     "stablehlo.reduce_window": lambda run, op, xs, env: products.reduce_window(op, xs, run.region(op, 0, env)),
-    "stablehlo.map": lambda run, op, xs, env: run.region(op, 0, env)(xs),
+    "stablehlo.map": lambda run, op, xs, env: [np.broadcast_to(v, xs[0].shape) for v in run.region(op, 0, env)(xs)],
     "stablehlo.scatter": _scatter,
     "stablehlo.sort": _sort,
     "stablehlo.select_and_scatter": lambda run, op, xs, env: products.select_and_scatter(

@@ -109,10 +109,10 @@ def reduce(op: Any, operands: list[Array], combine: Combine) -> tuple[Array, ...
     kept = [d for d in range(inputs[0].ndim) if d not in axes]
     shape = [inputs[0].shape[d] for d in kept]
     flat = [x.transpose([*axes, *kept]).reshape([-1, *shape]) for x in inputs]
-    state = [np.broadcast_to(v, shape) for v in initial]
+    state = initial
     for i in range(int(np.prod([inputs[0].shape[d] for d in axes], dtype=np.int64))):
-        state = combine([*state, *(x[i] for x in flat)])
-    return tuple(state)
+        state = combine([*(np.broadcast_to(v, shape) for v in state), *(x[i] for x in flat)])
+    return tuple(np.broadcast_to(v, shape) for v in state)
 
 
 def reduce_window(op: Any, operands: list[Array], combine: Combine) -> tuple[Array, ...]:

@@ -22,8 +22,18 @@ def result_dtype(op: Any, index: int = 0) -> np.dtype[Any]:
     return match.dtype_of(op.operation.results[index])
 
 
-def broadcast_in_dim(op: Any, x: Array) -> Array:
-    shape, dims = result_shape(op), attrs.ints(op, "broadcast_dimensions")
+def _sizes(op: Any, given: tuple[Array, ...]) -> tuple[int, ...]:
+    """The result's shape: that of its type, or the operand that has the sizes."""
+    shape = result_shape(op)
+    return shape if all(size >= 0 for size in shape) else tuple(given[0].tolist())
+
+
+def reshape(op: Any, x: Array, *sizes: Array) -> Array:
+    return x.reshape(_sizes(op, sizes))
+
+
+def broadcast_in_dim(op: Any, x: Array, *sizes: Array) -> Array:
+    shape, dims = _sizes(op, sizes), attrs.ints(op, "broadcast_dimensions")
     spread = [1] * len(shape)
     for size, dim in zip(x.shape, dims):
         spread[dim] = size
@@ -31,8 +41,8 @@ def broadcast_in_dim(op: Any, x: Array) -> Array:
     return np.broadcast_to(x.transpose(order).reshape(spread), shape)
 
 
-def iota(op: Any) -> Array:
-    shape, dim = result_shape(op), attrs.integer(op, "iota_dimension")
+def iota(op: Any, *sizes: Array) -> Array:
+    shape, dim = _sizes(op, sizes), attrs.integer(op, "iota_dimension")
     line = np.arange(shape[dim]).astype(result_dtype(op))
     return np.broadcast_to(line.reshape([-1 if i == dim else 1 for i in range(len(shape))]), shape)
 

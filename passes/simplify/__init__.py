@@ -32,6 +32,7 @@ from passes.simplify import (
     integers,
     iotas,
     joins,
+    known_shapes,
     layouts,
     logic,
     loops,
@@ -70,6 +71,7 @@ __all__ = [
 
 # Laws of ops that move elements.
 MOVES = (
+    *known_shapes.PATTERNS,
     *shapes.PATTERNS,
     *slices.PATTERNS,
     *dynamic_slices.PATTERNS,

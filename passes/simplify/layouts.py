@@ -124,16 +124,22 @@ def rebuilt_for(op: Any, value: Any) -> Any:
 
 @pattern("stablehlo.transpose", of="stablehlo.broadcast_in_dim")
 def transpose_of_broadcast(op: Any) -> Any:
-    """transpose(broadcast(x)) -> broadcast(x) to other dimensions. Exact."""
+    """transpose(broadcast(x)) -> broadcast(x) to other dimensions. Exact.
+
+    Where the dimensions of x are exchanged, x is transposed, which has fewer elements.
+    """
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
     result = op.operation.results[0]
     if inner is None or not all_static(inner.operand, result):
         return None
     order = attrs.ints(op, "permutation")
     dims = [order.index(d) for d in attrs.ints(inner, "broadcast_dimensions")]
+    value = inner.operand
     if dims != sorted(dims):
-        return None  # a broadcast that permutes dimensions is no simpler
-    return build.broadcast_in_dim(inner.operand, shape_of(result), dims)
+        if size_of(value) == size_of(result):
+            return None  # it repeats nothing: it is a transpose itself
+        value = build.transpose(value, sorted(range(len(dims)), key=dims.__getitem__))
+    return build.broadcast_in_dim(value, shape_of(result), sorted(dims))
 
 
 @pattern("stablehlo.transpose", of=ELEMENTWISE)

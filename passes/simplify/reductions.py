@@ -22,6 +22,7 @@ from passes.match import (
     single_op,
     size_of,
     splat_of,
+    yielded,
 )
 from passes.patterns import pattern
 from passes.simplify.integers import wrapped
@@ -35,6 +36,7 @@ from passes.simplify.moves import (
     used_once,
 )
 from passes.simplify.proven import exact_if_proven
+from passes.simplify.regions import inlined_region, on_arrays, reached
 from passes.simplify.sides import once, repeated
 
 # Reductions by these may combine elements in any order.
@@ -69,12 +71,33 @@ def reduce_of_unit_dimensions(op: Any) -> Any:
 
     Exact: there is one element. The addition of an initial 0.0 stays, because it turns -0.0 into +0.0.
     """
-    shape, result = shape_of(op.inputs[0]), op.operation.results[0]
-    name = combination(op) if all(shape[d] == 1 for d in attrs.ints(op, "dimensions")) else None
-    if name is None:
+    shape, kept = shape_of(op.inputs[0]), shape_of(op.operation.results[0])
+    if not is_static_op(op) or any(shape[d] != 1 for d in attrs.ints(op, "dimensions")):
         return None
-    value = build.reshape(op.inputs[0], shape_of(result))
-    return build.op(name, [build.broadcast_in_dim(op.init_values[0], shape_of(result), []), value])
+    values = [build.broadcast_in_dim(value, kept, []) for value in op.init_values]
+    return on_arrays(op, 0, [*values, *(build.reshape(value, kept) for value in op.inputs)], kept)
+
+
+@pattern("stablehlo.map")
+def map_that_computes_nothing(op: Any) -> Any:
+    """map whose body returns what it is given -> the operand. Exact."""
+    inner = list(op.operation.regions[0].blocks[0].operations)
+    if len(inner) > 1 or not is_static_op(op):
+        return None  # legalization makes maps of functions, which stay
+    return on_arrays(op, 0, list(op.operation.operands), shape_of(op.operation.results[0]))
+
+
+@pattern("stablehlo.reduce")
+def reduce_to_one_value(op: Any) -> Any:
+    """A reduction whose combination returns the same for all elements -> that value, repeated. Exact.
+
+    It is combined once at least: a dimension has elements.
+    """
+    block = op.operation.regions[0].blocks[0]
+    if not is_static_op(op) or 0 in shape_of(op.inputs[0]) or reached(block, yielded(block)) != set():
+        return None
+    values = inlined_region(op, 0, list(op.init_values) * 2)
+    return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(values, op.operation.results)]
 
 
 @pattern("stablehlo.reduce")
@@ -376,6 +399,8 @@ def reduce_of_concatenate(op: Any) -> Any:
 
 
 PATTERNS = (
+    reduce_to_one_value,
+    map_that_computes_nothing,
     reduce_of_nothing,
     reduce_of_splat,
     reduce_of_stack,

@@ -19,6 +19,49 @@ def inlined_region(op: Any, number: int, arguments: Sequence[Any]) -> list[Any]:
     return build.inlined(copy.regions[number].blocks[0], arguments)
 
 
+def on_arrays(op: Any, number: int, values: Sequence[Any], shape: Sequence[int]) -> list[Any] | None:
+    """Apply a region of scalars to each element of arrays, and return what it makes of them.
+
+    Args:
+      values: an array of `shape` for each argument of the region.
+
+    Returns:
+      Arrays of `shape`; None if the region has ops that are not elementwise.
+    """
+    block = op.operation.regions[number].blocks[0]
+    inner = [o.operation for o in block.operations][:-1]
+    if any(not operations.of(o.name).elementwise and o.name != "stablehlo.constant" for o in inner):
+        return None
+    known = dict(zip(block.arguments, values, strict=True))
+
+    def repeated(value: Any) -> Any:
+        return build.broadcast_in_dim(value, shape, ())
+
+    def array(value: Any) -> Any:
+        if value not in known:
+            known[value] = repeated(value)
+        return known[value]
+
+    for o in inner:
+        operands = [array(value) for value in o.operands]
+        types = [build.tensor_type(shape, result.type.element_type) for result in o.results] if operands else []
+        made = cloned(o, operands, types)
+        known.update(zip(o.results, made if operands else map(repeated, made)))
+    return [array(value) for value in yielded(block)]
+
+
+def reached(block: Any, values: list[Any]) -> set[int] | None:
+    """Return the indices of the arguments on which values of a block depend; None if ops in it have regions."""
+    ops = [o.operation for o in block.operations]
+    if any(len(o.regions) for o in ops):
+        return None
+    needed = set(values)
+    for o in reversed(ops):
+        if any(result in needed for result in o.results):
+            needed.update(o.operands)
+    return {argument.arg_number for argument in block.arguments if argument in needed}
+
+
 def is_function(operation: Any) -> bool:
     """Whether an op has results, no regions and no effects, and its results depend on its operands alone."""
     row = operations.TABLE.get(operation.name)

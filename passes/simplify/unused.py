@@ -7,19 +7,7 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import is_static, shape_of, uses, yielded
 from passes.patterns import pattern
-from passes.simplify.regions import with_operands, with_zeros
-
-
-def _reached(block: Any, values: list[Any]) -> set[int] | None:
-    """Return the indices of the arguments on which values of a block depend; None if ops in it have regions."""
-    ops = [o.operation for o in block.operations]
-    if any(len(o.regions) for o in ops):
-        return None
-    needed = set(values)
-    for o in reversed(ops):
-        if any(result in needed for result in o.results):
-            needed.update(o.operands)
-    return {argument.arg_number for argument in block.arguments if argument in needed}
+from passes.simplify.regions import reached, with_operands, with_zeros
 
 
 @pattern("stablehlo.reduce")
@@ -36,10 +24,10 @@ def unused_reduce_results(op: Any) -> Any:
         return None
     grown: set[int] = set()
     while grown != kept:
-        reached = _reached(block, [yielded(block)[i] for i in kept])
-        if reached is None:
+        found = reached(block, [yielded(block)[i] for i in kept])
+        if found is None:
             return None
-        grown, kept = kept, kept | {number % count for number in reached}
+        grown, kept = kept, kept | {number % count for number in found}
     return _only(op, sorted(kept), [*sorted(kept), *(count + i for i in sorted(kept))]) if len(kept) < count else None
 
 
@@ -51,11 +39,11 @@ def unused_sort_results(op: Any) -> Any:
     """
     operation = op.operation
     results, block = list(operation.results), operation.regions[0].blocks[0]
-    reached = _reached(block, yielded(block))
-    if reached is None:
+    found = reached(block, yielded(block))
+    if found is None:
         return None
     kept = {i for i, result in enumerate(results) if uses(result) or not is_static(result)}
-    kept |= {number // 2 for number in reached}
+    kept |= {number // 2 for number in found}
     if len(kept) == len(results) or not kept:
         return None
     return _only(op, sorted(kept), [2 * i + side for i in sorted(kept) for side in (0, 1)])

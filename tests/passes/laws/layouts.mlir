@@ -48,6 +48,13 @@ func.func @move_back_after_elementwise__reshaped(%x: tensor<4x3xf32>) -> tensor<
   return %r : tensor<4x3xf32>
 }
 
+// leaves transpose, broadcast_in_dim
+func.func @transpose_of_broadcast__that_exchanges_dimensions(%x: tensor<4x5xf32>) -> tensor<3x5x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<4x5xf32>) -> tensor<3x4x5xf32>
+  %r = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<3x4x5xf32>) -> tensor<3x5x4xf32>
+  return %r : tensor<3x5x4xf32>
+}
+
 // leaves broadcast_in_dim
 func.func @transpose_of_broadcast(%x: tensor<4xf32>) -> tensor<4x3xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>

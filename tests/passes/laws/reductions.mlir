@@ -5,6 +5,83 @@ func.func @reduce_of_unit_dimensions(%x: tensor<4x1xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
+// leaves constant, constant, reshape, reshape, compare, select, select
+func.func @reduce_of_unit_dimensions__of_two_arrays(%x: tensor<4x1xf32>, %y: tensor<4x1xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %d = stablehlo.constant dense<7> : tensor<i32>
+  %r:2 = stablehlo.reduce(%x init: %c), (%y init: %d) across dimensions = [1] : (tensor<4x1xf32>, tensor<4x1xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {
+    %0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %1 = stablehlo.select %0, %a, %b : tensor<i1>, tensor<f32>
+    %2 = stablehlo.select %0, %i, %j : tensor<i1>, tensor<i32>
+    stablehlo.return %1, %2 : tensor<f32>, tensor<i32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xi32>
+}
+
+// leaves constant, constant, reshape, maximum, broadcast_in_dim, add, add
+func.func @reduce_of_unit_dimensions__with_a_constant_inside(%x: tensor<4x1xf32>, %y: tensor<f32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %c) across dimensions = [1] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4xf32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    %k = stablehlo.constant dense<2.0> : tensor<f32>
+    %0 = stablehlo.maximum %b, %k : tensor<f32>
+    %1 = stablehlo.add %0, %y : tensor<f32>
+    %2 = stablehlo.add %1, %a : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @map_that_computes_nothing(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %r = "stablehlo.map"(%x, %y) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %b : tensor<f32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @a_map_that_computes(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = "stablehlo.map"(%x) ({
+  ^bb0(%a: tensor<f32>):
+    %0 = stablehlo.sine %a : tensor<f32>
+    stablehlo.return %0 : tensor<f32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves broadcast_in_dim
+func.func @reduce_to_one_value(%x: tensor<4x3xf32>, %y: tensor<f32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = stablehlo.reduce(%x init: %c) across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    stablehlo.return %y : tensor<f32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, broadcast_in_dim
+func.func @reduce_to_one_value__of_two_arrays(%x: tensor<4x3xf32>, %y: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %r:2 = stablehlo.reduce(%x init: %c), (%x init: %c) across dimensions = [1] : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%d: tensor<f32>, %e: tensor<f32>) {
+    %k = stablehlo.constant dense<2.0> : tensor<f32>
+    stablehlo.return %k, %y : tensor<f32>, tensor<f32>
+  }
+  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// keeps
+func.func @a_reduction_that_returns_one_of_its_elements(%x: tensor<4x3xf32>, %y: tensor<f32>) -> tensor<4xf32> {
+  %r = stablehlo.reduce(%x init: %y) across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    stablehlo.return %b : tensor<f32>
+  }
+  return %r : tensor<4xf32>
+}
+
 // leaves reshape
 func.func @reduce_of_unit_dimensions__neutral(%x: tensor<4x1xi32>) -> tensor<4xi32> {
   %c = stablehlo.constant dense<1> : tensor<i32>
