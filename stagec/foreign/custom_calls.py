@@ -28,7 +28,9 @@ def _custom_call(site: Site, *operands: Value) -> Any:
     found = TARGETS.get(name)
     if found is None:
         raise site.refusal(f"calls {name!r}, which stagec does not have", "export the program without this function")
-    return found(site, *operands)
+    # Operands that are the shapes of results are read by `site.shape`.
+    shapes = site.ints("indices_of_shape_operands")
+    return found(site, *[x for i, x in enumerate(operands) if i not in shapes])
 
 
 @target("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.FuncResultSharding")
@@ -49,14 +51,14 @@ def _dynamic_top_k(site: Site, x: Value, count: Value) -> list[Value]:
     return [values, lax.convert_element_type(positions, site.dtype(1))]
 
 
-@target("ApproxTopK")
-def _approximate_top_k(site: Site, x: Value, positions: Value, *initial: Value) -> list[Value]:
+@target("ApproxTopK", "stablehlo.dynamic_approx_top_k")
+def _approximate_top_k(site: Site, x: Value, positions: Value, *others: Value) -> list[Value]:
     """The exact largest or smallest elements, which any recall allows, and the elements of `positions` at their
-    positions.
+    positions. `others` are two initial values, and the count if it is an operand.
     """
     options = bindings.ir.DictAttr(site.op.attributes["mhlo.backend_config"])
     axis = int(options["reduction_dim"].value)
-    count = int(options["top_k"].value)
+    count = int(options["top_k"].value) if "top_k" in options else int(site.known(others[2], "count"))
     if site.shape()[axis] != count:
         raise site.refusal("returns more candidates than asked for", "aggregate to the top k in the call")
     comparator = site.op.attributes["called_computations"][0].value

@@ -9,6 +9,7 @@ import numpy as np
 
 from passes import attributes as attrs
 from stagec import lax, numpy as snp, random
+from stagec.foreign.custom_calls import target
 from stagec.foreign.site import Site, Value, rule
 
 
@@ -199,17 +200,26 @@ def _batch_norm_grad(site: Site, x: Value, scale: Value, mean: Value, variance: 
 
 @rule("rng_bit_generator")
 def _rng_bit_generator(site: Site, state: Value) -> list[Value]:
+    return _random_bits(site, state, site.shape(1))
+
+
+@target("stablehlo.dynamic_rng_bit_generator")
+def _dynamic_rng_bit_generator(site: Site, state: Value, shape: Value) -> list[Value]:
+    return _random_bits(site, state, site.numbers(shape, "shape"))
+
+
+def _random_bits(site: Site, state: Value, shape: Sequence[int]) -> list[Value]:
     algorithm = {"DEFAULT": 0, "THREE_FRY": 1, "PHILOX": 2}[site.word("rng_algorithm")]
     dtype = site.dtype(1)
     unsigned = np.dtype(f"uint{dtype.itemsize * 8}")
-    new, bits = lax.rng_bit_generator(state, site.shape(1), unsigned, lax.RandomAlgorithm(algorithm))
+    new, bits = lax.rng_bit_generator(state, shape, unsigned, lax.RandomAlgorithm(algorithm))
     return [new, bits if bits.dtype == dtype else lax.bitcast_convert_type(bits, dtype)]
 
 
 @rule("rng")
 def _rng(site: Site, a: Value, b: Value, shape: Value) -> Value:
     """Random numbers without a state: the same at each call, as StableHLO allows."""
-    sizes = tuple(int(n) for n in site.known(shape, "shape"))
+    sizes = site.numbers(shape, "shape")
     key = random.key(0)
     if site.word("rng_distribution") == "NORMAL":
         drawn = random.normal(key, sizes, site.dtype())

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stagec import lax
+from stagec.foreign.custom_calls import target
 from stagec.foreign.scatters import combine
 from stagec.foreign.site import Site, Value, rule
 
@@ -33,16 +34,21 @@ def _reduce(site: Site, *operands: Value) -> list[Value]:
     return list(lax.reduce(tuple(values), tuple(initial), _pairwise(region), axes))
 
 
-class _Window:
+class _Window(NamedTuple):
     """The windows of `reduce_window` and `select_and_scatter`."""
 
-    def __init__(self, site: Site, rank: int) -> None:
-        ones = (1,) * rank
-        self.sizes = site.ints("window_dimensions", ones)
-        self.strides = site.ints("window_strides", ones)
-        self.base = site.ints("base_dilations", ones)
-        self.dilation = site.ints("window_dilations", ones)
-        self.padding = site.pairs("padding", rank)
+    sizes: Sequence[int]
+    strides: Sequence[int]
+    base: Sequence[int]
+    dilation: Sequence[int]
+    padding: Sequence[tuple[int, int]]
+
+    @classmethod
+    def of(cls, site: Site, rank: int) -> _Window:
+        """The windows that attributes describe."""
+        names = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+        sizes, strides, base, dilation = (site.ints(name, (1,) * rank) for name in names)
+        return cls(sizes, strides, base, dilation, site.pairs("padding", rank))
 
     def reduced(self, operand: Any, initial: Any, computation: Callable[..., Any]) -> Any:
         """`reduce_window` over these windows."""
@@ -61,12 +67,22 @@ def taken(x: Value, positions: np.ndarray[Any, Any], axis: int) -> Value:
 
 @rule("reduce_window")
 def _reduce_window(site: Site, *operands: Value) -> list[Value]:
+    return _over_windows(_Window.of(site, len(operands[0].shape)), operands, site.region())
+
+
+@target("stablehlo.dynamic_reduce_window")
+def _dynamic_reduce_window(site: Site, *operands: Value) -> list[Value]:
+    """A `reduce_window` whose windows are operands, as JAX writes it."""
+    sizes, strides, base, dilation, padding = (site.numbers(v, "windows") for v in operands[-5:])
+    window = _Window(sizes, strides, base, dilation, list(zip(padding[::2], padding[1::2])))
+    computation = site.op.attributes["called_computations"][0].value
+    return _over_windows(window, operands[:-5], site.function(computation))
+
+
+def _over_windows(window: _Window, operands: Sequence[Value], region: Callable[..., list[Value]]) -> list[Value]:
     half = len(operands) // 2
     initial = operands[half:]
     values = _widened(operands[:half], initial)
-    region = site.region()
-    rank = len(values[0].shape)
-    window = _Window(site, rank)
     if half == 1:
         return [window.reduced(values[0], initial[0], lambda a, b: region(a, b)[0])]
     return list(window.reduced(tuple(values), tuple(initial), _pairwise(region)))
@@ -75,7 +91,7 @@ def _reduce_window(site: Site, *operands: Value) -> list[Value]:
 @rule("select_and_scatter")
 def _select_and_scatter(site: Site, x: Value, source: Value, initial: Value) -> Value:
     """Each window of `x` selects an element, with which its element of `source` is combined at that position."""
-    window = _Window(site, len(x.shape))
+    window = _Window.of(site, len(x.shape))
     select = site.region(0)
     count = int(np.prod(x.shape, dtype=np.int64))
     # Positions in the padding are `count`, and are selected only if there is no other.

@@ -33,7 +33,7 @@ def _gather(site: Site, x: Value, indices: Value) -> Value:
 
 @rule("dynamic_gather")
 def _dynamic_gather(site: Site, x: Value, indices: Value, sizes: Value) -> Value:
-    return _gathered(site, x, indices, tuple(int(n) for n in site.known(sizes, "slice sizes")))
+    return _gathered(site, x, indices, site.numbers(sizes, "slice sizes"))
 
 
 def _gathered(site: Site, x: Value, indices: Value, sizes: Sequence[int]) -> Value:

@@ -24,7 +24,7 @@ def _iota(site: Site) -> Value:
 
 @rule("dynamic_iota")
 def _dynamic_iota(site: Site, shape: Value) -> Value:
-    return lax.broadcasted_iota(site.dtype(), _numbers(site, shape, "shape"), site.integer("iota_dimension"))
+    return lax.broadcasted_iota(site.dtype(), site.numbers(shape, "shape"), site.integer("iota_dimension"))
 
 
 @rule("reshape")
@@ -34,7 +34,7 @@ def _reshape(site: Site, x: Value) -> Value:
 
 @rule("dynamic_reshape", "chlo.dynamic_reshape")
 def _dynamic_reshape(site: Site, x: Value, shape: Value) -> Value:
-    return lax.reshape(x, _numbers(site, shape, "shape"))
+    return lax.reshape(x, site.numbers(shape, "shape"))
 
 
 @rule("broadcast_in_dim")
@@ -44,7 +44,7 @@ def _broadcast_in_dim(site: Site, x: Value) -> Value:
 
 @rule("dynamic_broadcast_in_dim")
 def _dynamic_broadcast_in_dim(site: Site, x: Value, shape: Value) -> Value:
-    return lax.broadcast_in_dim(x, _numbers(site, shape, "shape"), site.ints("broadcast_dimensions"))
+    return lax.broadcast_in_dim(x, site.numbers(shape, "shape"), site.ints("broadcast_dimensions"))
 
 
 @rule("broadcast")
@@ -74,14 +74,26 @@ def _slice(site: Site, x: Value) -> Value:
 
 @rule("real_dynamic_slice")
 def _real_dynamic_slice(site: Site, x: Value, starts: Value, limits: Value, strides: Value) -> Value:
-    strides = _numbers(site, strides, "strides")
+    strides = site.numbers(strides, "strides")
     if all(isinstance(v, np.ndarray) for v in (starts, limits)):
-        return lax.slice(x, _numbers(site, starts, "starts"), _numbers(site, limits, "limits"), strides)
-    # Only the lengths have to be known, and the result's type has them.
-    sizes = [(length - 1) * step + 1 if length else 0 for length, step in zip(site.shape(), strides)]
+        return lax.slice(x, site.numbers(starts, "starts"), site.numbers(limits, "limits"), strides)
+    # Only the lengths have to be known.
+    lengths = _lengths(site, strides)
+    sizes = [(length - 1) * step + 1 if length else 0 for length, step in zip(lengths, strides)]
     parts = [lax.index_in_dim(starts, i, keepdims=False) for i in range(len(sizes))]
     part = lax.dynamic_slice(x, [_not_negative(s) for s in parts], sizes, allow_negative_indices=False)
     return lax.slice(part, [0] * len(sizes), sizes, strides)
+
+
+def _lengths(site: Site, strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The lengths of a slice of unknown starts: those of the result's type, or what is added to the starts."""
+    _, starts, limits, _ = site.op.operands
+    terms = list(limits.owner.operands) if getattr(limits.owner, "name", "") == "stablehlo.add" else []
+    added = [term for term in terms if term != starts]
+    if site.is_static() or len(terms) == 0 or len(added) != 1:
+        return site.shape()
+    sizes = site.numbers(site.operand(added[0]), "sizes")
+    return tuple(-(-size // step) for size, step in zip(sizes, strides))
 
 
 @rule("pad")
@@ -92,7 +104,7 @@ def _pad(site: Site, x: Value, value: Value) -> Value:
 
 @rule("dynamic_pad")
 def _dynamic_pad(site: Site, x: Value, value: Value, low: Value, high: Value, interior: Value) -> Value:
-    parts = [_numbers(site, v, "padding") for v in (low, high, interior)]
+    parts = [site.numbers(v, "padding") for v in (low, high, interior)]
     return lax.pad(x, value, list(zip(*parts)))
 
 
@@ -126,10 +138,6 @@ def _set_dimension_size(site: Site, x: Value, size: Value) -> Value:
         what = f"sets axis {axis} of length {x.shape[axis]} to {length}"
         raise site.refusal(what, "set a length within the bounds of the dimension")
     return lax.slice_in_dim(x, 0, length, axis=axis)
-
-
-def _numbers(site: Site, value: Value, what: str) -> tuple[int, ...]:
-    return tuple(int(v) for v in site.known(value, what).reshape(-1))
 
 
 @rule("tuple")

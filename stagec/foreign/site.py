@@ -100,11 +100,13 @@ class Site:
         return name in self.op.attributes
 
     def shape(self, index: int = 0) -> tuple[int, ...]:
-        """The shape of a result, which must be static."""
-        type_ = self._type(index)
-        if not type_.has_static_shape:
+        """The shape of a result, which must be static or an operand of a call by name."""
+        if self.is_static(index):
+            return tuple(self._type(index).shape)
+        operands = self.ints("indices_of_shape_operands")
+        if not operands:
             raise self.refusal("has a result of dynamic shape", "give it a static shape")
-        return tuple(type_.shape)
+        return self.numbers(self.operand(self.op.operands[operands[index]]), "shape")
 
     def dtype(self, index: int = 0) -> np.dtype[Any]:
         """The dtype of a result."""
@@ -121,10 +123,22 @@ class Site:
             raise self.refusal(what, "export the program with arrays of known rank")
         return type_
 
+    def is_static(self, index: int = 0) -> bool:
+        """Whether the type of a result has no open dimension."""
+        return bool(self._type(index).has_static_shape)
+
+    def operand(self, value: Any) -> Value:
+        """What a value of the module is, where the operation stands."""
+        return self._env[value]
+
     def region(self, index: int = 0) -> Callable[..., list[Value]]:
         """A region as a function of its block's arguments; values from outside are captured."""
         block = self.op.regions[index].blocks[0]
         return lambda *values: self._replay.block(block, values, self._env)
+
+    def function(self, name: str) -> Callable[..., list[Value]]:
+        """A function of the module."""
+        return lambda *values: self.call(name, values)
 
     def evaluate(self, block: Any, value: Any, arguments: dict[int, Value]) -> Value:
         """A value of a block that needs no more than these arguments, by their numbers."""
@@ -144,6 +158,10 @@ class Site:
                 "make it a constant in the module, or a parameter that is an integer without axes",
             )
         return np.asarray(value)
+
+    def numbers(self, value: Value, what: str) -> tuple[int, ...]:
+        """The elements of an operand that has to be known while tracing."""
+        return tuple(int(v) for v in self.known(value, what).reshape(-1))
 
     def refusal(self, what: str, fix: str = "") -> errors.UnsupportedError:
         return refuse(self.op, what, fix)

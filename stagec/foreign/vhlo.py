@@ -76,9 +76,6 @@ class _Writer:
         except _Unknown as unknown:
             what = f"has {unknown}, which is not known"
             raise refuse(op, what, "serialize the program for an older version of StableHLO") from None
-        own = [f"{k} = {v}" for k, v in attributes.items() if "." not in k]
-        if own:
-            self.lines.append(f" <{{{', '.join(own)}}}>")
         if len(op.regions):
             self.lines.append(" (")
             for i, region in enumerate(op.regions):
@@ -89,9 +86,10 @@ class _Writer:
                     self.operations(block, name)
                 self.lines.append("}")
             self.lines.append(")")
-        foreign = [f"{k} = {v}" for k, v in attributes.items() if "." in k]
-        if foreign:
-            self.lines.append(f" {{{', '.join(foreign)}}}")
+        # MLIR finds the attributes that the operation defines among all others.
+        shown = [f"{k} = {v}" for k, v in attributes.items()]
+        if shown:
+            self.lines.append(f" {{{', '.join(shown)}}}")
         self.lines.append(f" : ({', '.join(types[0])}) -> ({', '.join(types[1])}) {_location(op.location)}\n")
 
     def attribute(self, text: str) -> str | None:
