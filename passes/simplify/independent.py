@@ -11,7 +11,8 @@ from passes.analysis.identities import identity_of
 from passes.match import before_barriers, dtype_of, has_one_use, is_static, producer, shape_of, size_of, uses, yielded
 from passes.patterns import pattern
 from passes.simplify.regions import rounds_of
-from passes.simplify.rounds import Along, Rounds, along
+from passes.simplify.round_reads import Along, along
+from passes.simplify.rounds import Rounds
 from passes.simplify.running import Combined, Running, combined, in_any_order
 
 _UPDATE = "stablehlo.dynamic_update_slice"

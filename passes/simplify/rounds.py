@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from passes import attributes as attrs, build, operations
 from passes.analysis.counters import LOOP, Counter, line
@@ -134,8 +134,8 @@ class Rounds:
             return self._total(op, self.running[op])
         if row.elementwise and len(op.results) == 1:
             return self._elementwise(op)
-        rule = RULES.get(op.name)
-        return None if rule is None else rule(self, op)
+        found = RULES.get(op.name)
+        return None if found is None else found(self, op)
 
     def _loop(self, op: Any) -> Builder | None:
         """A loop of the body whose condition does not vary, and whose state does not fill a vector."""
@@ -230,10 +230,10 @@ Rule = Callable[[Rounds, Any], Builder | None]
 RULES: dict[str, Rule] = {}
 
 
-def _rule(*names: str) -> Callable[[Rule], Rule]:
-    def register(rule: Rule) -> Rule:
-        RULES.update({f"stablehlo.{name}": rule for name in names})
-        return rule
+def rule(*names: str) -> Callable[[Rule], Rule]:
+    def register(found: Rule) -> Rule:
+        RULES.update({f"stablehlo.{name}": found for name in names})
+        return found
 
     return register
 
@@ -243,14 +243,14 @@ def _later(op: Any, name: str) -> Any:
     return build.i64_array([axis + 1 for axis in attrs.ints(op, name)])
 
 
-@_rule("reshape", "bitcast_convert", "cholesky", "triangular_solve", "fft")
+@rule("reshape", "bitcast_convert", "cholesky", "triangular_solve", "fft")
 def _leading(rounds: Rounds, op: Any) -> Builder:
     """An op that computes each matrix, row or element by itself, or keeps the order of elements."""
     shape = (rounds.count, *shape_of(op.results[0]))
     return lambda _: [rebuilt(op, [rounds.whole(value) for value in op.operands], shape)]
 
 
-@_rule("optimization_barrier")
+@rule("optimization_barrier")
 def _barrier(rounds: Rounds, op: Any) -> Builder:
     def builder(operands: list[Any]) -> list[Any]:
         values = [rounds.whole(value) for value in op.operands]
@@ -260,29 +260,29 @@ def _barrier(rounds: Rounds, op: Any) -> Builder:
     return builder
 
 
-@_rule("broadcast_in_dim")
+@rule("broadcast_in_dim")
 def _broadcast(rounds: Rounds, op: Any) -> Builder:
     dims = [0, *(d + 1 for d in attrs.ints(op, "broadcast_dimensions"))]
     return lambda operands: [build.broadcast_in_dim(operands[0], (rounds.count, *shape_of(op.results[0])), dims)]
 
 
-@_rule("transpose")
+@rule("transpose")
 def _transpose(rounds: Rounds, op: Any) -> Builder:
     return lambda operands: [build.transpose(operands[0], [0, *(d + 1 for d in attrs.ints(op, "permutation"))])]
 
 
-@_rule("reverse")
+@rule("reverse")
 def _reverse(rounds: Rounds, op: Any) -> Builder:
     return lambda operands: [build.op(op.name, operands, attributes={"dimensions": _later(op, "dimensions")})]
 
 
-@_rule("slice")
+@rule("slice")
 def _slice(rounds: Rounds, op: Any) -> Builder:
     starts, limits, strides = attrs.cut(op)
     return lambda operands: [build.slice_(operands[0], (0, *starts), (rounds.count, *limits), (1, *strides))]
 
 
-@_rule("pad")
+@rule("pad")
 def _pad(rounds: Rounds, op: Any) -> Builder | None:
     operand, padding = op.operands
     if padding in rounds.varying:
@@ -291,13 +291,13 @@ def _pad(rounds: Rounds, op: Any) -> Builder | None:
     return lambda operands: [build.pad(rounds.whole(operand), operands[1], *amounts)]
 
 
-@_rule("concatenate")
+@rule("concatenate")
 def _concatenate(rounds: Rounds, op: Any) -> Builder:
     dimension = attrs.integer(op, "dimension") + 1
     return lambda _: [build.concatenate([rounds.whole(value) for value in op.operands], dimension)]
 
 
-@_rule("reduce")
+@rule("reduce")
 def _reduce(rounds: Rounds, op: Any) -> Builder | None:
     count = len(op.results)
     inputs, initial = list(op.operands)[:count], list(op.operands)[count:]
@@ -312,7 +312,7 @@ def _reduce(rounds: Rounds, op: Any) -> Builder | None:
     return builder
 
 
-@_rule("reduce_window")
+@rule("reduce_window")
 def _windows(rounds: Rounds, op: Any) -> Builder | None:
     (operand, initial), rank = op.operands, len(shape_of(op.operands[0]))
     if len(op.results) != 1 or initial in rounds.varying:
@@ -330,7 +330,7 @@ def _windows(rounds: Rounds, op: Any) -> Builder | None:
     return builder
 
 
-@_rule("sort")
+@rule("sort")
 def _sort(rounds: Rounds, op: Any) -> Builder:
     def builder(_: list[Any]) -> list[Any]:
         found = _with_regions(rounds, op, [rounds.whole(value) for value in op.operands])
@@ -345,7 +345,7 @@ def _with_regions(rounds: Rounds, op: Any, operands: Sequence[Any]) -> list[Any]
     return cloned(op, operands, types)
 
 
-@_rule("dot_general")
+@rule("dot_general")
 def _product(rounds: Rounds, op: Any) -> Builder:
     lhs, rhs = op.operands
     dims, given, element = attrs.dot_dimensions(op), attrs.copied(op), op.results[0].type.element_type
@@ -373,97 +373,7 @@ def _product(rounds: Rounds, op: Any) -> Builder:
     return builder
 
 
-@_rule("dynamic_slice")
-def _dynamic_slice(rounds: Rounds, op: Any) -> Builder | None:
-    operand, *starts = op.operands
-    sizes, shape = shape_of(op.results[0]), shape_of(operand)
-    cut = [d for d in range(len(shape)) if sizes[d] != shape[d]]
-    moving = [d for d in cut if starts[d] in rounds.varying]
-    if operand in rounds.varying:
-        return None if moving else lambda operands: [_cut(rounds, operands, cut, sizes)]
-    found = along(rounds, starts, sizes, shape)
-    if found is None:
-        return _gathered(rounds, op, cut)
-    dimension, counter = found
-
-    def builder(operands: list[Any]) -> list[Any]:
-        rest = [d for d in cut if d != dimension]
-        widths = [n if d == dimension else sizes[d] for d, n in enumerate(shape)]
-        value = _sliced(operands[0], operands[1:], rest, widths) if rest else operands[0]
-        return [rows(value, dimension, counter, rounds.count, sizes)]
-
-    return builder
-
-
-class Along(NamedTuple):
-    """A dimension of which each round takes one element, at the number that a counter has."""
-
-    dimension: int
-    counter: Counter
-
-
-def along(rounds: Rounds, starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> Along | None:
-    """Along which dimension the rounds take parts of an array; None if there are several, or indices out of range."""
-    moving = [d for d in range(len(shape)) if sizes[d] != shape[d] and starts[d] in rounds.varying]
-    if len(moving) != 1 or sizes[moving[0]] != 1:
-        return None
-    found = rounds.line(starts[moving[0]])
-    if found is None or not found.step:
-        return None
-    ends = found.start, found.start + found.step * (rounds.count - 1)
-    return Along(moving[0], found) if min(ends) >= 0 and max(ends) < shape[moving[0]] else None
-
-
-def rows(value: Any, dimension: int, counter: Counter, count: int, sizes: Sequence[int]) -> Any:
-    """The elements of a dimension at the numbers of a counter, as the first axis, each with the shape `sizes`."""
-    shape = shape_of(value)
-    last = counter.start + counter.step * (count - 1)
-    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
-    starts[dimension], limits[dimension] = min(counter.start, last), max(counter.start, last) + 1
-    strides[dimension] = abs(counter.step)
-    value = build.slice_(value, starts, limits, strides)
-    if counter.step < 0:
-        value = build.reverse(value, [dimension])
-    others = [d for d in range(len(shape)) if d != dimension]
-    return build.reshape(build.transpose(value, [dimension, *others]), (count, *sizes))
-
-
-def _sliced(value: Any, starts: Sequence[Any], cut: Sequence[int], sizes: Sequence[int]) -> Any:
-    """A dynamic slice; the start index of a dimension that is not cut does not matter."""
-    zero = build.full(0, starts[cut[0]])  # other starts may be those of all rounds
-    first = [start if d in cut else zero for d, start in enumerate(starts)]
-    return build.dynamic_slice(value, first, sizes)
-
-
-def _cut(rounds: Rounds, operands: list[Any], cut: list[int], sizes: Sequence[int]) -> Any:
-    """The same part of an array in each round."""
-    value, *starts = operands
-    if not cut:
-        return value
-    kind = starts[cut[0]].type
-    return _sliced(value, [build.full(0, kind), *starts], [d + 1 for d in cut], (rounds.count, *sizes))
-
-
-def _gathered(rounds: Rounds, op: Any, cut: list[int]) -> Builder:
-    """Parts of an array that does not vary, at indices of each round."""
-    sizes, starts = shape_of(op.results[0]), list(op.operands)[1:]
-    dropped = [d for d in cut if sizes[d] == 1]
-    kept = [d for d in range(len(sizes)) if d not in dropped]
-
-    def builder(operands: list[Any]) -> list[Any]:
-        columns = [build.reshape(rounds.whole(starts[d]), (rounds.count, 1)) for d in cut]
-        indices = build.concatenate(columns, 1) if len(columns) > 1 else columns[0]
-        numbers = f"offset_dims = {list(range(1, 1 + len(kept)))}, collapsed_slice_dims = {dropped}"
-        numbers += f", start_index_map = {cut}, index_vector_dim = 1"
-        attributes = {"dimension_numbers": f"#stablehlo.gather<{numbers}>", "slice_sizes": build.i64_array(sizes)}
-        type_ = build.tensor_type((rounds.count, *(sizes[d] for d in kept)), op.results[0].type.element_type)
-        found = build.op("stablehlo.gather", [operands[0], indices], type_, attributes=attributes)
-        return [build.reshape(found, (rounds.count, *sizes))]
-
-    return builder
-
-
-@_rule("dynamic_update_slice")
+@rule("dynamic_update_slice")
 def _update(rounds: Rounds, op: Any) -> Builder | None:
     operand, update, *starts = op.operands
     shape, sizes = shape_of(operand), shape_of(update)

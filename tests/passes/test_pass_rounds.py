@@ -45,6 +45,18 @@ INDEPENDENT = {
         W,
     ),
     "rows of indices": (lambda x, i: lax.map(lambda k: lax.dynamic_slice(x, (k, 1), (2, 2)), i), X, INDICES),
+    "elements at indices of each round": (
+        lambda x, i: lax.map(lambda k: x[k + 1], i.reshape(5, 1) % snp.arange(1, 4)),
+        X,
+        INDICES,
+    ),
+    "elements of each row": (lambda x, i: lax.map(lambda t: t[i % 4], x), X, INDICES),
+    "elements of each row at its own indices": (lambda x: lax.map(lambda t: t[t[1:] % 4] + t[t[0]], x), X),
+    "columns of each matrix": (
+        lambda x: lax.map(lambda t: t.reshape(2, 2)[:, t[2:] % 2].T, x),
+        X,
+    ),
+    "part of each row": (lambda x: lax.map(lambda t: lax.dynamic_slice(t.reshape(2, 2), (t[0], 0), (1, 2)), x), X),
     "part of a row": (rounds_of(lambda t: lax.dynamic_slice(t, (1,), (2,))), X),
     "part of a row is replaced": (rounds_of(lambda t, w: lax.dynamic_update_slice(t, w[0, :2] + t[0], (1,))), X, W),
     "bits": (rounds_of(lambda t: lax.bitcast_convert_type(t, np.int32)), F),
