@@ -34,7 +34,7 @@ class _Part(NamedTuple):
 def independent_rounds(op: Any) -> Any:
     """A loop of known length whose rounds do not depend on one another -> ops on the arrays of all rounds.
 
-    Exact: each round reads what was there before the loop, and writes a row of its own; or integers are added or
+    Exact: each round reads what was there before the loop, and writes rows of its own; or integers are added or
     multiplied, or maxima and the like are formed. A number that is the sum so far becomes a cumulative sum. Only where
     the arrays of all rounds are small, or not much larger than those that the loop reads and writes.
 
@@ -153,9 +153,11 @@ def _written(rounds: Rounds, i: int, update: Any) -> _Part | None:
         return None
     shape = shape_of(argument)
     found = _along(rounds, update)
-    if found is None or found.counter.step != 1 or size_of(row) * shape[found.dimension] != size_of(argument):
+    if found is None or found.counter.step != found.width:
         return None
-    dimension, counter = found
+    dimension, counter, width = found
+    if size_of(row) * shape[dimension] != size_of(argument) * width:
+        return None
     for use in argument.uses:
         reader = use.owner.operation
         if reader == update:
@@ -164,13 +166,13 @@ def _written(rounds: Rounds, i: int, update: Any) -> _Part | None:
             return None
 
     def written() -> Any:
-        others = [n for d, n in enumerate(shape) if d != dimension]
-        value = build.reshape(rounds.whole(row), (rounds.count, *others))
-        order = [*range(1, dimension + 1), 0, *range(dimension + 1, len(shape))]
-        value = build.transpose(value, order)
-        if rounds.count == shape[dimension]:
+        order = [*range(1, dimension + 1), 0, *range(dimension + 1, len(shape) + 1)]
+        count = rounds.count * width
+        sizes = [count if d == dimension else n for d, n in enumerate(shape)]
+        value = build.reshape(build.transpose(rounds.whole(row), order), sizes)
+        if count == shape[dimension]:
             return value
-        if rounds.count >= _MOST * shape[dimension]:
+        if count >= _MOST * shape[dimension]:
             return _with_rest(initial, value, dimension, counter.start)
         begin = [build.full(counter.start if d == dimension else 0, start.type) for d, start in enumerate(starts)]
         return build.op(_UPDATE, [initial, value, *begin])
@@ -182,7 +184,7 @@ def _is_read_first(rounds: Rounds, reader: Any, array: Any, written: Along) -> b
     """Whether an op reads parts of an array that no round before wrote, along the dimension of the rows."""
     if reader.name not in ("stablehlo.slice", "stablehlo.dynamic_slice") or reader.operands[0] != array:
         return False
-    dimension, first = written.dimension, written.counter.start
+    dimension, first, step = written.dimension, written.counter.start, written.width
     width, size = shape_of(reader.results[0])[dimension], shape_of(array)[dimension]
     if reader.name == "stablehlo.slice":
         starts, limits, _ = attrs.cut(reader)
@@ -195,9 +197,9 @@ def _is_read_first(rounds: Rounds, reader: Any, array: Any, written: Along) -> b
     ends = at.start, at.start + at.step * (rounds.count - 1)
     if min(ends) < 0 or max(ends) + width > size:
         return False
-    if max(ends) + width <= first or min(ends) >= first + rounds.count:
+    if max(ends) + width <= first or min(ends) >= first + rounds.count * step:
         return True
-    return width == at.step == 1 and (at.start <= first if rounds.backwards else at.start >= first)
+    return width == at.step == step and (at.start <= first if rounds.backwards else at.start >= first)
 
 
 def _with_rest(initial: Any, value: Any, dimension: int, start: int) -> Any:

@@ -22,47 +22,53 @@ def _dynamic_slice(rounds: Rounds, op: Any) -> Builder | None:
     found = along(rounds, starts, sizes, shape)
     if found is None:
         return _gathered(rounds, op, cut)
-    dimension, counter = found
 
     def builder(operands: list[Any]) -> list[Any]:
-        rest = [d for d in cut if d != dimension]
-        widths = [n if d == dimension else sizes[d] for d, n in enumerate(shape)]
+        rest = [d for d in cut if d != found.dimension]
+        widths = [n if d == found.dimension else sizes[d] for d, n in enumerate(shape)]
         value = _sliced(operands[0], operands[1:], rest, widths) if rest else operands[0]
-        return [rows(value, dimension, counter, rounds.count, sizes)]
+        return [_rows(value, found, rounds.count, sizes)]
 
     return builder
 
 
 class Along(NamedTuple):
-    """A dimension of which each round takes one element, at the number that a counter has."""
+    """A dimension of which each round takes `width` elements, from the number that a counter has."""
 
     dimension: int
     counter: Counter
+    width: int
 
 
 def along(rounds: Rounds, starts: Sequence[Any], sizes: Sequence[int], shape: Sequence[int]) -> Along | None:
-    """Along which dimension the rounds take parts of an array; None if there are several, or indices out of range."""
+    """Along which dimension the rounds take parts of an array: single elements, or blocks one after the other.
+
+    None if there are several such dimensions, or indices out of range.
+    """
     moving = [d for d in range(len(shape)) if sizes[d] != shape[d] and starts[d] in rounds.varying]
-    if len(moving) != 1 or sizes[moving[0]] != 1:
-        return None
-    found = rounds.line(starts[moving[0]])
+    found = rounds.line(starts[moving[0]]) if len(moving) == 1 else None
     if found is None or not found.step:
         return None
+    (dimension,) = moving
+    width = sizes[dimension]
     ends = found.start, found.start + found.step * (rounds.count - 1)
-    return Along(moving[0], found) if min(ends) >= 0 and max(ends) < shape[moving[0]] else None
+    is_inside = min(ends) >= 0 and max(ends) + width <= shape[dimension]
+    return Along(dimension, found, width) if is_inside and width in (1, abs(found.step)) else None
 
 
-def rows(value: Any, dimension: int, counter: Counter, count: int, sizes: Sequence[int]) -> Any:
-    """The elements of a dimension at the numbers of a counter, as the first axis, each with the shape `sizes`."""
-    shape = shape_of(value)
+def _rows(value: Any, found: Along, count: int, sizes: Sequence[int]) -> Any:
+    """The parts of a dimension at the numbers of a counter, along a new first axis, each with the shape `sizes`."""
+    shape, (dimension, counter, width) = shape_of(value), found
     last = counter.start + counter.step * (count - 1)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
-    starts[dimension], limits[dimension] = min(counter.start, last), max(counter.start, last) + 1
-    strides[dimension] = abs(counter.step)
+    starts[dimension], limits[dimension] = min(counter.start, last), max(counter.start, last) + width
+    strides[dimension] = abs(counter.step) // width
     value = build.slice_(value, starts, limits, strides)
+    if width > 1:
+        value = build.reshape(value, (*shape[:dimension], count, width, *shape[dimension + 1 :]))
     if counter.step < 0:
         value = build.reverse(value, [dimension])
-    others = [d for d in range(len(shape)) if d != dimension]
+    others = [d for d in range(len(shape_of(value))) if d != dimension]
     return build.reshape(build.transpose(value, [dimension, *others]), (count, *sizes))
 
 

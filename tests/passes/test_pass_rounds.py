@@ -101,6 +101,32 @@ INDEPENDENT = {
         lambda x: lax.fori_loop(1, 5, lambda i, s: s.at[i].set(snp.maximum(s[i - 1], s[i])), x[:, 1]),
         NAN,
     ),
+    "blocks": (
+        lambda x: lax.fori_loop(
+            0,
+            2,
+            lambda i, s: lax.dynamic_update_slice(
+                s, lax.dynamic_slice(x, (2 * i, 0), (2, 4)) * (i + 2), (2 * i + 1, 0)
+            ),
+            x,
+        ),
+        X,
+    ),
+    "blocks of columns from the last": (
+        lambda x: lax.fori_loop(
+            0,
+            2,
+            lambda i, s: lax.dynamic_update_slice(s, lax.dynamic_slice(x, (0, 2 * i), (5, 2)) * i, (0, 2 - 2 * i)),
+            x,
+        ),
+        X,
+    ),
+    "blocks in place": (
+        lambda x: lax.fori_loop(
+            0, 2, lambda i, s: lax.dynamic_update_slice(s, -lax.dynamic_slice(s, (2 * i + 1, 0), (2, 4)), (2 * i, 0)), x
+        ),
+        X,
+    ),
     "rows that follow": (lambda x: lax.fori_loop(0, 4, lambda i, s: s.at[i].set(s[i + 1] - s[i]), x), X),
     "rows that follow from the last": (
         lambda x: lax.fori_loop(0, 4, lambda i, s: s.at[4 - i].set(s[4 - i] - s[3 - i]), x),
@@ -170,6 +196,18 @@ DEPENDENT = {
         X,
     ),
     "sum of floats": (lambda x: lax.fori_loop(0, 50, lambda i, s: s + x[i % 5], x[0]), F),
+    "blocks that overlap": (
+        lambda x: lax.fori_loop(
+            0, 4, lambda i, s: lax.dynamic_update_slice(s, -lax.dynamic_slice(s, (i, 0), (2, 4)), (i, 0)), x
+        ),
+        X,
+    ),
+    "blocks that the one before wrote": (
+        lambda x: lax.fori_loop(
+            0, 2, lambda i, s: lax.dynamic_update_slice(s, -lax.dynamic_slice(s, (2 * i, 0), (2, 4)), (2 * i + 1, 0)), x
+        ),
+        X,
+    ),
     "rows before and after": (lambda x: lax.fori_loop(1, 4, lambda i, s: s.at[i].set(s[i - 1] + s[i + 1]), x), X),
     "row that changes": (lambda x: lax.fori_loop(0, 5, lambda i, s: s.at[i].set(s[2] * i + s[i]), x), X),
     "counted until": (lambda x: lax.fori_loop(0, 5, lambda i, c: snp.where(c < 2, c + x[i, 0], c), 0), X),
