@@ -17,6 +17,7 @@ from passes.match import (
     is_static,
     producer,
     shape_of,
+    splat_of,
 )
 from passes.patterns import pattern
 from passes.types import is_lossless
@@ -62,12 +63,14 @@ def compare_converted_boolean(op: Any) -> Any:
 
 @pattern("stablehlo.bitcast_convert", of="stablehlo.bitcast_convert")
 def bitcast_of_bitcast(op: Any) -> Any:
-    """bitcast(bitcast(x, t), u) -> bitcast(x, u) for types of one width. Exact."""
+    """bitcast(bitcast(x, t), u) -> bitcast(x, u) for types of one width, or with the dimensions of x. Exact."""
     inner = producer(op.operand, "stablehlo.bitcast_convert")
     if inner is None:
         return None
     source, middle, target = dtype_of(inner.operand), dtype_of(op.operand), dtype_of(op.operation.results[0])
-    if not source.itemsize == middle.itemsize == target.itemsize or {source.kind, middle.kind, target.kind} & {"c"}:
+    if source.itemsize != target.itemsize or {source.kind, middle.kind, target.kind} & {"c"}:
+        return None
+    if middle.itemsize != source.itemsize and inner.operand.type.shape != op.operation.results[0].type.shape:
         return None
     if inner.operand.type == op.operation.results[0].type:
         return inner.operand
@@ -103,19 +106,35 @@ _NARROWED = tuple(row.name for row in operations.TABLE.values() if row.modular o
 def convert_result_back(op: Any) -> Any:
     """convert(f(convert(x), convert(y)), t) -> f(x, y), where x and y are of type t, and f computes in a wider type.
 
-    Exact: integers wrap in the same way, and a float that is rounded to more than twice the digits first is rounded to
-    the same number. The law requires that nothing else reads the wider result.
+    x or y may be a constant that type t represents. Exact: integers wrap in the same way, and a float that is rounded
+    to more than twice the digits first is rounded to the same number. The law requires that nothing else reads the
+    wider result.
     """
     inner, target = producer(op.operand), op.operation.results[0].type
     if inner is None or inner.operation.name not in _NARROWED or not has_one_use(op.operand):
         return None
     name, narrow, wide = inner.operation.name, dtype_of(op.operation.results[0]), dtype_of(op.operand)
-    sources = [producer(value, "stablehlo.convert") for value in inner.operation.operands]
-    if any(source is None or source.operand.type != target for source in sources):
-        return None
     if not is_lossless(narrow, wide) or not _is_exact_in_narrow(operations.of(name), narrow, wide):
         return None
-    return build.op(name, [source.operand for source in sources])  # type: ignore[union-attr]
+    sources = [_in_narrow(value, narrow) for value in inner.operation.operands]
+    if all(isinstance(source, np.generic) or source is None for source in sources):
+        return None
+    if any(source is None or not (isinstance(source, np.generic) or source.type == target) for source in sources):
+        return None
+    values = [build.full(source, target) if isinstance(source, np.generic) else source for source in sources]
+    return build.op(name, values, target)
+
+
+def _in_narrow(value: Any, narrow: np.dtype[Any]) -> Any:
+    """Return a value before its conversion, or the number that fills it, if the narrow type represents that."""
+    number = splat_of(value)
+    if number is None:
+        source = producer(value, "stablehlo.convert")
+        return None if source is None else source.operand
+    with np.errstate(all="ignore"):
+        found = np.asarray(number).astype(narrow)
+        back = found.astype(number.dtype)
+    return found[()] if back.tobytes() == np.asarray(number).tobytes() else None
 
 
 def _is_exact_in_narrow(row: operations.Operation, narrow: np.dtype[Any], wide: np.dtype[Any]) -> bool:

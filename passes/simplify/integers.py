@@ -24,6 +24,7 @@ from passes.match import (
 from passes.operations import Precision
 from passes.patterns import pattern
 from passes.simplify.logic import DUAL
+from passes.simplify.proven import exact_if_proven
 
 ADD, SUBTRACT, NEGATE = "stablehlo.add", "stablehlo.subtract", "stablehlo.negate"
 MULTIPLY, DIVIDE = "stablehlo.multiply", "stablehlo.divide"
@@ -80,6 +81,37 @@ def operand_again(op: Any) -> Any:
         if inner is not None and other in (inner.lhs, inner.rhs):
             return value
     return None
+
+
+@pattern(*operations.where(idempotent=True), of=operations.where(idempotent=True))
+def operand_of_both(op: Any) -> Any:
+    """max(max(x, y), max(x, z)) -> max(max(x, y), z), and the same for min, and, or. Exact."""
+    name = op.operation.name
+    first, second = producer(op.lhs, name), producer(op.rhs, name)
+    if first is None or second is None or not has_one_use(op.rhs):
+        return None
+    for common, other in sides(second):
+        if common in (first.lhs, first.rhs):
+            return build.op(name, [op.lhs, other])
+    return None
+
+
+@exact_if_proven(*_ASSOCIATIVE, of=_ASSOCIATIVE, assumes="reassoc,nsz")
+def constants_of_both(op: Any, exactly: bool) -> Any:
+    """(x + c) + (y + d) -> (x + y) + (c + d), and the same for each associative operation.
+
+    Exact for integers, and for floats where nothing is rounded. The law requires that nothing else reads the operands.
+    """
+    name = op.operation.name
+    first, second = producer(op.lhs, name), producer(op.rhs, name)
+    if first is None or second is None or op.lhs == op.rhs or is_complex(op.lhs):
+        return None
+    exact = operations.of(name).precision is Precision.EXACT or is_integer(op.lhs)
+    if exact != exactly or not is_constant(first.rhs) or not is_constant(second.rhs):
+        return None
+    if not has_one_use(op.lhs) or not has_one_use(op.rhs):
+        return None
+    return build.op(name, [build.op(name, [first.lhs, second.lhs]), build.op(name, [first.rhs, second.rhs])])
 
 
 @pattern(SUBTRACT, of=SPLAT)
@@ -373,6 +405,8 @@ PATTERNS = (
     constant_second,
     regroup_constants,
     operand_again,
+    operand_of_both,
+    *constants_of_both,
     subtract_constant,
     constant_of_difference,
     subtract_part,

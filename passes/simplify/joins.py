@@ -164,6 +164,61 @@ def concatenate_of_broadcasts(op: Any) -> Any:
     return build.broadcast_in_dim(producers[0].operand, shape_of(op.operation.results[0]), dims)
 
 
+_MOVES = ("stablehlo.transpose", "stablehlo.reverse", "stablehlo.pad", "stablehlo.broadcast_in_dim")
+
+
+@pattern("stablehlo.concatenate", of=_MOVES)
+def concatenate_of_moves(op: Any) -> Any:
+    """concatenate(transpose(x), transpose(y)) -> transpose(concatenate(x, y)), and the same for reversals, and for pads
+    and broadcasts along other dimensions.
+
+    Exact. The law requires that nothing else reads the parts, and that the operation moves each of them alike.
+    """
+    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
+    first = producer(values[0])
+    if len(values) < 2 or first is None or first.operation.name not in _MOVES or not is_static_op(op):
+        return None
+    makers = producers_of(values, first.operation.name)
+    if not makers or not all(used_once(maker) and is_static_op(maker) for maker in makers):
+        return None
+    if any(attrs.copied(maker) != attrs.copied(first) for maker in makers):
+        return None
+    along = _before(makers, dim)
+    if along is None or 0 in shape_of(op.operation.results[0]):
+        return None
+    parts = [maker.operand for maker in makers]
+    if first.operation.name == "stablehlo.reverse" and dim in attrs.ints(first, "dimensions"):
+        parts.reverse()
+    joined = build.concatenate(parts, along)
+    others = list(first.operation.operands)[1:]
+    return build.op(
+        first.operation.name, [joined, *others], op.operation.results[0].type, attributes=attrs.copied(first)
+    )
+
+
+def _before(makers: list[Any], dim: int) -> int | None:
+    """Return the dimension along which equal moves can join their operands instead of their results; None if none."""
+    first = makers[0]
+    name = first.operation.name
+    if name == "stablehlo.transpose":
+        return attrs.ints(first, "permutation")[dim]
+    if name == "stablehlo.reverse":
+        return dim
+    if name == "stablehlo.pad":
+        same = all(same_number(maker.padding_value, first.padding_value) for maker in makers)
+        return dim if same and not any(amounts[dim] for amounts in attrs.padding(first)) else None
+    dims = attrs.ints(first, "broadcast_dimensions")
+    if dim not in dims:
+        return None
+    along = dims.index(dim)
+    shapes = [shape_of(maker.operand) for maker in makers]
+    if any(shape[along] != shape_of(maker.operation.results[0])[dim] for shape, maker in zip(shapes, makers)):
+        return None
+    different = {shape[:along] + shape[along + 1 :] for shape in shapes}
+    smaller = size_of(first.operand) < size_of(first.operation.results[0])
+    return along if len(different) == 1 and smaller else None
+
+
 def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
     """Whether all broadcasts are of the same array to the same dimensions, and repeat it along `dim`."""
     x, dims = broadcasts[0].operand, attrs.ints(broadcasts[0], "broadcast_dimensions")
@@ -297,6 +352,7 @@ PATTERNS = (
     concatenate_of_neighbors,
     concatenate_of_equal_parts,
     concatenate_of_broadcasts,
+    concatenate_of_moves,
     concatenate_of_splats,
     concatenate_that_pads,
     concatenate_of_batches,

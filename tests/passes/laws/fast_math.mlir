@@ -608,3 +608,22 @@ func.func @extreme_of_monotone(%x: tensor<4x6xf32>) -> tensor<4xf32> {
   %r = stablehlo.reduce(%0 init: %i) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves select
+func.func @function_of_two_selections(%p: tensor<5xi1>, %x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %a = stablehlo.select %p, %x, %c : tensor<5xi1>, tensor<5xf32>
+  %b = stablehlo.select %p, %c, %y : tensor<5xi1>, tensor<5xf32>
+  %r = stablehlo.add %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, multiply, multiply
+func.func @constants_of_both(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<5xf32>
+  %d = stablehlo.constant dense<5.0> : tensor<5xf32>
+  %a = stablehlo.multiply %x, %c : tensor<5xf32>
+  %b = stablehlo.multiply %y, %d : tensor<5xf32>
+  %r = stablehlo.multiply %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}

@@ -316,3 +316,31 @@ func.func @fold_splats__of_negated_factors() -> tensor<4xf32> {
   %r = stablehlo.multiply %0, %c : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves maximum, maximum
+func.func @operand_of_both(%x: tensor<5xf32>, %y: tensor<5xf32>, %z: tensor<5xf32>) -> tensor<5xf32> {
+  %a = stablehlo.maximum %x, %y : tensor<5xf32>
+  %b = stablehlo.maximum %z, %x : tensor<5xf32>
+  %r = stablehlo.maximum %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, add, add
+func.func @constants_of_both(%x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi32> {
+  %c = stablehlo.constant dense<3> : tensor<5xi32>
+  %d = stablehlo.constant dense<5> : tensor<5xi32>
+  %a = stablehlo.add %x, %c : tensor<5xi32>
+  %b = stablehlo.add %y, %d : tensor<5xi32>
+  %r = stablehlo.add %a, %b : tensor<5xi32>
+  return %r : tensor<5xi32>
+}
+
+// keeps
+func.func @sums_of_floats_with_constants_are_rounded(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<5xf32>
+  %d = stablehlo.constant dense<5.0> : tensor<5xf32>
+  %a = stablehlo.add %x, %c : tensor<5xf32>
+  %b = stablehlo.add %y, %d : tensor<5xf32>
+  %r = stablehlo.add %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}

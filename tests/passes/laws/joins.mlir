@@ -184,3 +184,51 @@ func.func @pads_that_overlap_are_not_joined(%x: tensor<3xf32>, %y: tensor<3xf32>
   %r = stablehlo.add %0, %1 : tensor<5xf32>
   return %r : tensor<5xf32>
 }
+
+// leaves concatenate, transpose
+func.func @concatenate_of_moves(%x: tensor<2x3xf32>, %y: tensor<5x3xf32>) -> tensor<3x7xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %b = stablehlo.transpose %y, dims = [1, 0] : (tensor<5x3xf32>) -> tensor<3x5xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<3x2xf32>, tensor<3x5xf32>) -> tensor<3x7xf32>
+  return %r : tensor<3x7xf32>
+}
+
+// leaves concatenate, reverse
+func.func @concatenate_of_moves__reversed(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<5xf32> {
+  %a = stablehlo.reverse %x, dims = [0] : tensor<2xf32>
+  %b = stablehlo.reverse %y, dims = [0] : tensor<3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2xf32>, tensor<3xf32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves concatenate, broadcast_in_dim
+func.func @concatenate_of_moves__repeated(%x: tensor<2xf32>, %y: tensor<3xf32>) -> tensor<4x5xf32> {
+  %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<2xf32>) -> tensor<4x2xf32>
+  %b = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<4x2xf32>, tensor<4x3xf32>) -> tensor<4x5xf32>
+  return %r : tensor<4x5xf32>
+}
+
+// leaves concatenate, pad
+func.func @concatenate_of_moves__padded(%x: tensor<2x3xf32>, %y: tensor<1x3xf32>, %c: tensor<f32>) -> tensor<3x8xf32> {
+  %a = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %b = stablehlo.pad %y, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<1x3xf32>, tensor<f32>) -> tensor<1x8xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<2x8xf32>, tensor<1x8xf32>) -> tensor<3x8xf32>
+  return %r : tensor<3x8xf32>
+}
+
+// keeps
+func.func @parts_that_are_padded_where_they_are_joined(%x: tensor<2xf32>, %y: tensor<3xf32>, %c: tensor<f32>) -> tensor<7xf32> {
+  %a = stablehlo.pad %x, %c, low = [1], high = [0], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<3xf32>
+  %b = stablehlo.pad %y, %c, low = [1], high = [0], interior = [0] : (tensor<3xf32>, tensor<f32>) -> tensor<4xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 0 : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
+  return %r : tensor<7xf32>
+}
+
+// keeps
+func.func @parts_that_are_transposed_differently(%x: tensor<2x3x3xf32>, %y: tensor<3x3x2xf32>) -> tensor<3x3x4xf32> {
+  %a = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<2x3x3xf32>) -> tensor<3x3x2xf32>
+  %b = stablehlo.transpose %y, dims = [1, 0, 2] : (tensor<3x3x2xf32>) -> tensor<3x3x2xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 2 : (tensor<3x3x2xf32>, tensor<3x3x2xf32>) -> tensor<3x3x4xf32>
+  return %r : tensor<3x3x4xf32>
+}

@@ -379,3 +379,57 @@ func.func @mirrored_selections__ordered(%p: tensor<5xi1>, %x: tensor<5xi32>, %y:
   %r = stablehlo.subtract %a, %b : tensor<5xi32>
   return %r : tensor<5xi32>
 }
+
+// leaves constant, add, select
+func.func @function_of_two_selections(%p: tensor<5xi1>, %x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %a = stablehlo.select %p, %x, %c : tensor<5xi1>, tensor<5xf32>
+  %b = stablehlo.select %p, %y, %c : tensor<5xi1>, tensor<5xf32>
+  %r = stablehlo.add %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves select
+func.func @function_of_two_selections__apart(%p: tensor<5xi1>, %x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi32> {
+  %c = stablehlo.constant dense<0> : tensor<5xi32>
+  %a = stablehlo.select %p, %x, %c : tensor<5xi1>, tensor<5xi32>
+  %b = stablehlo.select %p, %c, %y : tensor<5xi1>, tensor<5xi32>
+  %r = stablehlo.add %a, %b : tensor<5xi32>
+  return %r : tensor<5xi32>
+}
+
+// leaves select
+func.func @function_of_two_selections__of_negative_zeros(%p: tensor<i1>, %x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<-0.0> : tensor<5xf32>
+  %a = stablehlo.select %p, %x, %c : tensor<i1>, tensor<5xf32>
+  %b = stablehlo.select %p, %c, %y : tensor<i1>, tensor<5xf32>
+  %r = stablehlo.add %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, subtract, select
+func.func @function_of_two_selections__subtracted(%p: tensor<5xi1>, %x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %a = stablehlo.select %p, %x, %c : tensor<5xi1>, tensor<5xf32>
+  %b = stablehlo.select %p, %c, %y : tensor<5xi1>, tensor<5xf32>
+  %r = stablehlo.subtract %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// keeps
+func.func @a_sum_of_selections_turns_minus_0_0_into_0_0(%p: tensor<5xi1>, %x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %a = stablehlo.select %p, %x, %c : tensor<5xi1>, tensor<5xf32>
+  %b = stablehlo.select %p, %c, %y : tensor<5xi1>, tensor<5xf32>
+  %r = stablehlo.add %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// keeps
+func.func @selections_by_two_predicates(%p: tensor<5xi1>, %q: tensor<5xi1>, %x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi32> {
+  %c = stablehlo.constant dense<0> : tensor<5xi32>
+  %a = stablehlo.select %p, %x, %c : tensor<5xi1>, tensor<5xi32>
+  %b = stablehlo.select %q, %y, %c : tensor<5xi1>, tensor<5xi32>
+  %r = stablehlo.add %a, %b : tensor<5xi32>
+  return %r : tensor<5xi32>
+}
