@@ -15,6 +15,7 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import open_error
 from stagec.core.dims_terms import Size
+from stagec.lowering.open_convolutions import convolution
 from stagec.lowering.open_linalg import (
     axes_text,
     combined,
@@ -27,7 +28,7 @@ from stagec.lowering.open_linalg import (
     signless,
 )
 from stagec.lowering.open_values import emit_scalar, signed, start_index
-from stagec.lowering.open_windows import convolution, window_reduction
+from stagec.lowering.open_windows import window_reduction
 from stagec.primitives.checks import i64_array
 
 __all__ = ["convolution", "dot_general", "gather", "running", "scatter", "window_reduction"]

@@ -96,10 +96,10 @@ def _reshape(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval:
 
 def _slice(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
     starts, strides = (_numbers(attributes[name]) for name in ("start_indices", "strides"))
-    return _part(cx, operands[0], starts, strides, aval)
+    return part(cx, operands[0], starts, strides, aval)
 
 
-def _part(cx: Any, value: Any, starts: Sequence[Any], strides: Sequence[Any], aval: ShapedArray) -> Any:
+def part(cx: Any, value: Any, starts: Sequence[Any], strides: Sequence[Any], aval: ShapedArray) -> Any:
     """The elements from `starts`, which are sizes or indices of the program, at strides."""
     offsets, places = _places(cx, 1, starts, aval.shape, strides)
     return create(cx, "tensor.extract_slice", [value, *offsets], places, aval)
@@ -107,7 +107,7 @@ def _part(cx: Any, value: Any, starts: Sequence[Any], strides: Sequence[Any], av
 
 def _dynamic_slice(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
     value, *indices = operands
-    return _part(cx, value, _starts(cx, indices, value, aval.shape), [1] * aval.ndim, aval)
+    return part(cx, value, _starts(cx, indices, value, aval.shape), [1] * aval.ndim, aval)
 
 
 def _dynamic_update(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
@@ -167,7 +167,7 @@ def _pad(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: Sha
         value = _padded(cx, value, fill, grown, aval.update(shape=shape))
     if shape == aval.shape:
         return value
-    return _part(cx, value, [-minimum(n, 0) for n in low], [1] * aval.ndim, aval)
+    return part(cx, value, [-minimum(n, 0) for n in low], [1] * aval.ndim, aval)
 
 
 def _padded(cx: Any, value: Any, fill: Any, grown: Sequence[tuple[Any, Any]], aval: ShapedArray) -> Any:

@@ -1,11 +1,9 @@
-"""Lowerings for open dimensions of convolutions, and of reductions of windows."""
+"""Lowerings for open dimensions of reductions of windows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open, open_error
@@ -27,7 +25,7 @@ from stagec.primitives.checks import i64_array
 Ints = tuple[int, ...]
 
 
-def _spread(
+def spread(
     cx: Any, x: Any, aval: ShapedArray, fill: Any, edges: Sequence[tuple[int, int]], holes: Sequence[int]
 ) -> tuple[Any, ShapedArray]:
     """An array with edges and holes of a number."""
@@ -62,7 +60,7 @@ def window_reduction(
     given, dtype, rank = out, aval.dtype, aval.ndim
     x, aval = signless(cx, x, aval)
     out, start = out.update(dtype=aval.dtype), number_of(identity, dtype)
-    x, aval = _spread(cx, x, aval, start, padding, base_dilation)
+    x, aval = spread(cx, x, aval, start, padding, base_dilation)
     index, constant = index_type(), cx.trace.sizes.value
 
     def body(_: Any, total: Any) -> Any:
@@ -82,74 +80,3 @@ def window_reduction(
     kinds = ["parallel"] * rank + ["reduction"] * rank
     found = generic(cx, maps, kinds, [window], cx.constant(start, out), out, body)
     return restored(cx, found, out, given)
-
-
-def convolution(
-    cx: Any,
-    operands: tuple[Any, Any],
-    avals: tuple[ShapedArray, ShapedArray],
-    out: ShapedArray,
-    specs: tuple[Ints, Ints, Ints],
-    window_strides: Ints,
-    padding: Sequence[tuple[int, int]],
-    lhs_dilation: Ints,
-    rhs_dilation: Ints,
-    groups: tuple[int, int],
-) -> Any:
-    """`stablehlo.convolution` in groups, or along open axes, as a contraction; None where the compiler takes it.
-
-    Args:
-      specs: of each array, where batch, features and space are; of the kernel, output and input features first.
-      groups: of features, and of the batch.
-    """
-    lhs_spec, rhs_spec, out_spec = specs
-    shapes = (avals[0].shape, avals[1].shape, out.shape)
-    is_space_open = any(is_open(shape[i]) for shape, spec in zip(shapes, specs) for i in spec[2:])
-    if groups == (1, 1) and not is_space_open:
-        return None
-    count, rank = max(groups), len(window_strides)
-    inner, outer, batch = shapes[1][rhs_spec[1]], shapes[1][rhs_spec[0]], shapes[2][out_spec[0]]
-    steps = (outer, inner if groups[0] > 1 else batch)
-    if not is_combined(out.dtype, "add") or (count > 1 and any(is_open(n) for n in steps)):
-        raise open_error("conv_general_dilated", " and ".join(a.long() for a in avals))
-    sides = []
-    for value, aval in zip(operands, avals):
-        wide = aval.update(dtype=out.dtype)
-        value = value if aval.dtype == out.dtype else cx.emit("stablehlo.convert", [value], None, [wide])
-        sides.append(signless(cx, value, wide))
-    (x, x_aval), (kernel, _) = sides
-    edges, holes = [(0, 0)] * (rank + 2), [1] * (rank + 2)
-    for i, edge, hole in zip(lhs_spec[2:], padding, lhs_dilation):
-        edges[i], holes[i] = edge, hole
-    x, _ = _spread(cx, x, x_aval, 0, edges, holes)
-    # The domain: the axes of the result, of whose features those of a group are apart, then the axes of a sum.
-    width = outer // count if count > 1 else outer
-    at = out_spec[1]
-    shape = (*out.shape[:at], count, width, *out.shape[at + 1 :]) if count > 1 else out.shape
-    result = out.update(shape=shape, dtype=sides[0][1].dtype)
-    place = {i: f"d{i if count == 1 or i <= at else i + 1}" for i in range(out.ndim)}
-    group, feature = (f"d{at}", f"d{at + 1}") if count > 1 else ("", place[at])
-    parallel = result.ndim
-    terms: list[dict[int, str]] = [{}, {}]
-    terms[0][lhs_spec[0]], terms[0][lhs_spec[1]] = place[out_spec[0]], f"d{parallel}"
-    terms[1][rhs_spec[0]], terms[1][rhs_spec[1]] = feature, f"d{parallel}"
-    if count > 1:
-        terms[1][rhs_spec[0]] += f" + {group} * {width}"
-        terms[0][lhs_spec[1 if groups[0] > 1 else 0]] += f" + {group} * {steps[1]}"
-    for k in range(rank):
-        window = f"d{parallel + 1 + k}"
-        position = place[out_spec[2 + k]]
-        terms[0][lhs_spec[2 + k]] = f"{position} * {window_strides[k]} + {window} * {rhs_dilation[k]}"
-        terms[1][rhs_spec[2 + k]] = window
-    domain = f"({axes_text(parallel + 1 + rank)})"
-    maps = [f"{domain} -> ({', '.join(side[i] for i in range(rank + 2))})" for side in terms]
-
-    def body(a: Any, b: Any, total: Any) -> Any:
-        return combined(cx, "add", out.dtype, total, combined(cx, "mul", out.dtype, a, b))
-
-    kinds = ["parallel"] * parallel + ["reduction"] * (1 + rank)
-    start = cx.constant(np.zeros((), result.dtype), result)
-    found = generic(cx, [*maps, f"{domain} -> ({axes_text(parallel)})"], kinds, [x, kernel], start, result, body)
-    if count > 1:
-        found = cx.emit("stablehlo.reshape", [found], None, [out.update(dtype=result.dtype)])
-    return restored(cx, found, result, out)

@@ -127,6 +127,28 @@ def test_convolutions_take_any_length():
         compared(f, compiled, [argument(2, (size, 2))])
 
 
+# (batch, input features, output features, groups, window), for which IREE generates no code as one contraction.
+LIKE_CONVOLUTIONS = [
+    *((1, 2, 3, 1, (3, 3)), (1, 2, 3, 1, (5, 5)), (2, 1, 1, 1, (3, 3)), (1, 1, 1, 1, (3, 1)), (1, 2, 2, 2, (3, 3))),
+    (2, 2, 3, 1, (3, 3)),
+]
+
+
+@pytest.mark.parametrize(("batch", "inner", "outer", "groups", "window"), LIKE_CONVOLUTIONS)
+def test_convolutions_of_images_of_any_size_and_their_derivatives(batch, inner, outer, groups, window):
+    k = np.random.default_rng(4).standard_normal((outer, inner // groups, *window)).astype(np.float32)
+
+    def g(x, k):
+        return lax.conv_general_dilated(x, k, (1, 2), "SAME", rhs_dilation=(2, 1), feature_group_count=groups)
+
+    def f(x):
+        return g(x, k), stagec.grad(squares(g), (0, 1))(x, k)
+
+    compiled = stagec.jit(f, dynamic={"x": "_, _, n, m"})
+    for size in ((7, 6), (4, 9)):
+        compared(f, compiled, [argument(batch, (inner, *size))])
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint32", "int16"])
 def test_running_extremes_and_windows_of_integers(dtype):
     def f(x):
