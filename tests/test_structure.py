@@ -281,6 +281,7 @@ EXPRESSIONS = {
     "stagec.compiler.key": "the version of IREE in its package",
     "stagec.compiler.refused": "names of files",
     "stagec.compiler.stages": "names of files",
+    "stagec.foreign.mistakes": "messages of MLIR's parser; others are shown as they are",
     "stagec.foreign.vhlo": "VHLO, whose text belongs to a version; what is unknown is refused",
     "stagec.lowering.portable": "a version of StableHLO that a user gives",
     "stagec.lowering.vhlo": "attributes to be written as VHLO; what is unknown is refused",

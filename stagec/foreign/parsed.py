@@ -20,6 +20,7 @@ from stagec.core import errors, location
 from stagec.foreign import trial, vhlo
 from stagec.foreign.bytecode import without_unknown
 from stagec.foreign.damaged import Damaged
+from stagec.foreign.mistakes import mistake
 from stagec.foreign.replay import Replay
 from stagec.foreign.site import refuse
 from stagec.foreign.source import Source
@@ -89,7 +90,7 @@ def _parsed(given: str | bytes, name: str, path: str) -> Any:
         else:
             module = bindings.ir.Module.parse(given, context)
     except (bindings.ir.MLIRError, Damaged) as error:
-        raise _unreadable(name, str(error)) from None
+        raise _unreadable(name, str(error), given, path) from None
     if any(op.operation.name.startswith("vhlo.") for op in module.body.operations):
         try:
             module = vhlo.as_stablehlo(module)
@@ -107,15 +108,19 @@ def _is_known(context: Any, dialect: str) -> bool:
 
 
 # What MLIR says of operations that this version of StableHLO does not have, or does not print in that form.
-_NEWER = ("is unknown", "has no custom assembly form", "unregistered operation 'stablehlo.")
+_NEWER = ("is unknown", "has no custom assembly form", "unregistered operation 'stablehlo.", "to be one of:")
 
 
-def _unreadable(name: str, fault: str) -> errors.ArtifactError:
+def _unreadable(name: str, fault: str, given: str | bytes = b"", path: str = "") -> errors.ArtifactError:
+    is_newer = "'stablehlo." in fault and any(text in fault for text in _NEWER)
+    fix = "serialize the program for an older version of StableHLO" if is_newer else ""
+    found = mistake(fault, given, path) if isinstance(given, str) else None
+    if found is not None:
+        what = f"{name} has {found.what}"
+        return location.error(errors.ArtifactError, what, found.rows, fix or "correct the text of the module")
     lines = [line.strip() for line in fault.splitlines() if line.strip()]
     return location.error(
         errors.ArtifactError,
         f"{name} is neither MLIR text nor bytecode that can be read here: {' '.join(lines[:3])[:400]}",
-        fix="serialize the program for an older version of StableHLO"
-        if "'stablehlo." in fault and any(text in fault for text in _NEWER)
-        else "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it",
+        fix=fix or "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it",
     )

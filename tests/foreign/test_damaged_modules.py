@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pathlib
 import random
+import re
 
 import pytest
 from test_modules_of_jax import program
@@ -18,6 +20,48 @@ from stagec.foreign.damaged import Damaged
 )
 def test_what_is_no_module_is_refused(given: object) -> None:
     with pytest.raises((stagec.errors.ArtifactError, FileNotFoundError)):
+        stagec.from_stablehlo(given)
+
+
+MISTAKE = """func.func @main(%x: tensor<2xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.OPERATION
+  return %0 : tensor<3xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("operation", "what", "row"),
+    [
+        ("add %x %x : tensor<2xf32>", "has a mistake at line 2, column 24: expected ','", ""),
+        ("negate %y : tensor<3xf32>", "line 2, column 25: use of undeclared SSA value name", ""),
+        (
+            "add %x, %x : tensor<3xf32>",
+            "line 2, column 22: use of value '%x'",
+            r"line 1  func\.func .*  prior use here",
+        ),
+        ("reshape %x : (tensor<2xf32>) -> tensor<3xf32>", "column 8: number of output elements (3) doesn't match", ""),
+        ('reshape %x : (tensor<2xf32>) -> tensor<3xf32> loc("m.py":7:3)', "a mistake at m.py:7:3: number of", "Fix"),
+        ('reshape %x : (tensor<2xf32>) -> tensor<3xf32> loc("f"("m.py":7:3))', "a mistake at m.py:7:3: number", "Fix"),
+        ("reshape %x : (tensor<2xf32>) -> tensor<3xf32> loc(unknown)", "has a mistake: number of output", "Fix"),
+    ],
+)
+def test_a_mistake_in_text_is_shown_with_its_line(tmp_path: pathlib.Path, operation: str, what: str, row: str) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(MISTAKE.replace("OPERATION", operation))
+    for given, name in ((path.read_text(), "the module"), (path, r"model\.mlir")):
+        with pytest.raises(stagec.errors.ArtifactError, match=rf"{name} has a mistake") as raised:
+            stagec.from_stablehlo(given)
+        message = str(raised.value)
+        assert what in message
+        shown = row or re.escape(f"line 2  %0 = stablehlo.{operation}")
+        assert re.search(rf"\n +{shown}", message), message
+        assert "Fix: correct the text of the module" in message
+
+
+@pytest.mark.parametrize("given", ["hello\nworld", "HloModule f\nENTRY main { ROOT x = f32[2] parameter(0) }"])
+def test_other_text_is_not_taken_for_a_module(given: str) -> None:
+    with pytest.raises(stagec.errors.ArtifactError, match="is neither MLIR text nor bytecode"):
         stagec.from_stablehlo(given)
 
 
