@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 import os
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.config import config, state
 from stagec.core.errors import brief
+from stagec.core.trace import Tracer
 from stagec.foreign import source
 from stagec.foreign.stored import StoredModule
 from stagec.primitives.operand import check_range
@@ -88,14 +90,14 @@ class Imported:
 
         run.__name__ = run.__qualname__ = function
         self._jitted = jit(run)
-        # For programs whose parameters include sizes of arrays: integers, traced as what they are.
-        sizes = {i: p.dtype for i, p in enumerate(self._parameters) if isinstance(p, _Array) and p.is_size}
-        self._sizes = list(sizes)
-
-        def run_for_sizes(*values: Any) -> Any:
-            return run(*[np.asarray(v, sizes[i]) if i in sizes else v for i, v in enumerate(values)])
-
-        self._jitted_for_sizes = jit(run_for_sizes, static_argnums=self._sizes)
+        # For programs whose parameters include sizes of arrays: integers, and then short arrays of integers as well,
+        # are traced as what they are.
+        arrays = {i: p for i, p in enumerate(self._parameters) if isinstance(p, _Array) and p.is_shape}
+        numbers = {i: p for i, p in arrays.items() if p.shape == ()}
+        chosen = [sizes for sizes in (numbers, arrays) if sizes]
+        self._for_sizes = [_ForSizes(run, sizes) for sizes in (chosen if numbers != arrays else chosen[:1])]
+        # How many of these did not find all numbers that the program needs.
+        self._without_numbers = 0
 
     @cached_property
     def _replay(self) -> Any:
@@ -169,12 +171,53 @@ class Imported:
                         self._stored.keep(self._jitted, values)
                     return found
             except errors.UnsupportedError:
-                if not self._sizes or not self._replay.lacked_number:
+                if not self._for_sizes or not self._replay.lacked_number:
                     raise
-            sized = [np.asarray(v).item() if i in self._sizes else v for i, v in enumerate(values)]
-            return self._jitted_for_sizes(*sized)
+            if not self._for_sizes[self._without_numbers].may_take(values):
+                return self._jitted(*values)  # an error that names the operation
+            return self._sized(values, self._without_numbers)
+
+    def _sized(self, values: list[Any], number: int) -> Any:
+        """A call of a program that needs the values of parameters while it is traced."""
+        self._replay.lacked_number = False
+        try:
+            return self._for_sizes[number](values)
+        except errors.UnsupportedError:
+            others = self._for_sizes[number + 1 :]
+            if not others or not self._replay.lacked_number or not others[0].may_take(values):
+                raise
+        finally:
+            self._replay.lacked_number = True
+        self._without_numbers = number + 1
+        return self._sized(values, number + 1)
 
 
+class _ForSizes:
+    """A function that is compiled for each value of some of its parameters.
+
+    Args:
+      run: the function.
+      sizes: these parameters, by their numbers.
+    """
+
+    def __init__(self, run: Any, sizes: dict[int, _Array]) -> None:
+        def traced(*values: Any) -> Any:
+            return run(*[sizes[i].of_numbers(v) if i in sizes else v for i, v in enumerate(values)])
+
+        self._sizes = sizes
+        self._jitted = jit(traced, static_argnums=list(sizes))
+
+    def may_take(self, values: list[Any]) -> bool:
+        """Whether no array among these parameters is traced. A number that is gets an error of its own."""
+        return not any(isinstance(values[i], Tracer) and p.shape for i, p in self._sizes.items())
+
+    def __call__(self, values: list[Any]) -> Any:
+        hashable = [tuple(np.asarray(v).ravel().tolist()) if i in self._sizes else v for i, v in enumerate(values)]
+        return self._jitted(*hashable)
+
+
+# The most elements of an array whose values may be sizes.
+_MOST_SIZES = 64
 _WIDE = ("xi64>", "xf64>", "<i64>", "<f64>", "ui64>", "complex<f64>")
 
 
@@ -239,9 +282,14 @@ class _Array(NamedTuple):
     shape: tuple[int | None, ...]
 
     @property
-    def is_size(self) -> bool:
-        """Whether it may be the size of an array: an integer without axes."""
-        return self.shape == () and self.dtype.kind in "iu"
+    def is_shape(self) -> bool:
+        """Whether it may hold sizes of arrays: a few integers."""
+        known = [size for size in self.shape if size is not None]
+        return len(known) == len(self.shape) and math.prod(known) <= _MOST_SIZES and self.dtype.kind in "iu"
+
+    def of_numbers(self, numbers: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        """The array of these elements, whose shape is that of the parameter."""
+        return np.asarray(numbers, self.dtype).reshape(self.described("").shape)
 
     def described(self, function: str) -> ShapeDtypeStruct:
         """The parameter, as `stagec.export` takes it."""

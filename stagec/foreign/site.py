@@ -155,7 +155,7 @@ class Site:
             self._replay.lacked_number = True
             raise self.refusal(
                 f"needs its {what} while the program is traced, and it depends on the arguments",
-                "make it a constant in the module, or a parameter that is an integer without axes",
+                "make it a constant in the module, or a parameter of at most 64 integers",
             )
         return np.asarray(value)
 

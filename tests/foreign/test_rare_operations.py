@@ -236,8 +236,51 @@ def test_sizes_may_be_arguments() -> None:
         np.testing.assert_array_equal(function(n, np.ones((n, 3), np.float32)), expected)
     of_values = SIZES.replace("%n: tensor<i32>", "%n: tensor<1xi32>").replace("%0 = stablehlo.abs %n : tensor<i32>", "")
     of_values = of_values.replace("stablehlo.reshape %0 : (tensor<i32>)", "stablehlo.reshape %n : (tensor<1xi32>)")
-    fix = "Fix: make it a constant in the module, or a parameter that is an integer without axes"
-    with pytest.raises(stagec.errors.UnsupportedError, match=fix):
-        stagec.from_stablehlo(of_values)(np.array([4], np.int32), np.ones((4, 3), np.float32))
+    np.testing.assert_array_equal(stagec.from_stablehlo(of_values)(np.array([4], np.int32), np.ones((4, 3))), expected)
     with pytest.raises(stagec.errors.ConcretizationError):
         stagec.jit(function)(np.int32(4), np.ones((4, 3), np.float32))
+    fix = "Fix: make it a constant in the module, or a parameter of at most 64 integers"
+    with pytest.raises(stagec.errors.UnsupportedError, match=fix):
+        stagec.jit(stagec.from_stablehlo(of_values))(np.array([4], np.int32), np.ones((4, 3), np.float32))
+
+
+SHAPES = {
+    "reshape": ("%x, %s : (tensor<1x6xf32>, tensor<2xi64>) -> tensor<2x3xf32>", [2, 3], (1, 6)),
+    "broadcast_in_dim": (
+        "%x, %s, dims = [2, 1] : (tensor<1x6xf32>, tensor<3xi64>) -> tensor<?x?x?xf32>",
+        [2, 6, 3],
+        (1, 6),
+    ),
+    "iota": ("%s, dim = 0 : (tensor<2xi64>) -> tensor<?x?xf32>", [3, 4], (1,)),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_may_be_arguments(name: str) -> None:
+    form, shape, given = SHAPES[name]
+    result = form.rpartition(" -> ")[2]
+    signature = f"%x: tensor<{'x'.join(map(str, given))}xf32>, %s: tensor<{len(shape)}xi64>"
+    text = (
+        f"func.func @main({signature}) -> {result} {{\n%0 = stablehlo.dynamic_{name} {form}\nreturn %0 : {result}\n}}"
+    )
+    x = np.arange(np.prod(given), dtype=np.float32).reshape(given)
+    if name == "iota":
+        wanted = np.broadcast_to(np.arange(shape[0], dtype=np.float32)[:, None], shape)
+    else:
+        wanted = x.reshape(shape) if name == "reshape" else np.broadcast_to(x.T, shape)
+    np.testing.assert_array_equal(stagec.from_stablehlo(text)(x, shape), wanted)
+
+
+def test_a_program_is_compiled_for_values_of_arrays_only_if_numbers_do_not_suffice() -> None:
+    text = """func.func @main(%x: tensor<6xf32>, %n: tensor<i32>, %i: tensor<2xi32>) -> tensor<?xf32> {
+      %s = stablehlo.reshape %n : (tensor<i32>) -> tensor<1xi32>
+      %0 = stablehlo.dynamic_iota %s, dim = 0 : (tensor<1xi32>) -> tensor<?xi32>
+      %j = stablehlo.slice %i [1:2] : (tensor<2xi32>) -> tensor<1xi32>
+      %1 = stablehlo.dynamic_broadcast_in_dim %j, %s, dims = [0] : (tensor<1xi32>, tensor<1xi32>) -> tensor<?xi32>
+      %2 = stablehlo.add %0, %1 : tensor<?xi32>
+      %3 = stablehlo.convert %2 : (tensor<?xi32>) -> tensor<?xf32>
+      return %3 : tensor<?xf32>
+    }"""
+    function = stagec.from_stablehlo(text)
+    traced = stagec.jit(lambda x, i: function(x, 3, i))  # `i` has no value there
+    np.testing.assert_array_equal(traced(np.zeros(6, np.float32), np.int32([0, 5])), [5, 6, 7])
