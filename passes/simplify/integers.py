@@ -239,6 +239,12 @@ def divide_twice(op: Any) -> Any:
     return build.op(DIVIDE, [inner.lhs, build.full(first * second, op.lhs)])
 
 
+@pattern("stablehlo.remainder", of=SPLAT)
+def remainder_of_one(op: Any) -> Any:
+    """x % 1 -> 0 and x % -1 -> 0 for integers. Exact."""
+    return build.full(0, op.lhs) if _splat_integer(op.rhs) in (1, -1) else None
+
+
 @pattern("stablehlo.remainder", of="stablehlo.remainder")
 def remainder_twice(op: Any) -> Any:
     """(x % (c * k)) % c -> x % c for integers. Exact."""
@@ -417,6 +423,7 @@ PATTERNS = (
     negated_product_with_constant,
     negated_factor_and_constant,
     divide_twice,
+    remainder_of_one,
     remainder_twice,
     shift_twice,
     shift_there_and_back,

@@ -1,14 +1,14 @@
-"""Arithmetic on pads that do not overlap, which the derivatives of slices add up. Exact."""
+"""Pads that meet arithmetic and reshapes. Exact."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs, build, operations
-from passes.match import is_complex, shape_of, splat_of
+from passes.match import is_complex, producer, rank_of, shape_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.joins import same_number
-from passes.simplify.moves import ELEMENTWISE, is_elementwise, is_static_op, producers_of, rebuilt, used_once
+from passes.simplify.moves import ELEMENTWISE, groups, is_elementwise, is_static_op, producers_of, rebuilt, used_once
 
 
 class _Part(NamedTuple):
@@ -84,4 +84,27 @@ def _joined(values: list[Any], gap: int, number: Any, dim: int) -> Any:
     return build.concatenate([values[0], *middle, values[1]], dim)
 
 
-PATTERNS = (elementwise_of_pads_apart,)
+@pattern("stablehlo.pad", of="stablehlo.reshape")
+def pad_of_reshape(op: Any) -> Any:
+    """pad(reshape(x), c) -> reshape(pad(x, c)) where the axes that are padded are axes of x, too. Exact.
+
+    Two pads then meet, or two reshapes. The law requires that nothing else reads the reshape.
+    """
+    inner = producer(op.operand, "stablehlo.reshape")
+    if inner is None or not used_once(inner) or not is_static_op(inner) or not is_static_op(op):
+        return None
+    before = shape_of(inner.operand)
+    padded = [[0] * len(before) for _ in range(3)]
+    for left, right in groups(before, shape_of(op.operand)) or [([], list(range(rank_of(op.operand))))]:
+        for d in right:
+            amounts = [amount[d] for amount in attrs.padding(op)]
+            if any(amounts) and (len(left) != 1 or len(right) != 1):
+                return None
+            for amount, n in zip(padded, amounts):
+                if any(amounts):
+                    amount[left[0]] = n
+    value = build.pad(inner.operand, op.padding_value, *padded)
+    return build.reshape(value, shape_of(op.operation.results[0]))
+
+
+PATTERNS = (elementwise_of_pads_apart, pad_of_reshape)

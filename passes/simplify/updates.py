@@ -31,16 +31,17 @@ def update_with_nothing(op: Any) -> Any:
 
 @pattern(_UPDATE, of=_UPDATE)
 def update_of_update(op: Any) -> Any:
-    """Two updates at the same indices, the second one of at least the size of the first -> the second one.
+    """Two updates, the second one of at least the size of the first and at the same indices -> the second one.
 
-    Exact: starts that are clamped are those of the larger part, or lie in it.
+    Exact: starts that are clamped are those of the larger part, or lie in it. Starts along axes that are updated whole
+    do not matter.
     """
     inner = producer(op.operand, _UPDATE)
-    if inner is None or list(inner.start_indices) != list(op.start_indices) or not is_static(op.operand):
+    if inner is None or not is_static(op.operand) or not is_static(inner.update) or not is_static(op.update):
         return None
-    if not is_static(inner.update) or not is_static(op.update):
-        return None
-    if any(a > b for a, b in zip(shape_of(inner.update), shape_of(op.update))):
+    starts = zip(inner.start_indices, op.start_indices)
+    sizes = zip(shape_of(inner.update), shape_of(op.update), shape_of(op.operand), strict=True)
+    if any(b < n and (a > b or i != j) for (i, j), (a, b, n) in zip(starts, sizes)):
         return None
     return build.op(_UPDATE, [inner.operand, op.update, *op.start_indices])
 

@@ -344,3 +344,17 @@ func.func @sums_of_floats_with_constants_are_rounded(%x: tensor<5xf32>, %y: tens
   %r = stablehlo.add %a, %b : tensor<5xf32>
   return %r : tensor<5xf32>
 }
+
+// leaves constant
+func.func @remainder_of_one(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<-1> : tensor<4xi32>
+  %r = stablehlo.remainder %x, %c : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @remainder_of_one_for_floats(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %r = stablehlo.remainder %x, %c : tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -232,3 +232,39 @@ func.func @parts_that_are_transposed_differently(%x: tensor<2x3x3xf32>, %y: tens
   %r = stablehlo.concatenate %a, %b, dim = 2 : (tensor<3x3x2xf32>, tensor<3x3x2xf32>) -> tensor<3x3x4xf32>
   return %r : tensor<3x3x4xf32>
 }
+
+// leaves pad, reshape
+func.func @pad_of_reshape(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<4x1x6xf32> {
+  %a = stablehlo.reshape %x : (tensor<4x3xf32>) -> tensor<4x1x3xf32>
+  %b = stablehlo.pad %a, %c, low = [0, 0, 1], high = [0, 0, 2], interior = [0, 0, 0] : (tensor<4x1x3xf32>, tensor<f32>) -> tensor<4x1x6xf32>
+  return %b : tensor<4x1x6xf32>
+}
+
+// leaves pad, reshape
+func.func @pad_of_reshape__next_to_rows(%x: tensor<4x3x5xf32>, %c: tensor<f32>) -> tensor<12x9xf32> {
+  %a = stablehlo.reshape %x : (tensor<4x3x5xf32>) -> tensor<12x5xf32>
+  %b = stablehlo.pad %a, %c, low = [0, 0], high = [0, 0], interior = [0, 1] : (tensor<12x5xf32>, tensor<f32>) -> tensor<12x9xf32>
+  return %b : tensor<12x9xf32>
+}
+
+// keeps
+func.func @pad_of_new_axis(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<4x2x3xf32> {
+  %a = stablehlo.reshape %x : (tensor<4x3xf32>) -> tensor<4x1x3xf32>
+  %b = stablehlo.pad %a, %c, low = [0, 1, 0], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<4x1x3xf32>, tensor<f32>) -> tensor<4x2x3xf32>
+  return %b : tensor<4x2x3xf32>
+}
+
+// keeps
+func.func @pad_of_merged_axes(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<13xf32> {
+  %a = stablehlo.reshape %x : (tensor<4x3xf32>) -> tensor<12xf32>
+  %b = stablehlo.pad %a, %c, low = [0], high = [1], interior = [0] : (tensor<12xf32>, tensor<f32>) -> tensor<13xf32>
+  return %b : tensor<13xf32>
+}
+
+// keeps
+func.func @concatenate_of_pads_with_two_numbers(%x: tensor<4x3xf32>, %y: tensor<4x2xf32>, %c: tensor<f32>, %d: tensor<f32>) -> tensor<6x5xf32> {
+  %a = stablehlo.pad %x, %c, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<6x3xf32>
+  %b = stablehlo.pad %y, %d, low = [1, 0], high = [1, 0], interior = [0, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<6x2xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<6x3xf32>, tensor<6x2xf32>) -> tensor<6x5xf32>
+  return %r : tensor<6x5xf32>
+}

@@ -187,3 +187,19 @@ func.func @an_update_between_two_parts(%x: tensor<2xf32>, %y: tensor<2xf32>, %u:
   %r = stablehlo.dynamic_update_slice %c, %u, %1 : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant, dynamic_update_slice
+func.func @update_of_update__whole_axis(%x: tensor<9x4xf32>, %y: tensor<2x3xf32>, %z: tensor<2x4xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<9x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.dynamic_update_slice %x, %y, %i, %j : (tensor<9x4xf32>, tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> tensor<9x4xf32>
+  %b = stablehlo.dynamic_update_slice %a, %z, %i, %zero : (tensor<9x4xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<9x4xf32>
+  return %b : tensor<9x4xf32>
+}
+
+// keeps
+func.func @update_of_update_at_other_indices(%x: tensor<9x4xf32>, %y: tensor<2x3xf32>, %z: tensor<2x4xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<9x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %a = stablehlo.dynamic_update_slice %x, %y, %i, %j : (tensor<9x4xf32>, tensor<2x3xf32>, tensor<i32>, tensor<i32>) -> tensor<9x4xf32>
+  %b = stablehlo.dynamic_update_slice %a, %z, %j, %zero : (tensor<9x4xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<9x4xf32>
+  return %b : tensor<9x4xf32>
+}
