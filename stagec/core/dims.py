@@ -638,6 +638,16 @@ def _needs_array(size: Dim, name: str) -> errors.DimensionError:
     )
 
 
+def check_numbers(array: Any) -> None:
+    """Refuse a NumPy array of objects with an open dimension among them."""
+    for size in filter(is_open, array.flat):
+        raise location.error(
+            errors.DimensionError,
+            f"a NumPy array holds the open dimension {size}, which has no number while tracing",
+            fix="make the array with stagec.numpy.array, which computes its elements from the size at the call",
+        )
+
+
 _converter: Callable[[Dim], Any] | None = None
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.dims import as_array, is_open
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
@@ -131,9 +132,18 @@ def _leaves(nested: Any) -> Iterator[Any]:
             yield element
 
 
+def _with_sizes(nested: Any) -> Any:
+    """A nested list with arrays in place of open dimensions."""
+    if isinstance(nested, (list, tuple)):
+        return [_with_sizes(e) for e in nested]
+    return as_array(nested)
+
+
 def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Array:
     kinds: dict[Any, Any] = {}
     traced = False
+    if any(map(is_open, _leaves(nested))):
+        nested = _with_sizes(nested)
     for leaf in _leaves(nested):
         if isinstance(leaf, Tracer):
             traced = True

@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Dim
+from stagec.core.dims import Dim, check_numbers
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
@@ -43,6 +43,8 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
     if isinstance(value, (np.ndarray, np.generic)):
         if type(value) is not np.ndarray:
             refuse_lossy(value, name)
+        if value.dtype.hasobject:
+            check_numbers(value)
         dtype = dtypes.canonicalize(value.dtype)
         if value.ndim == 0:
             return Literal(np.asarray(value).astype(dtype), ShapedArray.of((), dtype))

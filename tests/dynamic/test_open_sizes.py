@@ -32,13 +32,40 @@ def test_quotients_of_sizes_are_right_for_every_size(name):
             np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-6, strict=True)
 
 
+ARRAYS = {
+    "numbers": lambda x: snp.array([x.shape[0], 1]),
+    "a shape": lambda x: snp.asarray(x.shape),
+    "floats": lambda x: snp.array([x.shape[0] * 2 + 1, 0.5]),
+    "a dtype": lambda x: snp.array([[x.shape[0]], (7,)], dtype=np.float32),
+    "an element": lambda x: snp.array([[x.shape[0], x[0]], [1, 2]]),
+    "an array": lambda x: snp.array([np.arange(2), [x.shape[0], True]]),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_a_list_with_sizes_is_an_array(name):
+    compiled = stagec.jit(ARRAYS[name], dynamic={"x": "b"})
+    for size in (1, 5):
+        x = np.full(size, 0.25, np.float32)
+        expected = ARRAYS[name](snp.asarray(x))
+        np.testing.assert_array_equal(np.asarray(compiled(x)), np.asarray(expected), strict=True)
+
+
+@pytest.mark.parametrize("make", [lambda x: x * np.array([x.shape[0], 1]), lambda x: snp.asarray(np.array(x.shape))])
+def test_a_numpy_array_of_sizes_is_an_error_that_names_the_dimension(make):
+    with pytest.raises(stagec.errors.DimensionError) as caught:
+        stagec.jit(make, dynamic={"x": "b"})(np.ones(2, np.float32))
+    headline, line, fix = str(caught.value).splitlines()
+    assert "a NumPy array holds the open dimension b," in headline and "test_open_sizes.py" in line
+    assert fix == "  Fix: make the array with snp.array, which computes its elements from the size at the call"
+
+
 WITHOUT_A_FORM = {
     "fft.fft": lambda x: snp.fft.fft(x),
     "fft.rfft": lambda x: snp.fft.rfft(x),
     "fft.ifft": lambda x: snp.fft.ifft2(x[:, None] * x),
     "the LU factorization, as of linalg.inv": lambda x: snp.linalg.inv(x[:, None] * x),
     "random.permutation": lambda x: random.permutation(random.key(0), x),
-    "searchsorted": lambda x: snp.searchsorted(x, x),
 }
 
 
@@ -54,6 +81,8 @@ def test_a_search_needs_no_bound(size):
     wanted = np.float32([-9, -0.5, 0, table[0], table[-1], 9])
     opened = stagec.jit(lambda x: snp.searchsorted(x, wanted), dynamic={"x": "b"})
     np.testing.assert_array_equal(np.asarray(opened(table)), np.searchsorted(table, wanted))
+    both = stagec.jit(lambda x, v: snp.searchsorted(x, v, side="right"), dynamic={"x": "b", "v": "m"})
+    np.testing.assert_array_equal(np.asarray(both(table, wanted[1:])), np.searchsorted(table, wanted[1:], "right"))
     unique = stagec.jit(lambda x: snp.unique(x, size=6, fill_value=99), dynamic={"x": "b"})
     repeated = np.floor(table)
     expected = np.unique(repeated)[:6]
