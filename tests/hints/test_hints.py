@@ -187,6 +187,7 @@ ELSEWHERE = {
     "write numbers in their place to run it, or leave out --run": "viewing/test_view_command.py",
     "describe smaller arrays, or leave out --run": "viewing/test_view_command.py",
     "give sizes above 0": "viewing/test_view_command.py",
+    "correct the text of the module": "foreign/test_damaged_modules.py",
     "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it": "foreign/test_damaged_modules.py",
 }
 
