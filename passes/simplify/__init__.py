@@ -11,6 +11,7 @@ from passes.patterns import apply_own, selected
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
 from passes.simplify import (
     algebra,
+    arms,
     bilinear,
     casts,
     commutative,
@@ -92,6 +93,7 @@ _ALGEBRA = (
     *logic.PATTERNS,
     *comparisons.PATTERNS,
     *selections.PATTERNS,
+    *arms.PATTERNS,
     *extremes.PATTERNS,
     *complexes.PATTERNS,
 )

@@ -18,6 +18,7 @@ from passes.match import (
     is_floating,
     is_integer,
     is_splat,
+    other_operand,
     producer,
     same_type,
     sides,
@@ -28,6 +29,7 @@ from passes.simplify.logic import AND, CONVERT, NOT, OR, XOR
 from passes.types import is_lossless
 
 COMPARE, NEGATE, ADD = "stablehlo.compare", "stablehlo.negate", "stablehlo.add"
+MAXIMUM, MINIMUM = "stablehlo.maximum", "stablehlo.minimum"
 
 
 def direction_of(op: Any) -> str:
@@ -136,6 +138,51 @@ def compare_abs_with_zero(op: Any) -> Any:
     return _compare(op, inner.operand, op.rhs, direction_of(op)) if zero else None
 
 
+@pattern(COMPARE, of=(MAXIMUM, MINIMUM))
+def compare_with_own_extreme(op: Any) -> Any:
+    """x == max(x, y) -> x >= y and x == min(x, y) -> x <= y; for integers, x != max(x, y) -> x < y.
+
+    Exact: comparisons with NaN are false, and the larger of zeros is equal to both.
+    """
+    direction = direction_of(op)
+    if direction not in ("EQ", "NE") or is_total(op) or is_complex(op.lhs) or is_boolean(op.lhs):
+        return None
+    if direction == "NE" and is_floating(op.lhs):
+        return None
+    for value, x in sides(op):
+        inner = producer(value)
+        y = other_operand(inner, x) if inner is not None and inner.operation.name in (MAXIMUM, MINIMUM) else None
+        if inner is not None and y is not None:
+            greater, less = ("GE", "LE") if direction == "EQ" else ("LT", "GT")
+            return _compare(op, x, y, greater if inner.operation.name == MAXIMUM else less)
+    return None
+
+
+@pattern(COMPARE, of=(MAXIMUM, MINIMUM))
+def compare_of_limited(op: Any) -> Any:
+    """max(x, c) > d -> x > d for constants c <= d, and the same for min and other directions; max(x, c) == c -> x <= c.
+
+    Exact: comparisons with NaN are false, != is true.
+    """
+    inner = producer(op.lhs)
+    if inner is None or inner.operation.name not in (MAXIMUM, MINIMUM) or is_total(op) or is_boolean(op.lhs):
+        return None
+    c: Any = splat_of(inner.rhs)
+    d: Any = splat_of(op.rhs)
+    direction = direction_of(op)
+    if c is None or d is None or is_complex(op.lhs):
+        return None
+    largest = inner.operation.name == MAXIMUM
+    if c == d and (direction == "EQ" or (direction == "NE" and not is_floating(op.lhs))):
+        limited = ("LE", "GT") if largest else ("GE", "LT")
+        return _compare(op, inner.lhs, op.rhs, limited[direction == "NE"])
+    if direction in (("GT", "LE") if largest else ("LT", "GE")):
+        decided = c <= d if largest else c >= d
+    else:
+        decided = c < d if largest else c > d
+    return _compare(op, inner.lhs, op.rhs, direction) if bool(decided) else None
+
+
 _NATURAL = {"f": "FLOAT", "V": "FLOAT", "i": "SIGNED", "u": "UNSIGNED", "b": "UNSIGNED"}
 
 
@@ -220,6 +267,8 @@ PATTERNS = (
     compare_step_with_constant,
     compare_difference_with_zero,
     compare_abs_with_zero,
+    compare_with_own_extreme,
+    compare_of_limited,
     compare_converted,
     compare_converted_with_constant,
     logic_of_comparisons,

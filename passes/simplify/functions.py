@@ -367,13 +367,19 @@ def select_abs(op: Any) -> Any:
     return selections.absolute(op, compare)
 
 
-@pattern(MULTIPLY, of="stablehlo.convert", assumes="nnan,ninf,nsz")
+@pattern(MULTIPLY, of=("stablehlo.convert", "stablehlo.select"), assumes="nnan,ninf,nsz")
 def multiply_by_boolean(op: Any) -> Any:
-    """convert(p) * x -> select(p, x, 0) for a boolean p. Differs for NaN and infinities, and in the sign of zero."""
+    """convert(p) * x -> select(p, x, 0) for a boolean p, and select(p, 0, 1) * x -> select(p, 0, x).
+
+    Differs for NaN and infinities, and in the sign of zero.
+    """
     for value, other in sides(op):
         inner = _float_producer(value, "stablehlo.convert")
         if inner is not None and is_boolean(inner.operand):
             return build.select(inner.operand, other, build.full(0, other))
+        inner = _float_producer(value, "stablehlo.select")
+        if inner is not None and is_splat(inner.on_true, 0) and is_splat(inner.on_false, 1):
+            return build.select(inner.pred, build.full(0, other), other)
     return None
 
 

@@ -144,7 +144,7 @@ def transpose_of_broadcast(op: Any) -> Any:
 
 @pattern("stablehlo.transpose", of=ELEMENTWISE)
 def transpose_of_broadcast_arithmetic(op: Any) -> Any:
-    """transpose(f(broadcast(x), broadcast(y))) -> f(broadcast(x), broadcast(y)) to other dimensions. Exact.
+    """transpose(f(broadcast(x), iota)) -> f(broadcast(x), iota) to other dimensions. Exact.
 
     f may be several operations, whose results nothing else reads.
     """
@@ -155,11 +155,14 @@ def transpose_of_broadcast_arithmetic(op: Any) -> Any:
 
 
 def _transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], Any] | None:
-    """Return a function that builds the transpose of broadcasts, or of arithmetic of broadcasts; None for others."""
+    """Return a function that builds the transpose of broadcasts and iotas, or of their arithmetic; None for others."""
     maker = producer(value)
     if maker is None or not depth:
         return None
     shape = [shape_of(value)[d] for d in order]
+    if maker.operation.name == "stablehlo.iota":
+        type_ = build.tensor_type(shape, value.type.element_type)
+        return lambda: _iota(type_, order.index(attrs.integer(maker, "iota_dimension")))
     if maker.operation.name == "stablehlo.broadcast_in_dim":
         dims = [order.index(d) for d in attrs.ints(maker, "broadcast_dimensions")]
         if dims != sorted(dims) and size_of(maker.operand) == size_of(value):
@@ -180,11 +183,11 @@ def transpose_of_iota(op: Any) -> Any:
     result = op.operation.results[0]
     if inner is None or not all_static(result):
         return None
-    return _iota(result, attrs.ints(op, "permutation").index(attrs.integer(inner, "iota_dimension")))
+    return _iota(result.type, attrs.ints(op, "permutation").index(attrs.integer(inner, "iota_dimension")))
 
 
-def _iota(like: Any, dim: int) -> Any:
-    return build.op("stablehlo.iota", [], like.type, attributes={"iota_dimension": build.i64(dim)})
+def _iota(type_: Any, dim: int) -> Any:
+    return build.op("stablehlo.iota", [], type_, attributes={"iota_dimension": build.i64(dim)})
 
 
 def _smaller_padded(op: Any) -> Any:
@@ -216,7 +219,7 @@ def reshape_of_iota(op: Any) -> Any:
     dim, found = attrs.integer(inner, "iota_dimension"), groups(shape_of(op.operand), shape_of(result))
     for left, right in found or ():
         if left == [dim] and len(right) == 1:
-            return _iota(result, right[0])
+            return _iota(result.type, right[0])
     return None
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,6 @@ from passes.patterns import pattern
 from passes.simplify.comparisons import COMPARE, NEGATE, direction_of, is_total
 from passes.simplify.constants import is_folded
 from passes.simplify.logic import AND, CONVERT, NOT, OR
-from passes.simplify.proven import exact_if_proven
 from passes.types import is_lossless
 
 SELECT = "stablehlo.select"
@@ -113,58 +110,6 @@ def mirrored_selections(op: Any) -> Any:
     if (first.on_true, first.on_false) != (second.on_false, second.on_true):
         return None
     return build.op(op.operation.name, [first.on_true, first.on_false])
-
-
-# Numbers that change nothing as the second operand; as the first one, too, of a commutative operation.
-_NEUTRAL = {"stablehlo.add": -0.0, "stablehlo.subtract": 0.0, "stablehlo.multiply": 1, "stablehlo.divide": 1}
-_BINARY = tuple(
-    row.name
-    for row in operations.TABLE.values()
-    if row.elementwise and row.numpy is not None and row.operands == "lhs rhs" and not row.partial
-)
-
-
-@exact_if_proven(*_BINARY, of=SELECT, assumes="nsz")
-def function_of_two_selections(op: Any, exactly: bool) -> Any:
-    """f(select(p, x, c), select(p, y, d)) -> select(p, f(x, y), f(c, d)), where one of the two is folded.
-
-    It is folded if both operands are constants, or one of them changes nothing: select(p, x, 0) + select(p, 0, y) ->
-    select(p, x, y). Exact; 0.0 is added to -0.0 where signs of zeros do not matter. The law requires that nothing else
-    reads the selections.
-    """
-    first, second = producer(op.lhs, SELECT), producer(op.rhs, SELECT)
-    if first is None or second is None or first.pred != second.pred or is_complex(op.lhs):
-        return None
-    if op.lhs == op.rhs or not has_one_use(op.lhs) or not has_one_use(op.rhs):
-        return None
-    pairs = (first.on_true, second.on_true), (first.on_false, second.on_false)
-    folded = [_folded(op, *pair, exactly) for pair in pairs]
-    if folded == [None, None] or (not exactly and any(_folded(op, *pair, True) for pair in pairs)):
-        return None
-    result = op.operation.results[0]
-    plain = partial(build.op, op.operation.name, result_types=result.type, attributes=attrs.copied(op))
-    values = [plain(list(pair)) if found is None else found() for pair, found in zip(pairs, folded)]
-    return build.select(first.pred, *values)
-
-
-def _folded(op: Any, x: Any, y: Any, exactly: bool) -> Callable[[], Any] | None:
-    """Return a function for op(x, y), where it is a constant or one of the two; None elsewhere."""
-    if splat_of(x) is not None and splat_of(y) is not None:
-        number, name, type_ = is_folded(op), op.operation.name, op.operation.results[0].type
-        return (lambda: build.op(name, [x, y], type_, attributes=attrs.copied(op))) if number else None
-    neutral = _NEUTRAL.get(op.operation.name)
-    if neutral is None or is_boolean(x):
-        return None
-    if not is_floating(x):
-        neutral = int(neutral)
-
-    def changes_nothing(value: Any) -> bool:
-        return is_splat(value, neutral) or (not exactly and neutral == 0 and splat_of(value) == 0)
-
-    if changes_nothing(y):
-        return lambda: x
-    is_either = operations.of(op.operation.name).commutative
-    return (lambda: y) if is_either and changes_nothing(x) else None
 
 
 @pattern(SELECT, of=SPLAT)
@@ -301,7 +246,6 @@ PATTERNS = (
     select_abs,
     select_by_broadcast_complement,
     mirrored_selections,
-    *function_of_two_selections,
     select_logic,
     select_predicate,
     select_twice,

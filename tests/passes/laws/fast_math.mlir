@@ -627,3 +627,13 @@ func.func @constants_of_both(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf
   %r = stablehlo.multiply %a, %b : tensor<5xf32>
   return %r : tensor<5xf32>
 }
+
+// leaves constant, compare, select
+func.func @multiply_by_boolean__reversed(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %1 = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %p = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %c = stablehlo.select %p, %0, %1 : tensor<4xi1>, tensor<4xf32>
+  %r = stablehlo.multiply %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -164,3 +164,15 @@ func.func @transpose_of_broadcast_arithmetic(%x: tensor<4xf32>, %y: tensor<5xf32
   %r = stablehlo.transpose %2, dims = [1, 0] : (tensor<4x5xf32>) -> tensor<5x4xf32>
   return %r : tensor<5x4xf32>
 }
+
+// leaves constant, constant, iota, iota, compare, select
+func.func @transpose_of_broadcast_arithmetic__of_counters() -> tensor<4x4xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<4x4xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<4x4xf32>
+  %i = stablehlo.iota dim = 0 : tensor<4x4xi32>
+  %j = stablehlo.iota dim = 1 : tensor<4x4xi32>
+  %p = stablehlo.compare LT, %i, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
+  %0 = stablehlo.select %p, %c, %z : tensor<4x4xi1>, tensor<4x4xf32>
+  %r = stablehlo.transpose %0, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %r : tensor<4x4xf32>
+}

@@ -433,3 +433,81 @@ func.func @selections_by_two_predicates(%p: tensor<5xi1>, %q: tensor<5xi1>, %x: 
   %r = stablehlo.add %a, %b : tensor<5xi32>
   return %r : tensor<5xi32>
 }
+
+// leaves constant, constant, select
+func.func @function_of_two_selections__of_a_boolean(%p: tensor<5xi1>) -> tensor<5xf32> {
+  %0 = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %1 = stablehlo.constant dense<1.0> : tensor<5xf32>
+  %a = stablehlo.select %p, %0, %1 : tensor<5xi1>, tensor<5xf32>
+  %b = stablehlo.convert %p : (tensor<5xi1>) -> tensor<5xf32>
+  %r = stablehlo.subtract %a, %b : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, constant, abs, multiply, add, select
+func.func @function_of_two_selections__scaled(%p: tensor<5xi1>, %x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
+  %0 = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %h = stablehlo.constant dense<0.5> : tensor<5xf32>
+  %v = stablehlo.abs %y : tensor<5xf32>
+  %a = stablehlo.select %p, %0, %v : tensor<5xi1>, tensor<5xf32>
+  %b = stablehlo.select %p, %x, %0 : tensor<5xi1>, tensor<5xf32>
+  %c = stablehlo.multiply %b, %h : tensor<5xf32>
+  %r = stablehlo.add %a, %c : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves compare
+func.func @compare_with_own_extreme(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xi1> {
+  %0 = stablehlo.maximum %y, %x : tensor<5xf32>
+  %r = stablehlo.compare EQ, %x, %0 : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+  return %r : tensor<5xi1>
+}
+
+// leaves compare
+func.func @compare_with_own_extreme__different(%x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi1> {
+  %0 = stablehlo.minimum %x, %y : tensor<5xi32>
+  %r = stablehlo.compare NE, %0, %y : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
+  return %r : tensor<5xi1>
+}
+
+// keeps
+func.func @nan_differs_from_its_own_extreme(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xi1> {
+  %0 = stablehlo.maximum %x, %y : tensor<5xf32>
+  %r = stablehlo.compare NE, %x, %0 : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+  return %r : tensor<5xi1>
+}
+
+// leaves constant, compare
+func.func @compare_of_limited(%x: tensor<5xf32>) -> tensor<5xi1> {
+  %c = stablehlo.constant dense<1.0> : tensor<5xf32>
+  %d = stablehlo.constant dense<1.5> : tensor<5xf32>
+  %0 = stablehlo.maximum %x, %c : tensor<5xf32>
+  %r = stablehlo.compare GE, %0, %d : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+  return %r : tensor<5xi1>
+}
+
+// leaves constant, compare
+func.func @compare_of_limited__with_the_limit(%x: tensor<5xf32>) -> tensor<5xi1> {
+  %c = stablehlo.constant dense<0.0> : tensor<5xf32>
+  %0 = stablehlo.maximum %x, %c : tensor<5xf32>
+  %r = stablehlo.compare EQ, %0, %c : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+  return %r : tensor<5xi1>
+}
+
+// leaves constant, compare
+func.func @compare_of_limited__from_above(%x: tensor<5xi32>) -> tensor<5xi1> {
+  %c = stablehlo.constant dense<7> : tensor<5xi32>
+  %d = stablehlo.constant dense<2> : tensor<5xi32>
+  %0 = stablehlo.minimum %x, %c : tensor<5xi32>
+  %r = stablehlo.compare LT, %0, %d : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1>
+  return %r : tensor<5xi1>
+}
+
+// keeps
+func.func @a_limit_that_decides_unless_there_is_nan(%x: tensor<5xf32>) -> tensor<5xi1> {
+  %c = stablehlo.constant dense<2.0> : tensor<5xf32>
+  %d = stablehlo.constant dense<1.5> : tensor<5xf32>
+  %0 = stablehlo.maximum %x, %c : tensor<5xf32>
+  %r = stablehlo.compare GE, %0, %d : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xi1>
+  return %r : tensor<5xi1>
+}
