@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import dtype_of, producer, shape_of, size_of, splat_of
+from passes.match import dtype_of, producer, rank_of, shape_of, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     all_static,
     elementwise,
+    groups,
     is_elementwise,
     is_static_op,
     producers_of,
@@ -196,6 +197,41 @@ def concatenate_of_moves(op: Any) -> Any:
     )
 
 
+@pattern("stablehlo.concatenate", of="stablehlo.reshape")
+def concatenate_of_reshapes(op: Any) -> Any:
+    """concatenate(reshape(x), reshape(y)) -> reshape(concatenate(x, y)) along an axis that the reshapes keep. Exact.
+
+    The law requires that nothing else reads the reshapes.
+    """
+    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
+    makers = producers_of(values, "stablehlo.reshape")
+    if len(values) < 2 or not makers or not is_static_op(op) or not all(used_once(maker) for maker in makers):
+        return None
+    sizes = [shape_of(value)[dim] for value in values]
+    # An axis of one element may be any such axis before the reshape.
+    axes = {_kept_axis(maker, dim) for maker, n in zip(makers, sizes) if n > 1}
+    (axis,) = axes if len(axes) == 1 else (None,)
+    if axis is None or not all(is_static_op(maker) and rank_of(maker.operand) > axis for maker in makers):
+        return None
+    shapes = [shape_of(maker.operand) for maker in makers]
+    if any(shape[axis] != n for shape, n in zip(shapes, sizes)):
+        return None
+    if len({(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}) > 1:
+        return None
+    value = build.concatenate([maker.operand for maker in makers], axis)
+    return build.reshape(value, shape_of(op.operation.results[0]))
+
+
+def _kept_axis(maker: Any, dim: int) -> int | None:
+    """Return the axis of a reshape's operand that is its axis `dim`; None if it merges or splits that or adds it."""
+    if not is_static_op(maker):
+        return None
+    for left, right in groups(shape_of(maker.operand), shape_of(maker.operation.results[0])) or ():
+        if dim in right:
+            return left[0] if len(left) == len(right) == 1 else None
+    return None
+
+
 def _before(makers: list[Any], dim: int) -> int | None:
     """Return the dimension along which equal moves can join their operands instead of their results; None if none."""
     first = makers[0]
@@ -353,6 +389,7 @@ PATTERNS = (
     concatenate_of_equal_parts,
     concatenate_of_broadcasts,
     concatenate_of_moves,
+    concatenate_of_reshapes,
     concatenate_of_splats,
     concatenate_that_pads,
     concatenate_of_batches,

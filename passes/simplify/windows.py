@@ -19,7 +19,6 @@ WINDOW = "stablehlo.reduce_window"
 
 _IN_ANY_ORDER = operations.where(commutative=True, associative=True)
 _IDEMPOTENT = operations.where(commutative=True, associative=True, idempotent=True)
-_SPREADS = ("stablehlo.broadcast_in_dim", "stablehlo.reshape")
 # The share of combinations, with one read and write of each element, that is left where windows of one axis pay.
 _WORTHWHILE = 0.7
 
@@ -281,11 +280,22 @@ def window_along_one_axis(op: Any) -> Any:
     return _windows(op, _windows(op, op.inputs[0], half), rest)
 
 
-def _one(value: Any) -> Any:
-    """The value of one element that `value` repeats, or `value`."""
-    maker = producer(value)
-    while maker is not None and maker.operation.name in _SPREADS and size_of(maker.operand) == 1:
-        value, maker = maker.operand, producer(maker.operand)
+def _repeats(value: Any, first: Any, dim: int) -> bool:
+    """Whether a value repeats `first`, which has one element along a dimension, along that."""
+    maker = producer(value, "stablehlo.broadcast_in_dim")
+    if maker is None or not is_static(maker.operand):
+        return False
+    dims = attrs.ints(maker, "broadcast_dimensions")
+    shape, inner = shape_of(first), shape_of(maker.operand)
+    kept = [d for d, n in zip(dims, inner) if n > 1]
+    if kept != [d for d, n in enumerate(shape) if n > 1] or size_of(maker.operand) != size_of(first):
+        return False
+    return _before_reshapes(maker.operand) == _before_reshapes(first)
+
+
+def _before_reshapes(value: Any) -> Any:
+    while (maker := producer(value, "stablehlo.reshape")) is not None:
+        value = maker.operand
     return value
 
 
@@ -295,30 +305,33 @@ def cumulative_after_first(op: Any) -> Any:
 
     Exact apart from the order in which floats are combined. The law requires that nothing else reads what it replaces.
     """
-    values = list(op.operation.operands)
-    if len(values) != 2 or rank_of(values[0]) != 1 or not is_static(op.operation.results[0]):
+    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
+    if len(values) != 2 or not is_static(op.operation.results[0]):
         return None
     for first, rest in (values, values[::-1]):
         combined = producer(rest)
-        if size_of(first) == 1 and combined is not None and combined.operation.name in _IN_ANY_ORDER:
+        if shape_of(first)[dim] == 1 and combined is not None and combined.operation.name in _IN_ANY_ORDER:
             for one, many in sides(combined):
                 inner = producer(many, WINDOW)
-                if inner is not None and used_once(inner) and used_once(combined) and _one(first) == _one(one):
-                    return _longer(inner, combined.operation.name, first, first == values[0])
+                if inner is not None and used_once(inner) and used_once(combined) and _repeats(one, first, dim):
+                    return _longer(inner, combined.operation.name, first, dim, first == values[0])
     return None
 
 
-def _longer(op: Any, name: str, first: Any, forwards: bool) -> Any:
+def _longer(op: Any, name: str, first: Any, dim: int, forwards: bool) -> Any:
     """A cumulative reduction of one element more, which comes first or last; None if the op is not cumulative."""
-    n = size_of(op.operation.results[0])
+    n, rank = shape_of(op.operation.results[0])[dim], rank_of(first)
 
     def window(n: int) -> _Window:
-        return _Window((n,), (1,), (1,), (1,), ((n - 1, 0) if forwards else (0, n - 1),))
+        ones, padding = (1,) * rank, (n - 1, 0) if forwards else (0, n - 1)
+        along = [d == dim for d in range(rank)]
+        sizes, ends = tuple(n if d else 1 for d in along), tuple(padding if d else (0, 0) for d in along)
+        return _Window(sizes, ones, ones, ones, ends)
 
     if _name(op) != name or _Window.of(op) != window(n) or not _is_neutral(name, op.init_values[0]):
         return None
     parts = [first, op.inputs[0]] if forwards else [op.inputs[0], first]
-    return _windows(op, build.concatenate(parts, 0), window(n + 1))
+    return _windows(op, build.concatenate(parts, dim), window(n + 1))
 
 
 PATTERNS = (

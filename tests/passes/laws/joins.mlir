@@ -268,3 +268,35 @@ func.func @concatenate_of_pads_with_two_numbers(%x: tensor<4x3xf32>, %y: tensor<
   %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<6x3xf32>, tensor<6x2xf32>) -> tensor<6x5xf32>
   return %r : tensor<6x5xf32>
 }
+
+// leaves concatenate, reshape
+func.func @concatenate_of_reshapes(%x: tensor<2x3x4xf32>, %y: tensor<2x3x5xf32>) -> tensor<6x1x9xf32> {
+  %a = stablehlo.reshape %x : (tensor<2x3x4xf32>) -> tensor<6x1x4xf32>
+  %b = stablehlo.reshape %y : (tensor<2x3x5xf32>) -> tensor<6x1x5xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 2 : (tensor<6x1x4xf32>, tensor<6x1x5xf32>) -> tensor<6x1x9xf32>
+  return %r : tensor<6x1x9xf32>
+}
+
+// keeps
+func.func @concatenate_of_reshapes_along_a_new_axis(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -> tensor<3x2x4xf32> {
+  %a = stablehlo.reshape %x : (tensor<3x4xf32>) -> tensor<3x1x4xf32>
+  %b = stablehlo.reshape %y : (tensor<3x4xf32>) -> tensor<3x1x4xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<3x1x4xf32>, tensor<3x1x4xf32>) -> tensor<3x2x4xf32>
+  return %r : tensor<3x2x4xf32>
+}
+
+// keeps
+func.func @concatenate_of_reshapes_of_other_shapes(%x: tensor<2x3x4xf32>, %y: tensor<3x2x5xf32>) -> tensor<6x9xf32> {
+  %a = stablehlo.reshape %x : (tensor<2x3x4xf32>) -> tensor<6x4xf32>
+  %b = stablehlo.reshape %y : (tensor<3x2x5xf32>) -> tensor<6x5xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 1 : (tensor<6x4xf32>, tensor<6x5xf32>) -> tensor<6x9xf32>
+  return %r : tensor<6x9xf32>
+}
+
+// leaves concatenate, reshape
+func.func @concatenate_of_reshapes__and_one_element(%x: tensor<3x1xf32>, %y: tensor<3x5xf32>) -> tensor<3x1x6xf32> {
+  %a = stablehlo.reshape %x : (tensor<3x1xf32>) -> tensor<3x1x1xf32>
+  %b = stablehlo.reshape %y : (tensor<3x5xf32>) -> tensor<3x1x5xf32>
+  %r = stablehlo.concatenate %a, %b, dim = 2 : (tensor<3x1x1xf32>, tensor<3x1x5xf32>) -> tensor<3x1x6xf32>
+  return %r : tensor<3x1x6xf32>
+}

@@ -197,3 +197,32 @@ func.func @cumulative_before_first(%a: tensor<1xi32>, %x: tensor<6xi32>) -> tens
   %r = stablehlo.concatenate %a, %d, dim = 0 : (tensor<1xi32>, tensor<6xi32>) -> tensor<7xi32>
   return %r : tensor<7xi32>
 }
+
+// leaves constant, concatenate, reduce_window
+func.func @cumulative_after_first__along_rows(%a: tensor<4x1xi32>, %x: tensor<4x6xi32>) -> tensor<4x7xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 6>, padding = dense<[[0, 0], [5, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %s = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4x6xi32>, tensor<i32>) -> tensor<4x6xi32>
+  %n = stablehlo.reshape %a : (tensor<4x1xi32>) -> tensor<4xi32>
+  %b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>
+  %d = stablehlo.add %b, %c : tensor<4x6xi32>
+  %r = stablehlo.concatenate %a, %d, dim = 1 : (tensor<4x1xi32>, tensor<4x6xi32>) -> tensor<4x7xi32>
+  return %r : tensor<4x7xi32>
+}
+
+// keeps
+func.func @cumulative_after_other_first(%a: tensor<4x1xi32>, %x: tensor<4x6xi32>, %n: tensor<4xi32>) -> tensor<4x7xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 1, 6>, padding = dense<[[0, 0], [5, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<i32>, %q: tensor<i32>):
+    %s = stablehlo.add %p, %q : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) : (tensor<4x6xi32>, tensor<i32>) -> tensor<4x6xi32>
+  %b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>
+  %d = stablehlo.add %b, %c : tensor<4x6xi32>
+  %r = stablehlo.concatenate %a, %d, dim = 1 : (tensor<4x1xi32>, tensor<4x6xi32>) -> tensor<4x7xi32>
+  return %r : tensor<4x7xi32>
+}
