@@ -1,5 +1,7 @@
 """Compile a module with IREE and run it, generate programs, and compare bits."""
 
+import functools
+
 import numpy as np
 from iree.compiler.api import Output, Session
 from iree.runtime import _binding as binding
@@ -34,8 +36,13 @@ ELEMENTS = {
 
 
 def parse(text):
-    """A module; the context lives as long as it does."""
-    return bindings.ir.Module.parse(text, bindings.new_context())
+    """A module, in one context for all: a new one takes longer than most laws of a small program."""
+    return bindings.ir.Module.parse(text, _context())
+
+
+@functools.cache
+def _context():
+    return bindings.new_context()
 
 
 def op_names(module):
