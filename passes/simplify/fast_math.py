@@ -5,12 +5,12 @@ Each law names what it assumes (`passes.fast_math.FLAGS`), and its docstring say
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from passes import build, operations
-from passes.match import SPLAT, dtype_of, is_floating, is_splat, producer, splat_of
+from passes.match import SPLAT, dtype_of, has_one_use, is_floating, is_splat, producer, splat_of
 from passes.patterns import pattern
 
 
@@ -140,6 +140,96 @@ def reassociate_constants(op: Any) -> Any:
     return None
 
 
+class _Group(NamedTuple):
+    """Sums or products: the op, that of its inverse, what they compute, and the number that changes nothing."""
+
+    plain: str
+    inverse: str
+    combine: Any
+    undo: Any
+    neutral: float
+
+
+_SUMS = _Group("stablehlo.add", "stablehlo.subtract", np.add, np.subtract, 0.0)
+_PRODUCTS = _Group("stablehlo.multiply", "stablehlo.divide", np.multiply, np.divide, 1.0)
+
+
+def _with_number(op: Any, group: _Group) -> tuple[Any, Any, bool] | None:
+    """Return (x, c, False) for an op that is x + c, and (x, c, True) for c - x; products likewise; else None."""
+    name, left, right = op.operation.name, splat_of(op.lhs), splat_of(op.rhs)
+    if name not in group[:2] or (left is None) == (right is None):
+        return None
+    x, number = (op.rhs, np.float64(left)) if right is None else (op.lhs, np.float64(right))
+    if name == group.plain or right is None:
+        return x, number, name == group.inverse
+    return x, group.undo(group.neutral, number), False
+
+
+def _regrouped(op: Any, group: _Group) -> Any:
+    """Return one op for two of a group that follow one another, each on a number; None for others."""
+    with np.errstate(all="ignore"):
+        outer = _with_number(op, group) if is_floating(op.lhs) else None
+        inner = producer(outer[0]) if outer is not None else None
+        found = _with_number(inner, group) if inner is not None and inner.operation.name in group[:2] else None
+        if (
+            outer is None
+            or inner is None
+            or found is None
+            or {op.operation.name, inner.operation.name} == {group.plain}
+        ):
+            return None
+        (_, d, from_number), (x, c, is_from_number) = outer, found
+        number = np.asarray(group.undo(d, c) if from_number else group.combine(c, d)).astype(dtype_of(op.lhs))
+    if not np.isfinite(number) or (group is _PRODUCTS and number == 0):
+        return None
+    constant = build.full(number, op.operation.results[0])
+    mirrored = from_number != is_from_number
+    return build.op(group.inverse, [constant, x]) if mirrored else build.op(group.plain, [x, constant])
+
+
+@pattern("stablehlo.add", "stablehlo.subtract", of=("stablehlo.add", "stablehlo.subtract"), assumes="reassoc,nsz")
+def regroup_differences(op: Any) -> Any:
+    """(x - c) + d -> x + (d - c), (c - x) + d -> (c + d) - x, d - (c - x) -> x + (d - c), and the like.
+
+    Differs by rounding.
+    """
+    return _regrouped(op, _SUMS)
+
+
+@pattern("stablehlo.multiply", "stablehlo.divide", of="stablehlo.divide", assumes="reassoc,arcp")
+def regroup_quotients(op: Any) -> Any:
+    """(c / x) * d -> (c * d) / x, (x / c) * d -> x * (d / c), d / (c / x) -> x * (d / c), and the like.
+
+    Differs by rounding.
+    """
+    return _regrouped(op, _PRODUCTS)
+
+
+def _factors(value: Any, x: Any) -> int:
+    """Return n for a value that is x, multiplied by x n - 1 times, and that nothing else reads; 0 for others."""
+    if value == x:
+        return 1
+    maker = producer(value, "stablehlo.multiply")
+    before = _factors(maker.lhs, x) if maker is not None and maker.rhs == x and has_one_use(value) else 0
+    return before + 1 if before else 0
+
+
+@pattern("stablehlo.multiply", of="stablehlo.multiply", assumes="reassoc")
+def chain_of_factors(op: Any) -> Any:
+    """((x * x) * x) * x -> (x * x) * (x * x), and the same for more factors. Differs by rounding."""
+    x = op.rhs
+    count = _factors(op.lhs, x) + 1 if is_floating(x) else 0
+    if count < 4:
+        return None
+    power, product = x, None
+    while count:
+        if count & 1:
+            product = power if product is None else build.op("stablehlo.multiply", [product, power])
+        count >>= 1
+        power = build.op("stablehlo.multiply", [power, power]) if count else power
+    return product
+
+
 @pattern("stablehlo.power", of=SPLAT, assumes="afn,ninf,nsz")
 def expand_power(op: Any) -> Any:
     """x ** 3, x ** 4, x ** -1, x ** 0.5, x ** -0.5 -> products, a quotient, roots.
@@ -201,6 +291,9 @@ PATTERNS = (
     multiply_by_zero,
     add_positive_zero,
     reassociate_constants,
+    regroup_differences,
+    regroup_quotients,
+    chain_of_factors,
     expand_power,
     root_of_square,
     fold_functions,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ _CONVERT, _CLAMP, _MULTIPLY = "stablehlo.convert", "stablehlo.clamp", "stablehlo
 _ADD, _SUBTRACT, _DIVIDE = "stablehlo.add", "stablehlo.subtract", "stablehlo.divide"
 _LARGEST = ("stablehlo.maximum", "stablehlo.or")
 _EXTREMES = operations.where(idempotent=True)
-_FUNCTIONS = (
+FUNCTIONS = (
     *operations.where(monotone=1),
     *operations.where(monotone=-1),
     *("stablehlo.maximum", "stablehlo.minimum", _CLAMP, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE),
@@ -74,16 +74,20 @@ def _is_monotone_conversion(source: np.dtype[Any], target: np.dtype[Any]) -> boo
     return target.kind in "iu" and source.kind in "biu" and is_lossless(source, target)
 
 
-@exact_if_proven("stablehlo.reduce", of=_FUNCTIONS, assumes="nnan,nsz,afn")
-def extreme_of_monotone(op: Any, exactly: bool) -> Any:
-    """max(f(x)) -> f(max(x)) where f never falls, and f(min(x)) where f never rises; the same for min.
+class Extreme(NamedTuple):
+    """An extreme of a monotone function: the function, its operand, and the reduction of the operand."""
 
-    f is a conversion, or arithmetic with a constant. Exact: rounding never changes the order of two numbers. For
-    functions whose last digits differ between targets, results differ by these.
-    """
+    function: Any
+    x: Any
+    name: str
+    initial: Any
+
+
+def extreme_of_function(op: Any, exactly: bool) -> Extreme | None:
+    """What a reduction, or one over windows, is of a monotone function that nothing else reads; None for others."""
     name, value = combination(op), op.inputs[0]
     inner = producer(value)
-    if name not in _EXTREMES or inner is None or inner.operation.name not in _FUNCTIONS or not used_once(inner):
+    if name not in _EXTREMES or inner is None or inner.operation.name not in FUNCTIONS or not used_once(inner):
         return None
     result, values = op.operation.results[0], spread(inner)
     if not is_static_op(inner) or len(values) != 1 or not size_of(result) < size_of(value) or is_complex(values[0]):
@@ -99,11 +103,22 @@ def extreme_of_monotone(op: Any, exactly: bool) -> Any:
     row = operations.of(row.dual) if direction < 0 else row
     found = row.of_booleans if dtype_of(x).kind == "b" else row.name
     number = _identity(found, dtype_of(x))
-    if number is None:
+    return None if number is None else Extreme(inner, x, found, number)
+
+
+@exact_if_proven("stablehlo.reduce", of=FUNCTIONS, assumes="nnan,nsz,afn")
+def extreme_of_monotone(op: Any, exactly: bool) -> Any:
+    """max(f(x)) -> f(max(x)) where f never falls, and f(min(x)) where f never rises; the same for min.
+
+    f is a conversion, or arithmetic with a constant. Exact: rounding never changes the order of two numbers. For
+    functions whose last digits differ between targets, results differ by these.
+    """
+    found = extreme_of_function(op, exactly)
+    if found is None:
         return None
-    initial = build.full(number, build.tensor_type((), x.type.element_type))
-    (reduced,) = build.reduce([found], [x], [initial], ints(op, "dimensions"))
-    return elementwise(inner, shape_of(result), lambda _: reduced)
+    initial = build.full(found.initial, build.tensor_type((), found.x.type.element_type))
+    (reduced,) = build.reduce([found.name], [found.x], [initial], ints(op, "dimensions"))
+    return elementwise(found.function, shape_of(op.operation.results[0]), lambda _: reduced)
 
 
 PATTERNS = extreme_of_monotone

@@ -11,7 +11,9 @@ from passes import attributes as attrs, bindings, build, operations
 from passes.match import SPLAT, dtype_of, is_static, producer, rank_of, shape_of, sides, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.joins import same_number
-from passes.simplify.moves import used_once
+from passes.simplify.monotone import FUNCTIONS, extreme_of_function
+from passes.simplify.moves import elementwise, used_once
+from passes.simplify.proven import exact_if_proven
 from passes.simplify.reductions import changes_nothing, combination, sum_of
 from passes.simplify.sides import once, repeated
 
@@ -234,6 +236,24 @@ def window_of_broadcast(op: Any) -> Any:
     return build.broadcast_in_dim(build.op(name, [op.init_values[0], value]), shape, ())
 
 
+@exact_if_proven(WINDOW, of=FUNCTIONS, assumes="nnan,nsz,afn")
+def window_of_monotone(op: Any, exactly: bool) -> Any:
+    """Maxima of f(x) over windows -> f of the maxima of x, where f never falls, such as max(x, 0); the same for minima.
+
+    Exact as `extreme_of_monotone` is, where each window has elements that are not padding. Measured on a CPU for a
+    convolution of 32 features, max(x, 0) and maxima of 2 x 2: 0.93 and 1.0 of the time.
+    """
+    found = extreme_of_function(op, exactly)
+    if found is None or found.name != combination(op) or dtype_of(found.x) != dtype_of(op.inputs[0]):
+        return None
+    window = _Window.of(op)
+    padded = any(max(sides) >= n for sides, n in zip(window.padding, window.sizes))
+    if padded or {*window.base, *window.dilations} != {1} or _name(op) is None:
+        return None
+    reduced = _windows(op, found.x, window)
+    return elementwise(found.function, shape_of(reduced), lambda _: reduced)
+
+
 @pattern(WINDOW, of=SPLAT)
 def sum_of_splat_windows(op: Any) -> Any:
     """Sums over windows of n equal constants -> n times the constant.
@@ -339,6 +359,7 @@ PATTERNS = (
     window_of_pad,
     window_of_one_element,
     window_of_broadcast,
+    *window_of_monotone,
     sum_of_splat_windows,
     window_of_everything,
     window_along_one_axis,

@@ -637,3 +637,51 @@ func.func @multiply_by_boolean__reversed(%x: tensor<4xf32>, %y: tensor<4xf32>) -
   %r = stablehlo.multiply %c, %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant, subtract
+func.func @regroup_differences(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<7.0> : tensor<5xf32>
+  %d = stablehlo.constant dense<3.0> : tensor<5xf32>
+  %0 = stablehlo.subtract %c, %x : tensor<5xf32>
+  %r = stablehlo.add %0, %d : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, add
+func.func @regroup_differences__twice(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<7.0> : tensor<5xf32>
+  %d = stablehlo.constant dense<3.0> : tensor<5xf32>
+  %0 = stablehlo.subtract %x, %c : tensor<5xf32>
+  %r = stablehlo.subtract %0, %d : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, divide
+func.func @regroup_quotients(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<7.0> : tensor<5xf32>
+  %d = stablehlo.constant dense<3.0> : tensor<5xf32>
+  %0 = stablehlo.divide %c, %x : tensor<5xf32>
+  %r = stablehlo.multiply %0, %d : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves multiply, multiply, multiply
+func.func @chain_of_factors(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %2 = stablehlo.multiply %x, %x : tensor<5xf32>
+  %3 = stablehlo.multiply %2, %x : tensor<5xf32>
+  %4 = stablehlo.multiply %3, %x : tensor<5xf32>
+  %5 = stablehlo.multiply %4, %x : tensor<5xf32>
+  return %5 : tensor<5xf32>
+}
+
+// leaves constant, reduce_window, tanh
+func.func @window_of_monotone(%x: tensor<6xf32>) -> tensor<3xf32> {
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<6xf32>
+  %r = "stablehlo.reduce_window"(%0, %i) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<6xf32>, tensor<f32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}

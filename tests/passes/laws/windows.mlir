@@ -226,3 +226,29 @@ func.func @cumulative_after_other_first(%a: tensor<4x1xi32>, %x: tensor<4x6xi32>
   %r = stablehlo.concatenate %a, %d, dim = 1 : (tensor<4x1xi32>, tensor<4x6xi32>) -> tensor<4x7xi32>
   return %r : tensor<4x7xi32>
 }
+
+// leaves constant, constant, reduce_window, maximum
+func.func @window_of_monotone(%x: tensor<4x6xf32>) -> tensor<2x3xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<4x6xf32>
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.maximum %x, %z : tensor<4x6xf32>
+  %r = "stablehlo.reduce_window"(%0, %i) <{window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 2>, padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x6xf32>, tensor<f32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// keeps
+func.func @windows_of_padding_alone(%x: tensor<6xf32>) -> tensor<4xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<6xf32>
+  %i = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.maximum %x, %z : tensor<6xf32>
+  %r = "stablehlo.reduce_window"(%0, %i) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 2>, padding = dense<[[2, 0]]> : tensor<1x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<6xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
