@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from passes import attributes as attrs, build
 from passes.analysis.counters import LOOP, Counter, counter, final
 from passes.analysis.identities import identity_of
@@ -24,9 +26,9 @@ Final = Callable[[], Any]
 
 
 class _Part(NamedTuple):
-    """One part of a loop's state: the op of the body that updates it, and its value after the loop."""
+    """One part of a loop's state: the ops of the body that only update it, and its value after the loop."""
 
-    update: Any
+    updates: tuple[Any, ...]
     final: Final
 
 
@@ -53,8 +55,21 @@ def independent_rounds_and_sums(op: Any) -> Any:
     return _all_rounds(op.operation, lambda dtype, name: True)
 
 
-def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
-    """Replace a loop by ops on all of its rounds, where `is_free` says in what order may be combined."""
+@pattern(LOOP, targets=("gpu", "spirv"))
+def independent_rounds_on_a_gpu(op: Any) -> Any:
+    """A loop of known length whose rounds add to elements of an array at any indices -> a scatter. Exact.
+
+    The host need not wait for each round then. On a CPU, scatters take 0.9 to 1.4 times as long as such loops.
+    """
+    return _all_rounds(op.operation, in_any_order, True)
+
+
+def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool], scatters: bool = False) -> Any:
+    """Replace a loop by ops on all of its rounds, where `is_free` says in what order may be combined.
+
+    Args:
+      scatters: whether elements of the state at indices that are not known may be combined with values.
+    """
     count = rounds_of(loop)
     if count is None or count < 2:
         return None
@@ -71,11 +86,11 @@ def _all_rounds(loop: Any, is_free: Callable[[Any, str], bool]) -> Any:
             break
     parts: list[_Part] = []
     for i in range(len(loop.operands)):
-        part = _part(rounds, i, is_free)
+        part = _part(rounds, i, is_free, scatters)
         if part is None:
             return None
         parts.append(part)
-    if not rounds.plan([part.update for part in parts if part.update is not None]):
+    if not rounds.plan([op for part in parts for op in part.updates]):
         return None
     rounds.build()
     return [part.final() if uses(result) else build.full(0, result) for part, result in zip(parts, loop.results)]
@@ -95,30 +110,32 @@ def _is_combined(argument: Any, updated: Any, is_free: Callable[[Any, str], bool
     return found is not None and dtype.kind != "c" and is_free(dtype, found.name)
 
 
-def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool]) -> _Part | None:
+def _part(rounds: Rounds, i: int, is_free: Callable[[Any, str], bool], scatters: bool) -> _Part | None:
     """How a part of the state follows from all rounds; None if a round depends on what another one left there."""
     loop, argument, updated = rounds.loop, rounds.body.arguments[i], yielded(rounds.body)[i]
     if not is_static(argument):
         return None
     if rounds.line(argument) is not None:
         number = final(loop, i)
-        return None if number is None else _Part(None, lambda: build.full(number, loop.results[i]))
+        return None if number is None else _Part((), lambda: build.full(number, loop.results[i]))
     if producer(updated, _UPDATE) is not None:
-        return _written(rounds, i, updated.owner.operation)
+        update = updated.owner.operation
+        found = _written(rounds, i, update)
+        return _scattered(rounds, i, update, is_free) if found is None and scatters else found
     if not uses(argument):
-        return _Part(None, lambda: _last(rounds, updated))
+        return _Part((), lambda: _last(rounds, updated))
     if not _is_combined(argument, updated, is_free):
         return None
-    made, found = updated.owner.operation, combined(argument, updated)
-    if found is None or made in rounds.running:
+    made, how = updated.owner.operation, combined(argument, updated)
+    if how is None or made in rounds.running:
         return None
     if not has_one_use(argument) or not has_one_use(updated):
         if size_of(argument) > 1:
             # The kernel of such a loop computes with vectors: cumulative reductions take up to 1.6 times as long.
             return None
-        rounds.running[made] = Running(argument, before_barriers(loop.operands[i]), found)
-        return _Part(None, lambda: _last(rounds, updated))
-    return _Part(made, lambda: _combined(rounds, found, loop.operands[i]))
+        rounds.running[made] = Running(argument, before_barriers(loop.operands[i]), how)
+        return _Part((), lambda: _last(rounds, updated))
+    return _Part((made,), lambda: _combined(rounds, how, loop.operands[i]))
 
 
 def _along(rounds: Rounds, update: Any) -> Along | None:
@@ -177,7 +194,48 @@ def _written(rounds: Rounds, i: int, update: Any) -> _Part | None:
         begin = [build.full(counter.start if d == dimension else 0, start.type) for d, start in enumerate(starts)]
         return build.op(_UPDATE, [initial, value, *begin])
 
-    return _Part(update, written)
+    return _Part((update,), written)
+
+
+def _scattered(rounds: Rounds, i: int, update: Any, is_free: Callable[[Any, str], bool]) -> _Part | None:
+    """An array of which each round combines one element, at any index, with a value: a scatter of all rounds."""
+    argument, initial = rounds.body.arguments[i], before_barriers(rounds.loop.operands[i])
+    target, element, *starts = update.operands
+    if target != argument or size_of(element) != 1 or uses(argument) != 2 or not has_one_use(update.results[0]):
+        return None
+    (reader,) = [use.owner.operation for use in argument.uses if use.owner.operation != update] or [None]
+    if reader is None or reader.name != "stablehlo.dynamic_slice" or list(reader.operands)[1:] != starts:
+        return None
+    found = combined(reader.results[0], element)
+    dtype = dtype_of(element)
+    if found is None or not has_one_use(reader.results[0]) or not has_one_use(element) or dtype.kind == "c":
+        return None
+    if not is_free(dtype, found.name) or not all(start in rounds.varying for start in starts):
+        return None
+
+    def scattered() -> Any:
+        columns = [
+            build.reshape(_clamped(rounds.whole(start), n), (rounds.count, 1))
+            for start, n in zip(starts, shape_of(argument))
+        ]
+        indices = build.concatenate(columns, 1) if len(columns) > 1 else columns[0]
+        values = build.reshape(found.rows(rounds.whole), (rounds.count,))
+        dims = list(range(len(starts)))
+        numbers = f"inserted_window_dims = {dims}, scatter_dims_to_operand_dims = {dims}, index_vector_dim = 1"
+        attributes = {"scatter_dimension_numbers": f"#stablehlo.scatter<{numbers}>"}
+        made = build.op("stablehlo.scatter", [initial, indices, values], initial.type, attributes=attributes, regions=1)
+        scalar = build.tensor_type((), initial.type.element_type)
+        build.unary_region(made, 0, [scalar, scalar], lambda a, b: build.op(found.name, [a, b]))
+        return made.results[0]
+
+    return _Part((reader, element.owner.operation, update), scattered)
+
+
+def _clamped(indices: Any, size: int) -> Any:
+    """Indices in the range to which an update moves them, which a scatter ignores otherwise."""
+    scalar = build.tensor_type((), indices.type.element_type)
+    last = min(size - 1, int(np.iinfo(dtype_of(indices)).max))
+    return build.op("stablehlo.clamp", [build.full(0, scalar), indices, build.full(last, scalar)], indices.type)
 
 
 def _is_read_first(rounds: Rounds, reader: Any, array: Any, written: Along) -> bool:
@@ -213,4 +271,4 @@ def _with_rest(initial: Any, value: Any, dimension: int, start: int) -> Any:
     return build.concatenate(parts, dimension)
 
 
-PATTERNS = (independent_rounds, independent_rounds_and_sums)
+PATTERNS = (independent_rounds, independent_rounds_and_sums, independent_rounds_on_a_gpu)

@@ -12,6 +12,7 @@ from passes.match import (
     before_barriers,
     block_of,
     dtype_of,
+    has_one_use,
     is_inside,
     is_static,
     producer,
@@ -116,14 +117,12 @@ def _reads(loop: Any, count: int, op: Any, starts: list[Any]) -> bool:
 def update_under_condition(op: Any) -> Any:
     """select(p, s + x, s) -> s + select(p, x, 0) for state s of a loop, and the same for other operations.
 
-    Exact: the identity of an operation changes nothing. Each round then combines the state with a value.
+    The same for an element of an array of the state that is read and written. Exact: the identity of an operation
+    changes nothing. Each round then combines the state with a value.
     """
-    result = op.operation.results[0]
     for updated, state in ((op.on_true, op.on_false), (op.on_false, op.on_true)):
-        block, made = block_of(state), producer(updated)
-        if state.owner != block or block.owner.operation.name != LOOP or block != block_of(result) or made is None:
-            continue
-        if yielded(block)[state.arg_number] != result or not used_once(made) or dtype_of(state).kind == "c":
+        made = producer(updated)
+        if made is None or not used_once(made) or dtype_of(state).kind == "c" or not _is_written_back(op, state):
             continue
         name = made.operation.name
         others = [value for value in made.operation.operands if value != state]
@@ -134,6 +133,28 @@ def update_under_condition(op: Any) -> Any:
         chosen = build.select(op.pred, *pair)
         return build.op(name, [state if value == state else chosen for value in made.operation.operands])
     return None
+
+
+def _is_written_back(op: Any, state: Any) -> bool:
+    """Whether a value is state of a loop, or an element of it, that the result of `op` replaces."""
+    result, block = op.operation.results[0], block_of(state)
+    loop = block.owner.operation
+    if loop.name != LOOP or block != block_of(result) or block != loop.regions[1].blocks[0]:
+        return False
+    if state.owner == block:
+        return bool(yielded(block)[state.arg_number] == result)
+    reader = producer(state, _READ)
+    if reader is None or size_of(state) != 1 or not has_one_use(result):
+        return False
+    (use,) = result.uses
+    update = use.owner.operation
+    return (
+        update.name == _UPDATE
+        and use.operand_number == 1
+        and update.operands[0] == reader.operand
+        and reader.operand.owner == block
+        and list(update.operands)[2:] == list(reader.start_indices)
+    )
 
 
 @pattern(LOOP)

@@ -1129,3 +1129,63 @@ func.func @update_of_other_state_under_condition(%x: tensor<50xf32>, %c: tensor<
   stablehlo.return %j, %t, %v : tensor<i32>, tensor<f32>, tensor<f32> }
   return %r#1, %r#2 : tensor<f32>, tensor<f32>
 }
+
+// leaves constant, constant, clamp, reshape, scatter
+func.func @independent_rounds_on_a_gpu(%x: tensor<9xi32>, %k: tensor<90xi32>, %v: tensor<90xi32>) -> tensor<9xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<90> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<9xi32>
+  cond { %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %c : tensor<i1> } do {
+  %a = stablehlo.dynamic_slice %k, %i, sizes = [1] : (tensor<90xi32>, tensor<i32>) -> tensor<1xi32>
+  %b = stablehlo.reshape %a : (tensor<1xi32>) -> tensor<i32>
+  %d = stablehlo.dynamic_slice %v, %i, sizes = [1] : (tensor<90xi32>, tensor<i32>) -> tensor<1xi32>
+  %e = stablehlo.dynamic_slice %s, %b, sizes = [1] : (tensor<9xi32>, tensor<i32>) -> tensor<1xi32>
+  %f = stablehlo.add %e, %d : tensor<1xi32>
+  %u = stablehlo.dynamic_update_slice %s, %f, %b : (tensor<9xi32>, tensor<1xi32>, tensor<i32>) -> tensor<9xi32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<9xi32> }
+  return %r#1 : tensor<9xi32>
+}
+
+// keeps
+func.func @rounds_that_add_to_other_elements(%x: tensor<9xi32>, %k: tensor<90xi32>, %v: tensor<90xi32>) -> tensor<9xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<90> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<9xi32>
+  cond { %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %c : tensor<i1> } do {
+  %a = stablehlo.dynamic_slice %k, %i, sizes = [1] : (tensor<90xi32>, tensor<i32>) -> tensor<1xi32>
+  %b = stablehlo.reshape %a : (tensor<1xi32>) -> tensor<i32>
+  %d = stablehlo.dynamic_slice %v, %i, sizes = [1] : (tensor<90xi32>, tensor<i32>) -> tensor<1xi32>
+  %h = stablehlo.reshape %d : (tensor<1xi32>) -> tensor<i32>
+  %e = stablehlo.dynamic_slice %s, %h, sizes = [1] : (tensor<9xi32>, tensor<i32>) -> tensor<1xi32>
+  %f = stablehlo.add %e, %d : tensor<1xi32>
+  %u = stablehlo.dynamic_update_slice %s, %f, %b : (tensor<9xi32>, tensor<1xi32>, tensor<i32>) -> tensor<9xi32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<9xi32> }
+  return %r#1 : tensor<9xi32>
+}
+
+// leaves constant, constant, constant, constant, while
+func.func @update_under_condition__of_an_element(%x: tensor<9xf32>, %k: tensor<90xi32>, %v: tensor<90xf32>, %p: tensor<90xi1>) -> tensor<9xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<90> : tensor<i32>
+  %r:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<9xf32>
+  cond { %c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %c : tensor<i1> } do {
+  %a = stablehlo.dynamic_slice %k, %i, sizes = [1] : (tensor<90xi32>, tensor<i32>) -> tensor<1xi32>
+  %b = stablehlo.reshape %a : (tensor<1xi32>) -> tensor<i32>
+  %d = stablehlo.dynamic_slice %v, %i, sizes = [1] : (tensor<90xf32>, tensor<i32>) -> tensor<1xf32>
+  %q = stablehlo.dynamic_slice %p, %i, sizes = [1] : (tensor<90xi1>, tensor<i32>) -> tensor<1xi1>
+  %e = stablehlo.dynamic_slice %s, %b, sizes = [1] : (tensor<9xf32>, tensor<i32>) -> tensor<1xf32>
+  %f = stablehlo.add %d, %e : tensor<1xf32>
+  %g = stablehlo.select %q, %e, %f : tensor<1xi1>, tensor<1xf32>
+  %u = stablehlo.dynamic_update_slice %s, %g, %b : (tensor<9xf32>, tensor<1xf32>, tensor<i32>) -> tensor<9xf32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  stablehlo.return %j, %u : tensor<i32>, tensor<9xf32> }
+  return %r#1 : tensor<9xf32>
+}
