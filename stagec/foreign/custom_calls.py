@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +31,13 @@ def _custom_call(site: Site, *operands: Value) -> Any:
         raise site.refusal(f"calls {name!r}, which stagec does not have", "export the program without this function")
     # Operands that are the shapes of results are read by `site.shape`.
     shapes = site.ints("indices_of_shape_operands")
-    return found(site, *[x for i, x in enumerate(operands) if i not in shapes])
+    given = [x for i, x in enumerate(operands) if i not in shapes]
+    try:
+        inspect.signature(found).bind(site, *given)
+    except TypeError:
+        what = f"calls {name!r} with {len(given)} operands, which it does not take"
+        raise site.refusal(what, "export the program without this function") from None
+    return found(site, *given)
 
 
 @target("Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.FuncResultSharding")

@@ -160,12 +160,13 @@ def test_shapes_that_are_operands_are_known_while_tracing() -> None:
 
 
 def test_a_shape_that_follows_from_values_is_refused() -> None:
-    text = """func.func @main(%x: tensor<12xf32>, %s: tensor<2xi32>) -> tensor<?x?xf32> {
+    text = """func.func @main(%x: tensor<12xf32>, %f: tensor<2xf32>) -> tensor<?x?xf32> {
+      %s = stablehlo.convert %f : (tensor<2xf32>) -> tensor<2xi32>
       %r = stablehlo.dynamic_reshape %x, %s : (tensor<12xf32>, tensor<2xi32>) -> tensor<?x?xf32>
       return %r : tensor<?x?xf32>
     }"""
-    with pytest.raises(stagec.errors.UnsupportedError, match=r"line 2:12: stablehlo\.dynamic_reshape needs its shape"):
-        stagec.from_stablehlo(text)(X.reshape(-1), np.array([3, 4], np.int32))
+    with pytest.raises(stagec.errors.UnsupportedError, match=r"line 3:12: stablehlo\.dynamic_reshape needs its shape"):
+        stagec.from_stablehlo(text)(X.reshape(-1), np.array([3, 4], np.float32))
 
 
 def test_an_unknown_call_names_its_line() -> None:
@@ -175,6 +176,9 @@ def test_an_unknown_call_names_its_line() -> None:
     }"""
     with pytest.raises(stagec.errors.UnsupportedError, match=r"line 2:12: stablehlo\.custom_call calls 'nobody'"):
         stagec.from_stablehlo(text)(X[0])
+    known = text.replace("@nobody(%x) : (tensor<4xf32>)", "@lapack_spotrf_ffi(%x, %x) : (tensor<4xf32>, tensor<4xf32>)")
+    with pytest.raises(stagec.errors.UnsupportedError, match=r"line 2:12:.* with 2 operands, which it does not take"):
+        stagec.from_stablehlo(known)(X[0])
 
 
 def test_several_processes_are_refused() -> None:

@@ -219,16 +219,17 @@ def test_quantized_elements_are_refused() -> None:
 
 
 def test_lines_of_the_module_are_in_errors_and_dumps(tmp_path: pathlib.Path) -> None:
-    text = """func.func @main(%x: tensor<4xf32>, %s: tensor<1xi32>) -> tensor<?xf32> {
+    text = """func.func @main(%x: tensor<4xf32>, %f: tensor<1xf32>) -> tensor<?xf32> {
       %0 = stablehlo.sine %x : tensor<4xf32>
+      %s = stablehlo.convert %f : (tensor<1xf32>) -> tensor<1xi32>
       %1 = stablehlo.dynamic_reshape %0, %s : (tensor<4xf32>, tensor<1xi32>) -> tensor<?xf32>
       return %1 : tensor<?xf32>
     }"""
     path = tmp_path / "model.mlir"
     path.write_text(text)
-    with pytest.raises(stagec.errors.UnsupportedError, match=r"model\.mlir:3:12: stablehlo\.dynamic_reshape") as raised:
-        stagec.from_stablehlo(path)(X[0], np.array([4], np.int32))
-    assert "model.mlir:3 in StableHLO:  %1 = stablehlo.dynamic_reshape" in str(raised.value)
+    with pytest.raises(stagec.errors.UnsupportedError, match=r"model\.mlir:4:12: stablehlo\.dynamic_reshape") as raised:
+        stagec.from_stablehlo(path)(X[0], np.array([4], np.float32))
+    assert "model.mlir:4 in StableHLO:  %1 = stablehlo.dynamic_reshape" in str(raised.value)
     path.write_text(
         text.replace("dynamic_reshape %0, %s", "reshape %0").replace(", tensor<1xi32>) ->", ") ->").replace("?", "4")
     )
@@ -243,7 +244,7 @@ def test_lines_of_the_module_are_in_errors_and_dumps(tmp_path: pathlib.Path) -> 
         .params["graph"]
         .equations
     ]
-    assert lines == ["the module:2"]
+    assert lines == ["the module:2", "the module:3"]
 
 
 ADD = """func.func @main(%x: tensor<3x{0}>) -> tensor<3x{0}> {{
