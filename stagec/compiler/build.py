@@ -20,7 +20,7 @@ from stagec.compiler.progress import Progress
 from stagec.core import dtypes, forking, location
 from stagec.core.config import config
 from stagec.core.duration import Duration
-from stagec.core.errors import CompileError, brief
+from stagec.core.errors import brief
 from stagec.core.graph import (
     Equation,
     Graph,
@@ -69,7 +69,10 @@ class ProgramOptions:
         """The options that are passed to the compiler."""
         # Kernels for open dimensions are formed before (`row_blocks`).
         return CompileOptions(
-            kernels=self.kernels and not self.is_open, straight=self.straight and not self.is_open, weights=self.weights
+            kernels=self.kernels and not self.is_open,
+            straight=self.straight and not self.is_open,
+            weights=self.weights,
+            is_open=self.is_open,
         )
 
     def contributors(self, graph: Graph) -> dict[str, str]:
@@ -379,12 +382,9 @@ def with_open_kernels(
         optimize(module, static)
         return module
 
-    def lowered(whole: Graph) -> Any:
-        return lower_graph(whole, options, name, argument_names)
-
     return interruptible.call(
         lambda: (
-            row_blocks.formed(graph, options.target, options.weights, lowered, optimized)
+            row_blocks.formed(module, graph, options.target, options.weights, optimized)
             or row_blocks.with_sums(module, options.target)
         )
     )
@@ -403,12 +403,7 @@ def _compile_optimized(
     # The compiler crashes on some loops over arrays of dynamic shape.
     crashes = options.is_open and operations_in(module, "stablehlo.while")
     way = outside if crashes or outside.is_needed(options.target) else driver
-    try:
-        compiled = way.compile_module(module, options.target, name=name, options=asked)
-    except CompileError as error:
-        if not options.is_open:
-            raise
-        raise CompileError(f"{error}; or leave the dimensions static") from None
+    compiled = way.compile_module(module, options.target, name=name, options=asked)
     return compiled.vmfb, {
         "name": name,
         "mutated": list(compiled.memory.mutated),

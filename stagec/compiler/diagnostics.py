@@ -162,8 +162,10 @@ def save_module(source: bytes, name: str, directory: str) -> str:
         return f"not saved ({error.strerror or error})"
 
 
-def compile_error(name: str, target: str, attempts: Sequence[Attempt], saved: str) -> CompileError:
-    """The error for a module that every flag set refused."""
+def compile_error(
+    name: str, target: str, attempts: Sequence[Attempt], saved: str, is_open: bool = False
+) -> CompileError:
+    """The error for a module, with open dimensions or without, that every flag set refused."""
     errors = [d for attempt in attempts for d in attempt.diagnostics if d.severity == "error"]
     located = next((d for d in errors if d.file.endswith(".py")), next((d for d in errors if d.file), None))
     # The linker's own messages say more than the "failed to serialize executables" of the compiler.
@@ -172,9 +174,8 @@ def compile_error(name: str, target: str, attempts: Sequence[Attempt], saved: st
     rows = [("target", target, "")]
     rows += [(f"flags {a.flag_set!r}", a.error or "no message", f"{a.seconds:.2f} s") for a in attempts]
     rows.append(("module", saved, ""))
-    return CompileError(
-        message(f"{name} was not compiled: {reason}", source_line(located), rows, _advice(reason, target))
-    )
+    fix = _advice(reason, target) + ("; or leave the dimensions static" if is_open else "")
+    return CompileError(message(f"{name} was not compiled: {reason}", source_line(located), rows, fix))
 
 
 def source_line(diagnostic: Diagnostic | None) -> str:

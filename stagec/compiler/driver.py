@@ -143,7 +143,7 @@ def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, 
     seconds = time.perf_counter() - started
     if not vmfb:
         saved = diag.save_module(given, name, options.dump)
-        raise diag.compile_error(name, str(target), attempts, saved)
+        raise diag.compile_error(name, str(target), attempts, saved, options.is_open)
     log.event(
         "compile", "compiled", name=name, target=str(target), flags=flag_set.name, seconds=seconds, bytes=len(vmfb)
     )

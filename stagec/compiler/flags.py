@@ -34,6 +34,7 @@ class CompileOptions:
       flag_set: use only the flag set of this name.
       extra_flags: appended to every flag set, one string a flag.
       dump: a directory to write the module to when it cannot be compiled; that of the disk cache if empty.
+      is_open: whether the module has open dimensions, which errors mention.
 
     >>> CompileOptions(flag_set="plain").extra_flags
     ()
@@ -47,6 +48,7 @@ class CompileOptions:
     flag_set: str = ""
     extra_flags: tuple[str, ...] = ()
     dump: str = ""
+    is_open: bool = False
 
 
 class Traits(NamedTuple):

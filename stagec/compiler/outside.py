@@ -141,7 +141,8 @@ def _crash_error(
             attempts[0] = dataclasses.replace(attempts[0], diagnostics=(found,))
         except (CompileError, subprocess.TimeoutExpired):
             pass  # no operation is named
-    return diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
+    saved = diag.save_module(source, name, options.dump)
+    return diag.compile_error(name, str(target), attempts, saved, options.is_open)
 
 
 def call(function: Callable[..., Any], program: str, /, *args: Any, timeout: float | None = None, **kwargs: Any) -> Any:

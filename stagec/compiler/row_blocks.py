@@ -12,6 +12,7 @@ from passes.kernels.processor import Processor
 from passes.kernels.row_blocks import NoBlocksError, RowBlocks
 from stagec.backends import Target
 from stagec.compiler import log, ready
+from stagec.compiler.mlir import ir
 from stagec.core import open_graph
 from stagec.core.dims_values import symbols
 from stagec.core.graph import Graph
@@ -33,18 +34,12 @@ def _sizes(graph: Graph) -> tuple[int, ...]:
     return _OF_LONG_ROWS if min(map(math.prod, rows)) >= _LONG else _OF_SHORT_ROWS
 
 
-def formed(
-    graph: Graph,
-    target: Target,
-    weights: Sequence[int],
-    lowered: Callable[[Graph], Any],
-    optimized: Callable[[Graph], Any],
-) -> Any:
+def formed(module: Any, graph: Graph, target: Target, weights: Sequence[int], optimized: Callable[[Graph], Any]) -> Any:
     """The module of a graph with an open dimension, of kernels for blocks of rows; None if it cannot be computed so.
 
     Args:
+      module: of the graph; it stays as it is.
       weights: the arguments that are the same at each call.
-      lowered: returns the module of a graph.
       optimized: returns the module of a graph for static sizes, after the passes.
     """
     size = row_wise.open_size(graph)
@@ -53,7 +48,7 @@ def formed(
     (symbol,) = symbols(size)
     settings = ready.pass_options(target)
     try:
-        found = RowBlocks(lowered(graph))
+        found = RowBlocks(ir().Module.parse(ready.serialize(module), module.context))
         for rows in _sizes(graph):
             if rows <= symbol.upper:
                 part = optimized(open_graph.at(graph, {symbol: rows}))

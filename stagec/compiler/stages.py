@@ -75,7 +75,7 @@ def _stage_text(source: bytes, target: Target, stage: str, options: CompileOptio
         if attempt.ok:
             return text
         attempts.append(attempt)
-    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
+    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump), options.is_open)
 
 
 def dump_all(
@@ -174,7 +174,7 @@ def _followed(source: bytes, target: Target, phase: str, options: CompileOptions
                 code, assembly = _files(files, ".optimized.ll"), _files(files, *_ASSEMBLY)
                 return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), code, assembly)
         attempts.append(attempt)
-    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump))
+    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump), options.is_open)
 
 
 class _Notes:

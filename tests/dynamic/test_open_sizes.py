@@ -7,6 +7,7 @@ import stagec
 import stagec.numpy as snp
 from stagec import lax, random
 from stagec.compiler import driver
+from stagec.compiler.diagnostics import Attempt, Diagnostic
 
 CASES = {
     "x[1::3]": ("b", lambda x: x[1::3] * 2, (1, 2, 3, 7, 8)),
@@ -147,12 +148,11 @@ def test_a_size_where_a_number_is_needed_names_the_operation(function, name):
         f(np.ones((4, 3), np.float32))
 
 
-def test_what_the_compiler_refuses_says_that_a_static_dimension_may_help(monkeypatch):
-    def refused(*_, **__):
-        raise stagec.errors.CompileError("refused\n  Fix: report it")
-
-    monkeypatch.setattr(driver, "compile_module", refused)
-    f = stagec.jit(lambda x: snp.sort(x), dynamic={"x": "b"})
-    refusal = pytest.raises(stagec.errors.CompileError, match=r"Fix: report it; or leave the dimensions static$")
-    with stagec.config.override(enable_cache=False), refusal:
+@pytest.mark.parametrize(("dynamic", "end"), [({"x": "b"}, "; or leave the dimensions static"), (None, "saved module")])
+def test_what_the_compiler_refuses_says_that_a_static_dimension_may_help(dynamic, end, monkeypatch, tmp_path):
+    refused = Attempt("plain", 0.1, False, (Diagnostic("error", "refused"),))
+    monkeypatch.setattr(driver, "run", lambda *_, **__: (b"", refused))
+    f = stagec.jit(lambda x: snp.sort(x), dynamic=dynamic)
+    refusal = pytest.raises(stagec.errors.CompileError, match=rf"Fix: run [^\n]* and report the .*{end}$")
+    with stagec.config.override(cache_dir=str(tmp_path), cpu_kernels=False), refusal:
         f(np.ones(4, np.float32))
