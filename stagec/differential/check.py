@@ -14,7 +14,7 @@ from stagec.control.expansion import expanded
 from stagec.core import errors, location, pytree
 from stagec.core.config import state
 from stagec.core.graph import Graph, Var, all_equations, has_users_callbacks, prune
-from stagec.differential.compare import Distance, distance
+from stagec.differential.compare import Compared, Distance, distance
 from stagec.differential.operations import Case, Comparison, Known, Operation, Row, in_order, walk
 from stagec.differential.report import Reproduction
 from stagec.differential.smallest import smallest
@@ -26,7 +26,7 @@ _SHOWN = 8
 
 
 @dataclasses.dataclass(frozen=True)
-class Outcome:
+class Outcome(Compared):
     """The outcome of one way of computing.
 
     Attributes:
@@ -40,11 +40,6 @@ class Outcome:
     result: str = ""
     distance: Distance | None = None
     failure: str = ""
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the result equals NumPy's up to rounding."""
-        return self.distance is not None and self.distance.agrees
 
     def __str__(self) -> str:
         if self.distance is None:

@@ -53,6 +53,17 @@ class Distance(NamedTuple):
         return self.wrong == 0
 
 
+class Compared:
+    """What was compared with NumPy's, or failed."""
+
+    distance: Distance | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the result equals NumPy's; up to rounding, where it is of floating-point numbers."""
+        return self.distance is not None and self.distance.agrees
+
+
 def largest(value: np.ndarray[Any, Any]) -> float:
     """The largest absolute value of the finite elements; 0 if there are none."""
     wide = value.astype(np.complex128 if value.dtype.kind == "c" else np.float64)

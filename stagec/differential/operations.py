@@ -15,7 +15,7 @@ from stagec.core.config import config
 from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs, replay
 from stagec.core.location import Location
 from stagec.core.trace import bind
-from stagec.differential.compare import Distance, distance, largest
+from stagec.differential.compare import Compared, Distance, distance, largest
 from stagec.differential.ways import Program, Way
 from stagec.factorizations.pairs import ALGORITHMS
 from stagec.runtime.nonfinite import host, step
@@ -38,7 +38,7 @@ _HOW = {True: "alone", False: "in the program"}
 
 
 @dataclasses.dataclass(frozen=True)
-class Operation:
+class Operation(Compared):
     """An operation of the program in one way of computing, compared with NumPy on the same operands.
 
     Attributes:
@@ -61,11 +61,6 @@ class Operation:
     inside: str = ""
     distance: Distance | None = None
     failure: str = ""
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the results equal NumPy's; up to rounding, where the operation computes floating-point numbers."""
-        return self.distance is not None and self.distance.agrees
 
     def __str__(self) -> str:
         how = _HOW[self.alone]
