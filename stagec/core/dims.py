@@ -247,7 +247,7 @@ def _restored(terms: Terms) -> Dim:
 def _hash(terms: Terms) -> int:
     """Equal for expressions that are equal for all numbers, however they are written."""
     try:
-        return hash(("dim", dims_residues.sample_of_terms(terms)))
+        return hash(("dim", dims_residues.sample(terms)))
     except ZeroDivisionError:
         return hash(("dim", terms))
 

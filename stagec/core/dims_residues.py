@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from stagec.core.dims_terms import Function, Size, Symbol, Terms, Variable
+from stagec.core.dims_terms import Function, Size, Symbol, Terms, Variable, value_of
 
 # The most cases that are worth their time.
 _MOST = 64
@@ -76,33 +76,10 @@ def _has_extreme(size: Size) -> bool:
     return any(f.kind in ("min", "max") or _has_extreme(f.left) or _has_extreme(f.right) for f in functions)
 
 
-def sample(size: Size | Fraction) -> Fraction:
+def sample(terms: Terms) -> Fraction:
     """The value of an expression for one number in place of each symbol, by the symbol's name.
 
     Raises:
       ZeroDivisionError: a divisor is 0 there.
     """
-    if isinstance(size, (int, Fraction)):
-        return Fraction(size)
-    return sample_of_terms(size.terms)
-
-
-def sample_of_terms(terms: Terms) -> Fraction:
-    """As `sample`, of the terms of an expression."""
-    total = Fraction(0)
-    for monomial, coefficient in terms:
-        for variable, power in monomial:
-            coefficient *= _sample_of_variable(variable) ** power
-        total += coefficient
-    return total
-
-
-def _sample_of_variable(variable: Variable) -> Fraction:
-    if isinstance(variable, Symbol):
-        return Fraction(2 + hash(variable.name) % 999_983)
-    left, right = sample(variable.left), sample(variable.right)
-    if variable.kind == "//":
-        return Fraction(left // right)
-    if variable.kind == "%":
-        return left % right
-    return max(left, right) if variable.kind == "max" else min(left, right)
+    return value_of(terms, lambda symbol: 2 + hash(symbol.name) % 999_983)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -71,6 +73,32 @@ class Function:
 Variable = Symbol | Function
 Monomial = tuple[tuple[Variable, int], ...]
 Terms = tuple[tuple[Monomial, Fraction], ...]
+
+
+def value_of(terms: Terms, number: Callable[[Symbol], int]) -> Fraction:
+    """The value of a polynomial, by the numbers in place of its symbols."""
+    total = Fraction(0)
+    for monomial, product in terms:
+        for variable, power in monomial:
+            if isinstance(variable, Symbol):
+                value = Fraction(number(variable))
+            else:
+                value = _APPLIED[variable.kind](*(_value(n, number) for n in (variable.left, variable.right)))
+            product *= value**power
+        total += product
+    return total
+
+
+_APPLIED: dict[str, Callable[[Fraction, Fraction], Any]] = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "max": max,
+    "min": min,
+}
+
+
+def _value(size: Size | Fraction, number: Callable[[Symbol], int]) -> Fraction:
+    return Fraction(size) if isinstance(size, (int, Fraction)) else value_of(size.terms, number)
 
 
 def polynomial_text(terms: Terms) -> str:

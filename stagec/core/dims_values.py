@@ -6,8 +6,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from stagec.core.dims import FUNCTIONS, Dim, of_symbol
-from stagec.core.dims_terms import Function, Size, Symbol
+from stagec.core.dims import Dim, of_symbol
+from stagec.core.dims_terms import Function, Size, Symbol, value_of
 
 
 def symbols(value: Any) -> list[Symbol]:
@@ -90,16 +90,4 @@ def evaluate(size: Size, values: Mapping[Symbol, int]) -> int:
 
 def fraction(size: Size, values: Mapping[Symbol, int]) -> Fraction:
     """As `evaluate`, for a share that may turn out not to be whole."""
-    if not isinstance(size, Dim):
-        return Fraction(size)
-    total = Fraction(0)
-    for monomial, coefficient in size.terms:
-        product = coefficient
-        for variable, power in monomial:
-            if isinstance(variable, Symbol):
-                number = values[variable]
-            else:
-                number = FUNCTIONS[variable.kind](evaluate(variable.left, values), evaluate(variable.right, values))
-            product *= number**power
-        total += product
-    return total
+    return value_of(size.terms, values.__getitem__) if isinstance(size, Dim) else Fraction(size)
