@@ -14,6 +14,7 @@ from passes.match import dtype_of, is_static, producer, shape_of, size_of, splat
 from passes.patterns import pattern
 from passes.simplify.indexing import Windows
 from passes.simplify.moves import ELEMENTWISE, elementwise, is_elementwise, is_static_op, saves_work, spread, used_once
+from passes.simplify.sides import repeated
 
 _GATHER = "stablehlo.gather"
 # A gather becomes at most so many slices.
@@ -141,6 +142,29 @@ def gather_at_repeated_indices(op: Any) -> Any:
     return build.broadcast_in_dim(_gathered(op, x, fewer, shape), shape_of(op.operation.results[0]), range(len(shape)))
 
 
+@pattern(_GATHER, of="stablehlo.broadcast_in_dim")
+def gather_along_repeated_dimensions(op: Any) -> Any:
+    """gather(broadcast(x), i), where the broadcast repeats x along all dimensions that i is for -> broadcast(x).
+
+    Exact: all windows are the same, as they are clamped to the array. Logarithms of softmax at labels read such arrays.
+    """
+    x, result = op.operation.operands[0], op.operation.results[0]
+    if not _is_known(op):
+        return None
+    windows, same = Windows.of(op), repeated(x)
+    if any(d not in same and windows.sizes[d] != windows.shape[d] for d in windows.targets):
+        return None
+    limits = [n if d in windows.batches else windows.sizes[d] for d, n in enumerate(windows.shape)]
+    roles = {
+        d: windows.outer[windows.batches[d]] if d in windows.batches else windows.axes[d] for d in range(len(limits))
+    }
+    kept = [d for d in roles if roles[d] >= 0]
+    value = build.reshape(build.slice_(x, [0] * len(limits), limits), [limits[d] for d in kept])
+    order = sorted(range(len(kept)), key=lambda i: roles[kept[i]])
+    value = build.transpose(value, order)
+    return build.broadcast_in_dim(value, shape_of(result), [roles[kept[i]] for i in order])
+
+
 @pattern(_GATHER, of="stablehlo.constant")
 def gather_of_splat(op: Any) -> Any:
     """gather from an array of equal numbers -> an array of them. Exact."""
@@ -227,6 +251,7 @@ def gather_of_rows_twice(op: Any) -> Any:
 
 
 PATTERNS = (
+    gather_along_repeated_dimensions,
     gather_of_splat,
     gather_at_known_indices,
     gather_of_one_window,

@@ -28,6 +28,7 @@ from passes.patterns import pattern
 from passes.simplify.integers import wrapped
 from passes.simplify.moves import (
     ELEMENTWISE,
+    cloned,
     elementwise,
     groups,
     is_elementwise,
@@ -289,6 +290,24 @@ def reduce_of_broadcast(op: Any) -> Any:
     return _reduced_once(op, str(name), gone) if (gone := _repeated(op)) else None
 
 
+@pattern("stablehlo.reduce", of="stablehlo.broadcast_in_dim")
+def reduce_before_broadcast(op: Any) -> Any:
+    """reduce(broadcast(x)) -> broadcast(reduce(x)) along dimensions that stay. Exact: equal results, computed once."""
+    value, result, dims = op.inputs[0], op.operation.results[0], attrs.ints(op, "dimensions")
+    if len(op.inputs) != 1 or not is_static_op(op) or 0 in shape_of(value):
+        return None
+    gone = [d for d in repeated(value) if d not in dims]
+    if not gone or splat_of(value) is not None:
+        return None
+    kept = [d for d in range(len(shape_of(value))) if d not in gone]
+    stay = [d for d in range(len(shape_of(value))) if d not in dims]
+    shape = [shape_of(value)[d] for d in stay if d not in gone]
+    type_ = build.tensor_type(shape, result.type.element_type)
+    (made,) = cloned(op, [once(value, gone), op.init_values[0]], [type_])
+    made.owner.operation.attributes["dimensions"] = build.i64_array([kept.index(d) for d in dims])
+    return build.broadcast_in_dim(made, shape_of(result), [i for i, d in enumerate(stay) if d not in gone])
+
+
 @exact_if_proven("stablehlo.reduce", of="stablehlo.broadcast_in_dim", assumes="reassoc")
 def sum_of_repeated(op: Any, exactly: bool) -> Any:
     """The sum of elements that are repeated n times -> n times their sum. Exact for integers; differs by rounding."""
@@ -411,6 +430,7 @@ PATTERNS = (
     reduce_of_reshape,
     reduce_of_reduce,
     reduce_of_broadcast,
+    reduce_before_broadcast,
     *sum_of_repeated,
     reduce_of_concatenate,
 )

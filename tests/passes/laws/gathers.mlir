@@ -118,3 +118,31 @@ func.func @another_array_is_gathered_in_sorted_order(%x: tensor<6xf32>, %y: tens
   %r = "stablehlo.gather"(%y, %2) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<6xf32>, tensor<6x1xi32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
 }
+
+// leaves broadcast_in_dim
+func.func @gather_along_repeated_dimensions(%x: tensor<3xf32>, %i: tensor<4x1xi32>) -> tensor<4x3xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3xf32>
+  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<5x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}
+
+// leaves slice, broadcast_in_dim
+func.func @gather_along_repeated_dimensions__of_parts_of_rows(%x: tensor<3xf32>, %i: tensor<4x1xi32>) -> tensor<2x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3xf32>
+  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}> : (tensor<5x3xf32>, tensor<4x1xi32>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
+
+// leaves reshape
+func.func @gather_along_repeated_dimensions__in_batches(%x: tensor<6xf32>, %i: tensor<6x1x1xi32>) -> tensor<6x1xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<6xf32>) -> tensor<6x5xf32>
+  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x1x1xi32>) -> tensor<6x1xf32>
+  return %r : tensor<6x1xf32>
+}
+
+// keeps
+func.func @a_gather_along_a_dimension_that_is_not_repeated(%x: tensor<5xf32>, %i: tensor<4x1xi32>) -> tensor<4x3xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<5xf32>) -> tensor<5x3xf32>
+  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<5x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}

@@ -161,6 +161,34 @@ func.func @reduce_of_reduce(%x: tensor<6x4xi32>, %c: tensor<i32>) -> tensor<i32>
   return %r : tensor<i32>
 }
 
+// leaves constant, reduce, broadcast_in_dim
+func.func @reduce_before_broadcast(%x: tensor<5xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<5xf32>) -> tensor<5x4xf32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<5x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves reshape, reduce, broadcast_in_dim
+func.func @reduce_before_broadcast__between_others(%x: tensor<3x1x5xf32>, %y: tensor<f32>) -> tensor<3x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1, 2] : (tensor<3x1x5xf32>) -> tensor<3x4x5xf32>
+  %r = stablehlo.reduce(%0 init: %y) across dimensions = [2] : (tensor<3x4x5xf32>, tensor<f32>) -> tensor<3x4xf32>
+    reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    %1 = stablehlo.multiply %a, %a : tensor<f32>
+    %2 = stablehlo.add %1, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }
+  return %r : tensor<3x4xf32>
+}
+
+// keeps
+func.func @sums_of_floats_that_are_repeated_round_each_time(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<5xf32>) -> tensor<5x3xf32>
+  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<5x3xf32>, tensor<f32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
 // leaves reduce
 func.func @reduce_of_broadcast(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<3xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<4x3xf32>) -> tensor<4x5x3xf32>
