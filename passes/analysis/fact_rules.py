@@ -138,9 +138,30 @@ def _sort(call: Call) -> Facts:
 
 def _reduce(call: Call) -> Facts | None:
     names = combinations(call.operation.regions[0])
-    if names is None or not operations.of(names[call.number]).chooses:
+    if names is None:
         return None
-    return call.operand(call.number) | call.operand(call.number + len(names))
+    x, start = call.operand(call.number), call.operand(call.number + len(names))
+    if operations.of(names[call.number]).chooses:
+        return x | start
+    return _sum(call, x, start) if names[call.number] == "stablehlo.add" else None
+
+
+def _sum(call: Call, x: Facts, start: Facts) -> Facts | None:
+    """What holds for sums of elements and an initial value."""
+    array = call.operation.operands[call.number]
+    if not is_static(array) or size_of(array) == 0:
+        return None
+    if not call.floating:
+        count = size_of(array) // size_of(call.result)
+        return call.integers(start.low + count * x.low, start.high + count * x.high)
+    rising, falling = x.low >= 0 and start.low >= 0, x.high <= 0 and start.high <= 0
+    return Facts(
+        start.low if rising else -math.inf,
+        start.high if falling else math.inf,
+        nan=x.nan or start.nan or not (rising or falling),
+        minus_zero=x.minus_zero and start.minus_zero,
+        whole=x.whole and start.whole,
+    )
 
 
 def _top_k(call: Call) -> Facts | None:

@@ -73,6 +73,29 @@ def test_known_of_one_operation(line, kind, facts):
     assert facts == of(end.operation.operands[0])
 
 
+@pytest.mark.parametrize(
+    ("line", "kind", "start", "facts"),
+    [
+        ("stablehlo.negate %x", "f32", "0.0", Facts(-math.inf, math.inf, True, False, False)),
+        ("stablehlo.negate %x", "f32", "-0.0", Facts(-math.inf, math.inf, True, True, False)),
+        ("stablehlo.iota dim = 0", "f32", "1.0", Facts(1, math.inf)),
+        ("stablehlo.multiply %x, %x", "f16", "0.0", Facts(0, math.inf, True, False, False)),
+        ("stablehlo.popcnt %x", "ui8", "2", Facts(2, 34)),
+        ("stablehlo.negate %x", "i8", "0", Facts(-128, 127)),
+    ],
+)
+def test_known_of_sums(line, kind, start, facts):
+    t = f"tensor<4x{kind}>"
+    module = parse(
+        f"func.func @main(%x: {t}) -> tensor<{kind}> {{\n%0 = {line} : {t}\n"
+        f"%c = stablehlo.constant dense<{start}> : tensor<{kind}>\n"
+        f"%r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : "
+        f"({t}, tensor<{kind}>) -> tensor<{kind}>\nreturn %r : tensor<{kind}>\n}}"
+    )
+    *_, end = functions(module)["main"].regions[0].blocks[0].operations
+    assert facts == of(end.operation.operands[0])
+
+
 @pytest.mark.parametrize("source", ["i32", "ui32", "i64", "ui64"])
 @pytest.mark.parametrize("target", ["f16", "f32", "f64"])
 def test_converted_integers_are_within_their_bounds(source, target):

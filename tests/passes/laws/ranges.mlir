@@ -348,3 +348,21 @@ func.func @a_quotient_of_any_sign_is_rounded_down(%x: tensor<4xi32>) -> tensor<4
   %r = stablehlo.and %1, %3 : tensor<4xi1>
   return %r : tensor<4xi1>
 }
+
+// leaves constant, reduce
+func.func @add_zero_to_known__after_a_sum(%x: tensor<4x5xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x5xf32>, tensor<f32>) -> tensor<4xf32>
+  %r = stablehlo.add %0, %z : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @a_sum_that_begins_with_minus_zero_may_be_that(%x: tensor<4x5xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<-0.0> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x5xf32>, tensor<f32>) -> tensor<4xf32>
+  %r = stablehlo.add %0, %z : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
