@@ -72,14 +72,18 @@ class _Window:
 
     def result(self, shape: tuple[int, ...]) -> list[int]:
         """The shape of the result for an array of a shape."""
-        found = []
-        for n, size, stride, base, dilation, (low, high) in zip(
-            shape, self.sizes, self.strides, self.base, self.dilations, self.padding
-        ):
-            padded = max(0, (n - 1) * base + 1) + low + high
-            extent = (size - 1) * dilation + 1
-            found.append(max(0, (padded - extent) // stride + 1))
-        return found
+        return [max(0, room // stride + 1) for room, stride in zip(self._rooms(shape), self.strides)]
+
+    def beyond(self, shape: tuple[int, ...]) -> list[int]:
+        """The number of elements of an array of a shape, padded, that are after the last window."""
+        return [room % stride for room, stride in zip(self._rooms(shape), self.strides)]
+
+    def _rooms(self, shape: tuple[int, ...]) -> list[int]:
+        """How far a window can be moved along each dimension."""
+        return [
+            max(0, (n - 1) * base + 1) + low + high - ((size - 1) * dilation + 1)
+            for n, size, base, dilation, (low, high) in zip(shape, self.sizes, self.base, self.dilations, self.padding)
+        ]
 
     def attributes(self) -> dict[str, Any]:
         """The attributes by their names."""
@@ -213,6 +217,27 @@ def slice_of_windows(op: Any) -> Any:
             return None
     changed = dataclasses.replace(window, strides=tuple(strides), padding=tuple(padding))
     return _windows(inner, build.slice_(inner.inputs[0], *zip(*parts)), changed)
+
+
+@pattern("stablehlo.reverse", of=WINDOW)
+def reverse_of_reversed_windows(op: Any) -> Any:
+    """reverse(reduce_window(reverse(x))) -> reduce_window(x), padded at the other end, as `cumsum(x[::-1])[::-1]`.
+
+    Exact apart from the order in which floats are combined.
+    """
+    inner = producer(op.operand, WINDOW)
+    if inner is None or not used_once(inner) or _name(inner) not in _IN_ANY_ORDER:
+        return None
+    first, dims = producer(inner.inputs[0], "stablehlo.reverse"), set(attrs.ints(op, "dimensions"))
+    if first is None or set(attrs.ints(first, "dimensions")) != dims:
+        return None
+    window = _Window.of(inner)
+    ends = tuple(pair[::-1] if d in dims else pair for d, pair in enumerate(window.padding))
+    changed = dataclasses.replace(window, padding=ends)
+    # The last window ends where the padding does, so that the first one does when they are counted from there.
+    if any(window.beyond(shape_of(first.operand))[d] for d in dims):
+        return None
+    return _windows(inner, first.operand, changed)
 
 
 @pattern(WINDOW, of=("stablehlo.broadcast_in_dim", SPLAT))
@@ -358,6 +383,7 @@ PATTERNS = (
     cumulative_after_first,
     window_of_pad,
     window_of_one_element,
+    reverse_of_reversed_windows,
     window_of_broadcast,
     *window_of_monotone,
     sum_of_splat_windows,

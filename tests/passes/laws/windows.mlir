@@ -77,6 +77,45 @@ func.func @slice_of_windows__last_of_a_cumulative_sum(%x: tensor<8xi32>) -> tens
   return %r : tensor<1xi32>
 }
 
+// leaves constant, reduce_window
+func.func @reverse_of_reversed_windows(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<5xf32>
+  %1 = "stablehlo.reduce_window"(%0, %c) <{padding = dense<[[4, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 5>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<5xf32>, tensor<f32>) -> tensor<5xf32>
+  %r = stablehlo.reverse %1, dims = [0] : tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// leaves constant, reduce_window
+func.func @reverse_of_reversed_windows__with_strides(%x: tensor<7x3xi32>) -> tensor<3x3xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<7x3xi32>
+  %1 = "stablehlo.reduce_window"(%0, %c) <{padding = dense<[[1, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 2, 1>, window_strides = array<i64: 3, 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %2 = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %2 : tensor<i32>
+  }) : (tensor<7x3xi32>, tensor<i32>) -> tensor<3x3xi32>
+  %r = stablehlo.reverse %1, dims = [0] : tensor<3x3xi32>
+  return %r : tensor<3x3xi32>
+}
+
+// keeps
+func.func @reversed_windows_that_do_not_end_with_the_array(%x: tensor<9xi32>) -> tensor<3xi32> {
+  %c = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<9xi32>
+  %1 = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 2>, window_strides = array<i64: 3>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %2 = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %2 : tensor<i32>
+  }) : (tensor<9xi32>, tensor<i32>) -> tensor<3xi32>
+  %r = stablehlo.reverse %1, dims = [0] : tensor<3xi32>
+  return %r : tensor<3xi32>
+}
+
 // leaves reduce_window, broadcast_in_dim
 func.func @window_of_broadcast(%x: tensor<6xi32>, %c: tensor<i32>) -> tensor<4x4xi32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<6xi32>) -> tensor<4x6xi32>
