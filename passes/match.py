@@ -56,16 +56,19 @@ def is_static(value: Any) -> bool:
 
 def has_open_shapes(module: Any) -> bool:
     """Whether a function of the module takes arrays of a dynamic shape, or an operation returns one."""
-    ranked, result = bindings.ir.RankedTensorType, bindings.ir.WalkResult
-    found = False
+    ranked, found = bindings.ir.RankedTensorType, False
+    advance, interrupt = bindings.ir.WalkResult.ADVANCE, bindings.ir.WalkResult.INTERRUPT
 
     def is_open(type_: Any) -> bool:
         return isinstance(type_, ranked) and not type_.has_static_shape
 
     def visit(operation: Any) -> Any:
         nonlocal found
-        found = any(is_open(value.type) for value in operation.results)
-        return result.INTERRUPT if found else result.ADVANCE
+        for value in operation.results:
+            if is_open(value.type):
+                found = True
+                return interrupt
+        return advance
 
     if any(is_open(type_) for f in functions(module).values() for type_ in f.attributes["function_type"].value.inputs):
         return True
