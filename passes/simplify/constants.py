@@ -134,22 +134,24 @@ def computed(value: Any, most: int) -> np.ndarray | None:
     """Return a value of at most `most` elements that exact ops compute from constants and iotas, or None."""
     found = remembered.splats
     if found is None:
-        return _evaluated(value, most)
+        return _Evaluation(most).of(value)
     if (value, most) not in found:
-        found[value, most] = _evaluated(value, most)
+        found[value, most] = _Evaluation(most).of(value)
     array: np.ndarray | None = found[value, most]
     return array
 
 
-def _evaluated(value: Any, most: int) -> np.ndarray | None:
-    known: dict[Any, np.ndarray | None] = {}
+class _Evaluation:
+    """Values by MLIR value. No closure, whose reference to itself would keep arrays until the next collection."""
 
-    def of(value: Any) -> np.ndarray | None:
-        if value not in known:
-            known[value] = _computed(value, most, of)
-        return known[value]
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._known: dict[Any, np.ndarray | None] = {}
 
-    return of(value)
+    def of(self, value: Any) -> np.ndarray | None:
+        if value not in self._known:
+            self._known[value] = _computed(value, self._most, self.of)
+        return self._known[value]
 
 
 def _computed(value: Any, most: int, of: Callable[[Any], np.ndarray | None]) -> np.ndarray | None:
