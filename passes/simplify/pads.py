@@ -88,10 +88,13 @@ def _joined(values: list[Any], gap: int, number: Any, dim: int) -> Any:
 def pad_of_reshape(op: Any) -> Any:
     """pad(reshape(x), c) -> reshape(pad(x, c)) where the axes that are padded are axes of x, too. Exact.
 
-    Two pads then meet, or two reshapes. The law requires that nothing else reads the reshape.
+    The law requires that two pads then meet, or two reshapes, and that nothing else reads the reshape.
     """
     inner = producer(op.operand, "stablehlo.reshape")
     if inner is None or not used_once(inner) or not is_static_op(inner) or not is_static_op(op):
+        return None
+    users = [use.owner.name for use in op.operation.results[0].uses]
+    if producer(inner.operand, "stablehlo.pad") is None and users != ["stablehlo.reshape"]:
         return None
     before = shape_of(inner.operand)
     padded = [[0] * len(before) for _ in range(3)]

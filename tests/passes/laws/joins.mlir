@@ -233,18 +233,27 @@ func.func @parts_that_are_transposed_differently(%x: tensor<2x3x3xf32>, %y: tens
   return %r : tensor<3x3x4xf32>
 }
 
-// leaves pad, reshape
-func.func @pad_of_reshape(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<4x1x6xf32> {
+// leaves pad
+func.func @pad_of_reshape(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<4x6xf32> {
   %a = stablehlo.reshape %x : (tensor<4x3xf32>) -> tensor<4x1x3xf32>
   %b = stablehlo.pad %a, %c, low = [0, 0, 1], high = [0, 0, 2], interior = [0, 0, 0] : (tensor<4x1x3xf32>, tensor<f32>) -> tensor<4x1x6xf32>
-  return %b : tensor<4x1x6xf32>
+  %r = stablehlo.reshape %b : (tensor<4x1x6xf32>) -> tensor<4x6xf32>
+  return %r : tensor<4x6xf32>
 }
 
 // leaves pad, reshape
-func.func @pad_of_reshape__next_to_rows(%x: tensor<4x3x5xf32>, %c: tensor<f32>) -> tensor<12x9xf32> {
-  %a = stablehlo.reshape %x : (tensor<4x3x5xf32>) -> tensor<12x5xf32>
-  %b = stablehlo.pad %a, %c, low = [0, 0], high = [0, 0], interior = [0, 1] : (tensor<12x5xf32>, tensor<f32>) -> tensor<12x9xf32>
-  return %b : tensor<12x9xf32>
+func.func @pad_of_reshape__next_to_rows(%x: tensor<4x3x3xf32>, %c: tensor<f32>) -> tensor<12x7xf32> {
+  %p = stablehlo.pad %x, %c, low = [0, 0, 1], high = [0, 0, 1], interior = [0, 0, 0] : (tensor<4x3x3xf32>, tensor<f32>) -> tensor<4x3x5xf32>
+  %a = stablehlo.reshape %p : (tensor<4x3x5xf32>) -> tensor<12x5xf32>
+  %b = stablehlo.pad %a, %c, low = [0, 0], high = [0, 2], interior = [0, 0] : (tensor<12x5xf32>, tensor<f32>) -> tensor<12x7xf32>
+  return %b : tensor<12x7xf32>
+}
+
+// keeps
+func.func @pad_of_reshape_that_meets_nothing(%x: tensor<4x3xf32>, %c: tensor<f32>) -> tensor<4x1x6xf32> {
+  %a = stablehlo.reshape %x : (tensor<4x3xf32>) -> tensor<4x1x3xf32>
+  %b = stablehlo.pad %a, %c, low = [0, 0, 1], high = [0, 0, 2], interior = [0, 0, 0] : (tensor<4x1x3xf32>, tensor<f32>) -> tensor<4x1x6xf32>
+  return %b : tensor<4x1x6xf32>
 }
 
 // keeps
