@@ -29,6 +29,7 @@ _IDENTITY: dict[str, Identity] = {
     "stablehlo.add": _zero_of_sums,
     "stablehlo.subtract": lambda dtype: 0,
     "stablehlo.multiply": lambda dtype: 1,
+    "stablehlo.divide": lambda dtype: 1,
     "stablehlo.minimum": lambda dtype: _extreme(dtype, 1),
     "stablehlo.maximum": lambda dtype: _extreme(dtype, -1),
     "stablehlo.and": lambda dtype: True if dtype.kind == "b" else np.array(-1).astype(dtype),
@@ -40,6 +41,12 @@ _IDENTITY: dict[str, Identity] = {
 def identity_of(name: str) -> Identity:
     """The identity element of an associative operation, as a function of the dtype."""
     return _IDENTITY[name]
+
+
+def right_identity(name: str, dtype: np.dtype[Any]) -> Any:
+    """The number that changes nothing as the second operand of an operation, bit for bit; None if none is known."""
+    found = _IDENTITY.get(name)
+    return None if found is None else found(dtype)
 
 
 def identity(region: Any) -> Identity | None:

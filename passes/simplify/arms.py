@@ -10,13 +10,12 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.analysis import facts
+from passes.analysis.identities import right_identity
 from passes.match import dtype_of, has_one_use, is_boolean, is_complex, producer, splat_of
 from passes.simplify.constants import is_folded
 from passes.simplify.proven import exact_if_proven
 
 _SELECT, _CONVERT = "stablehlo.select", "stablehlo.convert"
-# Numbers that change nothing as the second operand; as the first one, too, of a commutative operation.
-_NEUTRAL = {"stablehlo.add": -0.0, "stablehlo.subtract": 0.0, "stablehlo.multiply": 1.0, "stablehlo.divide": 1.0}
 _BINARY = tuple(
     row.name
     for row in operations.TABLE.values()
@@ -86,7 +85,7 @@ def _computed(op: Any, a: _Arm, b: _Arm) -> _Arm:
 
 def _changes_nothing(op: Any, arm: _Arm, other: _Arm, exactly: bool) -> bool:
     """Whether the second operand of an op leaves the first one as it is."""
-    neutral = _NEUTRAL.get(op.operation.name)
+    neutral = right_identity(op.operation.name, dtype_of(op.lhs))
     if neutral is None or arm.number is None or arm.number != neutral or is_boolean(op.lhs):
         return False
     if neutral or not exactly or dtype_of(op.lhs).kind in "iu" or np.signbit(arm.number) == np.signbit(neutral):

@@ -78,7 +78,8 @@ def divide_by_constant(op: Any) -> Any:
         return None
     number = splat_of(op.rhs)
     if number is not None:
-        reciprocal = np.divide(1, np.asarray(number, np.float64))
+        with np.errstate(all="ignore"):
+            reciprocal = np.divide(1, np.asarray(number, np.float64))
         if np.isfinite(reciprocal) and abs(reciprocal) > 1e-30 and number != 0:
             return build.op("stablehlo.multiply", [op.lhs, build.full(reciprocal, op.lhs)])
     return None

@@ -8,6 +8,7 @@ import numpy as np
 
 from passes import build, operations
 from passes.analysis import facts
+from passes.analysis.identities import identity_of
 from passes.attributes import ints
 from passes.match import dtype_of, is_complex, is_floating, is_integer, producer, shape_of, size_of, splat_of
 from passes.operations import Precision
@@ -18,28 +19,22 @@ from passes.types import is_lossless
 
 _CONVERT, _CLAMP, _MULTIPLY = "stablehlo.convert", "stablehlo.clamp", "stablehlo.multiply"
 _ADD, _SUBTRACT, _DIVIDE = "stablehlo.add", "stablehlo.subtract", "stablehlo.divide"
-_LARGEST = ("stablehlo.maximum", "stablehlo.or")
 _EXTREMES = operations.where(idempotent=True)
+_OF_NUMBERS = operations.where(idempotent=True, chooses=True)
 FUNCTIONS = (
     *operations.where(monotone=1),
     *operations.where(monotone=-1),
-    *("stablehlo.maximum", "stablehlo.minimum", _CLAMP, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE),
+    *_OF_NUMBERS,
+    *(_CLAMP, _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE),
 )
 _FLOATS = ("float64", "float32", "float16", "bfloat16")
 
 
 def _identity(name: str, dtype: np.dtype[Any]) -> Any:
     """The number that changes no extreme of numbers or booleans of a type; None for other reductions."""
-    largest = name in _LARGEST
-    if dtype.kind == "b":
-        return not largest if name in _EXTREMES else None
-    if name not in ("stablehlo.maximum", "stablehlo.minimum"):
-        return None
-    if dtype.name in _FLOATS:
-        return -np.inf if largest else np.inf
-    if dtype.kind in "iu" and dtype.isbuiltin == 1:
-        return np.iinfo(dtype).min if largest else np.iinfo(dtype).max
-    return None
+    is_number = dtype.name in _FLOATS or (dtype.kind in "iu" and dtype.isbuiltin == 1)
+    is_known = name in _EXTREMES if dtype.kind == "b" else is_number and name in _OF_NUMBERS
+    return identity_of(name)(dtype) if is_known else None
 
 
 def _direction(op: Any, x: Any, exactly: bool) -> int:

@@ -174,7 +174,8 @@ def compile_error(
     rows = [("target", target, "")]
     rows += [(f"flags {a.flag_set!r}", a.error or "no message", f"{a.seconds:.2f} s") for a in attempts]
     rows.append(("module", saved, ""))
-    fix = _advice(reason, target) + ("; or leave the dimensions static" if is_open else "")
+    advice = _advice(reason, target)
+    fix = f"{advice}; or leave the dimensions static" if is_open else advice
     return CompileError(message(f"{name} was not compiled: {reason}", source_line(located), rows, fix))
 
 
