@@ -273,27 +273,21 @@ def run(
     """
     settings = PassOptions() if options is None else options
     steps = (*(as_pass(item) for item in extra), *parse(pipeline))
-    return guard.call(lambda: _run(module, steps, settings, verify, on_pass))
+
+    def work() -> Report:
+        bindings.prepare(module.context)
+        if verify and steps:
+            _verify(module, "the module does not verify before any pass ran", "correct the module that was passed")
+        try:
+            remembered.is_open = has_open_shapes(module)
+            return _run(module, steps, settings, verify, on_pass)
+        finally:
+            remembered.is_open = None
+
+    return guard.call(work)
 
 
 def _run(
-    module: Any,
-    steps: Sequence[Pass],
-    options: PassOptions,
-    verify: bool,
-    on_pass: Callable[[str, Any], None] | None,
-) -> Report:
-    bindings.prepare(module.context)
-    if verify and steps:
-        _verify(module, "the module does not verify before any pass ran", "correct the module that was passed")
-    try:
-        remembered.is_open = has_open_shapes(module)
-        return _run_steps(module, steps, options, verify, on_pass)
-    finally:
-        remembered.is_open = None
-
-
-def _run_steps(
     module: Any,
     steps: Sequence[Pass],
     options: PassOptions,
