@@ -11,15 +11,10 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import dtype_of, producer, shape_of, size_of, splat_of
 from passes.patterns import pattern
-from passes.simplify.moves import all_static, cloned, groups, is_static_op, used_once
+from passes.simplify.moves import all_static, cloned, groups, is_static_op, is_whole, used_once
 from passes.simplify.sides import DOT, Side, labels, product, sides
 
 _SLICE = "stablehlo.dynamic_slice"
-
-
-def _is_whole(op: Any, dim: int) -> bool:
-    """Whether a slice takes all of a dimension."""
-    return bool(shape_of(op.operand)[dim] == shape_of(op.operation.results[0])[dim])
 
 
 def _part(op: Any, value: Any, dims: Mapping[int, int]) -> Any:
@@ -82,9 +77,9 @@ def dynamic_slice_of_reshape(op: Any) -> Any:
     for left, right in found or ():
         if len(left) == len(right) == 1:
             own[left[0]] = right[0]
-        elif not all(_is_whole(op, d) for d in right):
+        elif not all(is_whole(op, d) for d in right):
             return None
-    if found is None or not any(not _is_whole(op, d) for d in own.values()):
+    if found is None or not any(not is_whole(op, d) for d in own.values()):
         return None
     return build.reshape(_part(op, inner.operand, own), shape_of(op.operation.results[0]))
 
@@ -97,7 +92,7 @@ def dynamic_slice_of_reverse(op: Any) -> Any:
     """
     inner = _sliced(op, "stablehlo.reverse")
     dims = attrs.ints(inner, "dimensions") if inner is not None else ()
-    if inner is None or not all(_is_whole(op, d) for d in dims):
+    if inner is None or not all(is_whole(op, d) for d in dims):
         return None
     return build.reverse(_part(op, inner.operand, _same(op)), dims)
 
@@ -110,7 +105,7 @@ def dynamic_slice_of_pad(op: Any) -> Any:
         return None
     padding = attrs.padding(inner)
     padded = [d for d, amounts in enumerate(zip(*padding)) if any(amounts)]
-    if not all(_is_whole(op, d) for d in padded):
+    if not all(is_whole(op, d) for d in padded):
         return None
     own = {d: d for d in range(len(padding.low)) if d not in padded}
     return build.pad(_part(op, inner.operand, own), inner.padding_value, *padding)
@@ -124,7 +119,7 @@ def dynamic_slice_of_concatenate(op: Any) -> Any:
     """
     inner = _sliced(op, "stablehlo.concatenate")
     dim = attrs.integer(inner, "dimension") if inner is not None else 0
-    if inner is None or not _is_whole(op, dim):
+    if inner is None or not is_whole(op, dim):
         return None
     own = {d: d for d in _same(op) if d != dim}
     return build.concatenate([_part(op, value, own) for value in inner.operation.operands], dim)

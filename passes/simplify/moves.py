@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import has_one_use, is_static, producer, size_of, splat_of
+from passes.match import has_one_use, is_static, producer, shape_of, size_of, splat_of
 
 ELEMENTWISE = operations.where(elementwise=True)
 # How long it takes to compute an element, by cost.
@@ -27,6 +27,11 @@ def all_static(*values: Any) -> bool:
 def is_static_op(op: Any) -> bool:
     """Whether all operands and results are ranked tensors of static shapes."""
     return all_static(*op.operation.operands, *op.operation.results)
+
+
+def is_whole(op: Any, dim: int) -> bool:
+    """Whether a slice, dynamic or not, takes all of a dimension."""
+    return bool(shape_of(op.operand)[dim] == shape_of(op.operation.results[0])[dim])
 
 
 def used_once(op: Any) -> bool:

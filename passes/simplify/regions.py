@@ -187,17 +187,18 @@ def with_state(op: Any, initial: Any, numbers: Sequence[int], following: int) ->
         inner[number].results[0].replace_all_uses_with(argument)
         inner[number].erase()
     _return(blocks[1], [*yielded(blocks[1]), inner[following].results[0]])
-    operands = [*operation.operands, initial]
-    types = [value.type for value in operands]
-    made = with_regions(copy.name, operands, types, list(copy.regions), attrs.copied(copy))
-    return list(made.results)[:-1]
+    return _loop_from(copy, [*operation.operands, initial])[:-1]
 
 
 def with_initial(copy: Any, number: int, initial: Any) -> list[Any]:
     """Build a loop of the regions of a copy, a part of whose state begins with another value; return its results."""
-    operands = [initial if i == number else value for i, value in enumerate(copy.operands)]
-    types = [value.type for value in operands]
-    return list(with_regions(copy.name, operands, types, list(copy.regions), attrs.copied(copy)).results)
+    return _loop_from(copy, [initial if i == number else value for i, value in enumerate(copy.operands)])
+
+
+def _loop_from(copy: Any, state: Sequence[Any]) -> list[Any]:
+    """Build a loop of the regions of a copy, which begins with other state, of any types; return its results."""
+    types = [value.type for value in state]
+    return list(with_regions(copy.name, state, types, list(copy.regions), attrs.copied(copy)).results)
 
 
 def with_types(op: Any, types: Mapping[int, Any]) -> list[Any]:

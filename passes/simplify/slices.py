@@ -20,6 +20,7 @@ from passes.simplify.moves import (
     groups,
     is_elementwise,
     is_static_op,
+    is_whole,
     rebuilt,
     saves_work,
     spread,
@@ -27,11 +28,6 @@ from passes.simplify.moves import (
 )
 
 _SLICES = operations.where(memory=operations.Memory.PART)
-
-
-def _is_whole(op: Any, dim: int) -> bool:
-    """Whether a slice, dynamic or not, takes all of a dimension."""
-    return bool(shape_of(op.operand)[dim] == shape_of(op.operation.results[0])[dim])
 
 
 @pattern(*_SLICES, of=ELEMENTWISE)
@@ -200,7 +196,7 @@ def slice_of_iota(op: Any) -> Any:
     if inner is None or not all_static(op.operand, result):
         return None
     dim = attrs.integer(inner, "iota_dimension")
-    if not _is_whole(op, dim):
+    if not is_whole(op, dim):
         if op.operation.name != "stablehlo.slice":
             return None
         starts, _, strides = attrs.cut(op)
@@ -284,7 +280,7 @@ def slice_of_convolution(op: Any) -> Any:
     if attrs.integer(inner, "batch_group_count") != 1 or attrs.integer(inner, "feature_group_count") != 1:
         return None
     dims = attrs.convolution_dimensions(inner)
-    if not all(_is_whole(op, d) for d in dims.out_spatial):
+    if not all(is_whole(op, d) for d in dims.out_spatial):
         return None
     cuts = list(zip(*attrs.cut(op)))
     left = [(0, n, 1) for n in shape_of(inner.lhs)]
@@ -331,13 +327,13 @@ def _starts(op: Any) -> list[Any] | None:
 
 def _sum(op: Any, inner: Any, d: int, first: Any, second: Any) -> tuple[list[Any], int] | None:
     """Return the values and the integer that add up to the start of both slices in a dimension; None if unknown."""
-    if _is_whole(op, d):
+    if is_whole(op, d):
         second = 0
-    elif _is_whole(inner, d):
+    elif is_whole(inner, d):
         first = 0
     offset = sum(start for start in (first, second) if isinstance(start, int))
     values = [start for start in (first, second) if not isinstance(start, int)]
-    if not values or _is_whole(op, d) or _is_whole(inner, d):
+    if not values or is_whole(op, d) or is_whole(inner, d):
         return values, offset
     total = shape_of(inner.operand)[d]
     for start, one in ((first, inner), (second, op)):
