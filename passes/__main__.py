@@ -10,6 +10,7 @@ from typing import Any
 
 from passes import bindings, pipeline
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
+from passes.trial import Trial
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +63,7 @@ def _fail(error: Exception, code: int) -> int:
 
 
 def _run(options: argparse.Namespace, settings: pipeline.PassOptions) -> str:
-    source = sys.stdin.buffer.read() if options.file == "-" else Path(options.file).read_bytes()
+    source = sys.stdin.buffer.read() if options.file == "-" else _content(Path(options.file))
     module = _parse(source, options.file)
     report = pipeline.run(module, options.pipeline, options=settings)
     if options.report:
@@ -70,26 +71,28 @@ def _run(options: argparse.Namespace, settings: pipeline.PassOptions) -> str:
     return str(module.operation.get_asm(enable_debug_info=options.locations))
 
 
+def _content(path: Path) -> bytes:
+    if path.is_char_device() or path.is_block_device():  # which may never end
+        raise _Usage(message(f"{path} is a device", fix="name a file, or - for standard input"))
+    return path.read_bytes()
+
+
 def _parse(source: bytes, name: str) -> Any:
-    ir = bindings.ir
-    context = bindings.new_context()
+    fix = "give a StableHLO module, as text or bytecode"
     try:
-        if source.startswith(b"ML\xefR"):
-            return ir.Module.parse(source, context)
-        return ir.Module.parse(source.decode(), context)
+        given = source if source.startswith(b"ML\xefR") else source.decode()
     except UnicodeDecodeError:
-        raise InvalidModuleError(
-            message(f"{name} is neither MLIR text nor bytecode", fix="give a StableHLO module, as text or bytecode")
-        ) from None
-    except ir.MLIRError as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        raise InvalidModuleError(
-            message(
-                f"{name} does not parse",
-                values=[("parser", line) for line in lines[1:4]],
-                fix="give a StableHLO module, as text or bytecode",
-            )
-        ) from None
+        raise InvalidModuleError(message(f"{name} is neither MLIR text nor bytecode", fix=fix)) from None
+    with Trial() as trial:
+        fault = trial.fault(source)
+    if not fault:
+        try:
+            return bindings.ir.Module.parse(given, bindings.new_context())
+        except bindings.ir.MLIRError as error:  # an unregistered dialect, which the trial allows
+            fault = str(error)
+    lines = [line.strip() for line in fault.splitlines() if line.strip()]
+    values = [("parser", line) for line in lines[1:4] or lines]
+    raise InvalidModuleError(message(f"{name} does not parse", values=values, fix=fix))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,20 @@ def caller() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_internal(frame.f_code.co_filename):
         frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+    return f"{shown_file(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+
+
+def shown_file(file: str) -> str:
+    """What users call a source file: its name without folders, or the notebook's cell."""
+    return notebook_cell(file) or os.path.basename(file)
+
+
+def notebook_cell(file: str) -> str:
+    """The cell that IPython compiled under a file name, as in `Cell In[15]`; empty for other files."""
+    find = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    shell = find() if find is not None else None
+    label = getattr(getattr(shell, "compile", None), "format_code_name", lambda file: None)(file)
+    return " ".join(label) if label is not None else ""
 
 
 class StagecError(Exception):

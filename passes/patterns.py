@@ -16,7 +16,6 @@ import dataclasses
 import functools
 import hashlib
 import inspect
-import os
 import re
 import types
 import warnings
@@ -24,7 +23,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passes import bindings, build, guard, operations, printed
-from passes.errors import EndlessError, PassWarning, PatternError, caller, message
+from passes.errors import EndlessError, PassWarning, PatternError, caller, message, shown_file
 from passes.fast_math import FLAGS, FastMath, flags
 from passes.match import SPLAT, has_open_shapes, is_static, remembered, splat_of
 
@@ -447,7 +446,7 @@ def _endless(patterns: Sequence[Pattern], hits: dict[str, int]) -> EndlessError:
     return EndlessError(
         message(
             f"pattern {' and '.join(busy)} does not terminate: its replacements match it again",
-            where=f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}" if code is not None else "",
+            where=f"{shown_file(code.co_filename)}:{code.co_firstlineno}" if code is not None else "",
             values=[(name, f"rewrote {hits[name]} ops in {_MAX_ITERATIONS} rounds") for name in busy],
             fix="return None for an op that already has the wanted form, such as one that the pattern itself built",
         ),

@@ -142,6 +142,7 @@ def _without_spatial(side: list[str]) -> list[str] | None:
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]*)"> : tensor<')
 _DENSE = re.compile(r"dense<([^<>]*)> : tensor<")
 _NUMBER = re.compile(r"[^\s,()\[\]]+")
+_BOOLEANS = {"false": "0", "true": "1"}
 
 
 def dense(text: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -173,9 +174,42 @@ def _elements(text: str, dtype: np.dtype[Any]) -> np.ndarray | None:
     def number(token: str) -> Any:
         if token.startswith("0x") and parts.kind in "fV":
             return np.array(int(token, 16), unsigned).view(parts)
-        return np.array(float(token) if parts.kind in "fV" else int(token)).astype(parts)
+        return np.array(float(token) if parts.kind in "fV" else int(_BOOLEANS.get(token, token))).astype(parts)
 
     return np.array([number(token) for token in _NUMBER.findall(found[1])], parts).view(dtype)
+
+
+_CONSTANT = re.compile(r".*\b(dense|dense_resource|sparse)<(.*)> : tensor<.*", re.DOTALL)
+
+
+def constant(text: str) -> tuple[str, str]:
+    """In which form a printed `stablehlo.constant` has its elements, and what is in the brackets.
+
+    >>> constant('%0 = stablehlo.constant dense_resource<"a b"> : tensor<2xf32>')
+    ('dense_resource', '"a b"')
+    """
+    found = _CONSTANT.fullmatch(text)
+    return (found[1], found[2]) if found else _refuse("a constant", "stablehlo.constant dense<1> : tensor<2xf32>", text)
+
+
+_RESOURCE = re.compile(r' +("(?:[^"\\]|\\.)*"|[\w.$-]+): "0x([0-9A-Fa-f]*)",?')
+_AROUND_RESOURCES = re.compile(r" *(?:\w+: \{|\},?|)")
+
+
+def resources(text: str) -> dict[str, bytes]:
+    """The blobs between `{-#` and `#-}` after a module, by their names in `dense_resource<name>`.
+
+    >>> resources('  dialect_resources: {\\n    builtin: {\\n      w: "0x04000000FF00"\\n    }\\n  }\\n')
+    {'w': b'\\xff\\x00'}
+    """
+    found = {}
+    for row in text.split("\n"):
+        blob = _RESOURCE.fullmatch(row)
+        if blob is None and not _AROUND_RESOURCES.fullmatch(row):
+            _refuse("the resources of a module", 'name: "0x04000000FF00"', row)
+        if blob is not None:
+            found[blob[1]] = bytes.fromhex(blob[2][8:])  # the first four bytes are the alignment
+    return found
 
 
 class Line(NamedTuple):

@@ -23,7 +23,7 @@ from stagec.core.config import (
     numpy_rank_promotion,
 )
 from stagec.core.errors import StagecError, not_installed as _not_installed
-from stagec.runtime import eager as _eager  # noqa: F401  what runs outside jit
+from stagec.runtime import eager as _eager, outside as _outside  # noqa: F401  what runs outside jit
 from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
 
 # Not by another name of the constant, which Pyright would not know.
@@ -98,6 +98,9 @@ else:
     from stagec.runtime.array import Array
 
 # The functions behind `x + 1` and `x.sum()`.
+_outside.supply_with(
+    lambda: _importlib.import_module("stagec.api.outside").Program if _is_installed("stagec.api.outside") else None
+)
 _operators.supply_with(lambda: _importlib.import_module("stagec.numpy")._array_methods)
 
 __version__ = "0.1.0"

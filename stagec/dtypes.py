@@ -25,6 +25,7 @@ from stagec.core.dtypes import (
     scalar_type_of,
 )
 from stagec.core.errors import DtypeError
+from stagec.core.location import assists as _assists
 
 __all__ = [
     "TypePromotionError",
@@ -74,6 +75,9 @@ def issubdtype(a: DtypeLike, b: DtypeLike) -> bool:
     True
     """
     return _issubdtype(a, b)
+
+
+_assists(__file__)
 
 
 @overload

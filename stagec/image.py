@@ -18,6 +18,7 @@ from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.operand import aval_of
 from stagec.primitives.precision import Precision, PrecisionLike
+from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
 __all__ = ["ResizeMethod", "resize", "scale_and_translate"]
@@ -232,4 +233,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

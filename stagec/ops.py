@@ -16,6 +16,7 @@ from stagec.numpy.arguments import array_argument, concrete
 from stagec.primitives.axes import as_shape
 from stagec.primitives.gather_parts import GatherScatterMode
 from stagec.primitives.operand import aval_of
+from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
@@ -168,4 +169,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

@@ -113,6 +113,15 @@ def compiles():
     return watch
 
 
+@pytest.fixture
+def untried(monkeypatch):
+    """Parse foreign modules in this process alone: the one that parses them first takes longer than most tests."""
+    from passes.trial import Trial
+
+    monkeypatch.setattr(Trial, "__enter__", lambda self: self)
+    monkeypatch.setattr(Trial, "fault", lambda self, source: "")
+
+
 @pytest.fixture(scope="session")
 def vulkan():
     """The first Vulkan device; tests that ask for it are skipped, or fail, where there is none."""

@@ -10,16 +10,16 @@ from stagec.backends.cpu import cpu_levels
 @contextlib.contextmanager
 def without_failures(monkeypatch):
     """In the block, forming kernels never fails: a program without them would be compiled as well."""
-    found, form = [], kernels.form
+    found, formed = [], kernels.formed
 
     def noting(*args):
         try:
-            return form(*args)
+            return formed(*args)
         except Exception as error:
             found.append(error)
             raise
 
-    monkeypatch.setattr(kernels, "form", noting)
+    monkeypatch.setattr(kernels, "formed", noting)
     yield
     assert found == []
 

@@ -135,6 +135,15 @@ def test_jax_stands_beside_stagec_in_the_table():
     assert "differ" not in text
 
 
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is optional")
+def test_functions_outside_jit_are_measured_beside_jax():
+    lines = run("outside", "nn.softplus", "random.normal", "linalg.norm", "--size", "20", "--repeat", "1", "--json")
+    rows = {row["name"]: row for row in map(json.loads, lines.splitlines())}
+    assert {*rows} == {"nn.softplus", "random.normal", "numpy.linalg.norm"}
+    for row in rows.values():
+        assert min(row["jit"], row["stagec"]["steady"], row["jax"]["first"]) > 0
+
+
 def test_names_with_brackets_are_printed():
     assert "x.at[i].add of 10" in run("eager/x.at[i]", "--tiny", "--libraries", "stagec")
 

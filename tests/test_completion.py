@@ -64,7 +64,7 @@ def test_an_array_offers_numpys_methods_and_these():
     assert offered(array) - NUMPY - {"ptp"} == {
         *("at", "aval", "block_until_ready", "committed", "copy_to_host_async", "delete", "devices"),
         *("is_deleted", "is_ready", "weak_type"),
-        *("addressable_data", "is_fully_addressable", "is_fully_replicated"),
+        *("addressable_data", "is_fully_addressable", "is_fully_replicated", "unsafe_buffer_pointer"),
     }
     seen = []
     stagec.jit(lambda x: seen.append(offered(x)) or x)(array)

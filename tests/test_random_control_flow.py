@@ -1,5 +1,6 @@
 """Random programs of loops and choices in one another, and their derivatives: compiled as they are evaluated."""
 
+import os
 import random
 
 import numpy as np
@@ -9,6 +10,8 @@ import stagec
 import stagec.numpy as snp
 from stagec import lax
 
+FUZZ = int(os.environ.get("STAGEC_FUZZ", "1"))
+START = int(os.environ.get("STAGEC_FUZZ_START", "0"))
 PLAIN = ("mix", "bend", "swap", "set", "constant")
 CONTROL = ("cond", "switch", "scan", "fori", "while")
 
@@ -86,3 +89,64 @@ def test_compiled_loops_and_choices_are_the_evaluated_ones(seed):
     expected, found = everything(snp.asarray(x)), stagec.jit(everything)(x)
     for want, got in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
         np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-3)
+
+
+MOVES = (
+    lambda c: snp.sort(c) * snp.cumprod(c),
+    lambda c: snp.sort(c) * 0.5,
+    snp.cumsum,
+    snp.sin,
+    lambda c: c[::-1] * 0.5,
+    lambda c: c * snp.tanh(c.sum()),
+    lambda c: snp.where(c > 0.7, c, 0.3),
+    lambda c: snp.zeros(5),
+    lambda c: c.at[1].set(c[0]),
+)
+
+
+def random_move(rng, depth):
+    """A random function of a vector of 5 elements: a conditional, a loop, or one of `MOVES`."""
+    kind = rng.random()
+    if kind < 0.5:
+        yes, no = random_move(rng, 0) if depth else MOVES[0], rng.choice(MOVES)
+        return lambda c: lax.cond(c.sum() > 1, yes, no, c)
+    return random_loop(rng, depth - 1) if kind < 0.6 and depth else rng.choice(MOVES)
+
+
+def random_loop(rng, depth):
+    """A random loop over a vector of 5 elements, unrolled or not."""
+    body = [random_move(rng, depth) for _ in range(rng.randint(1, 2))]
+    length, unroll, reverse, shape = rng.randint(2, 5), rng.choice((1, 2, 2, 3)), rng.random() < 0.3, rng.randrange(3)
+
+    def step(carry, x):
+        for move in body:
+            carry = move(carry)
+        return snp.tanh(carry), (carry.sum(), carry, carry * x)[shape]
+
+    def loop(c):
+        c, ys = lax.scan(step, c, snp.linspace(0.5, 1.5, length), unroll=unroll, reverse=reverse)
+        return c + 0.1 * ys.sum(0)
+
+    return loop
+
+
+@pytest.mark.parametrize("seed", range(START, START + 4 * FUZZ))
+def test_compiled_second_derivatives_of_two_loops_are_the_evaluated_ones(seed):
+    rng = random.Random(seed)
+    moves = [random_loop(rng, 1), random_loop(rng, 0)]
+    square, kind = rng.random() < 0.5, rng.randrange(3)
+
+    def size(x):
+        for move in moves:
+            x = move(x)
+        return (x * x).sum() if square else x[1] * x[2]
+
+    def second(x):
+        if kind == 0:
+            return stagec.hessian(size)(x)
+        return stagec.grad(lambda x: (stagec.grad(size)(x) ** (2 if kind == 1 else 1)).sum())(x)
+
+    x = np.linspace(0.5, 1.5, 5)
+    with stagec.config.override(enable_x64=True):
+        expected, found = np.asarray(second(snp.asarray(x))), np.asarray(stagec.jit(second)(x))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())

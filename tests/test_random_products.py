@@ -38,6 +38,9 @@ STEPS = {
     "matched": lambda m, z, other: z * (other(z.shape) > 0),
     "twice": lambda m, z, other: z + m.minimum(z, 1),
 }
+# Costly steps, which are for floats.
+FLOAT_STEPS = {"curved": lambda m, z, other: m.tanh(z), "grown": lambda m, z, other: m.exp(-z * z)}
+EVERY_STEP = STEPS | FLOAT_STEPS
 
 
 class Products:
@@ -75,9 +78,10 @@ class Products:
             return np.zeros(shape)
 
         z = np.zeros([extents[a] for a in (*batch, "m", "n")])
-        steps = [rng.choice(list(STEPS)) for _ in range(rng.choice([0, 0, 1, 2, 4]))]
+        known = [*STEPS, *(FLOAT_STEPS if dtype in TOLERANCES else ())]
+        steps = [rng.choice(known) for _ in range(rng.choice([0, 0, 1, 2, 4]))]
         for step in steps:
-            z = STEPS[step](np, z, other)
+            z = EVERY_STEP[step](np, z, other)
         return lhs, rhs, batch, dtype, extents, operands, steps, others, rng.random() < 0.3
 
     def layout(self, batch, free):
@@ -102,7 +106,7 @@ class Products:
                 z = lax.dot_general(left, right, numbers)
             plain, left_over = z, iter(others)
             for step in steps:
-                z = STEPS[step](m, z, lambda shape, others=left_over: arrays[next(others)])
+                z = EVERY_STEP[step](m, z, lambda shape, others=left_over: arrays[next(others)])
             results.append(z)
             if both:
                 results.append(plain)

@@ -273,6 +273,7 @@ def test_nobody_asks_for_a_backend_by_its_name():
 
 # Modules that know of MLIR and use regular expressions, with what they read by them.
 EXPRESSIONS = {
+    "passes.nesting": "text that is not parsed yet",
     "passes.patterns": "addresses in the representations of Python's objects",
     "passes.printed": "what MLIR prints",
     "stagec.compiler.cache_directory": "names of files",
@@ -327,6 +328,7 @@ LAZY = {
     "importlib.metadata": "slow to import",
     "iree._runtime.libs": "needed when something runs",
     "opt_einsum": "slow to import",
+    "llvmlite": "the compiler",
     "fsspec": "optional: needed for a remote cache",
     "platformdirs": "needed where no environment variable names the cache's directory",
     "IPython": "needed in notebooks",
@@ -335,6 +337,7 @@ LAZY = {
     # Parts of stagec that few programs need, and that import much.
     "stagec.api.exported": "only for functions that are exported",
     "stagec.api.load": "only for functions that are loaded",
+    "stagec.api.outside": "only where something outside jit is compiled; stagec-runtime does not have it",
     "stagec.core.dlpack": "only for tensors of other libraries",
     "stagec.numpy": "the operators of arrays; importing stagec imports no functions",
     "stagec.numpy.linalg": "few polynomials need matrices",

@@ -52,13 +52,17 @@ def form(
     Returns:
       The number of kernels of each kind; empty if the module did not change.
     """
-    return formed(module, options, straight_line, weights, whole)[1] if options.laws == "cpu" else {}
+    if options.laws != "cpu":
+        return {}
+    kernels, hits = formed(module, options, straight_line, weights, whole)
+    kernels.insert_executables()
+    return hits
 
 
 def formed(
     module: Any, options: PassOptions, straight_line: bool, weights: Sequence[int] = (), whole: bool = False
 ) -> tuple[Kernels, dict[str, int]]:
-    """The kernels that replace operations of a module, and what `form` returns."""
+    """The kernels that replace operations of a module, whose executables are not in it yet; and what `form` returns."""
     kernels = Kernels(module, weights)
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}

@@ -76,7 +76,7 @@ class Operation:
 
     def op(self, name: str, *names: str, element: Element | None = None) -> str:
         """An operation whose operands and result have one type."""
-        return self.builder.op(f"{name} {', '.join(names)} : {self.type(element)}")
+        return self.builder.op(name, names, self.type(element))
 
     def constant(self, number: Any) -> str:
         """A number like the operands."""
@@ -85,7 +85,7 @@ class Operation:
     def compare(self, predicate: str, a: str, b: str) -> str:
         """A comparison, by its predicate in `arith.cmpf` or `arith.cmpi`."""
         kind = "f" if self.element.is_float else "i"
-        return self.builder.op(f"arith.cmp{kind} {predicate}, {a}, {b} : {self.type()}")
+        return self.builder.op(f"arith.cmp{kind}", (a, b), self.type(), predicate)
 
     def select(self, chosen: str, a: str, b: str, element: Element | None = None) -> str:
         """The first value where a boolean holds, else the second."""
@@ -99,7 +99,7 @@ class Operation:
         """Two numbers for each pair, by their indices in the first pair of `a`, after which come the numbers of `b`."""
         type_ = self.type()
         indices = [2 * lane + i for lane in range(self.builder.width if self.is_vector else 1) for i in order]
-        return self.builder.op(f"vector.shuffle {a}, {b} {indices} : {type_}, {type_}")
+        return self.builder.op("vector.shuffle", (a, b), type_, *indices)
 
 
 def apply(
@@ -262,7 +262,7 @@ def _bitcast(o: Operation) -> str:
     name = conversions.stored(o.builder, o.names[0], a, o.is_vector)
     if a.stored != b.stored:
         types = (o.builder.memory(element, o.is_vector) for element in (a, b))
-        name = o.builder.op(f"arith.bitcast {name} : {' to '.join(types)}")
+        name = o.builder.op("arith.bitcast", (name,), tuple(types))
     return conversions.loaded(o.builder, name, b, o.is_vector)
 
 
@@ -293,7 +293,7 @@ def _complex_compare(o: Operation) -> str:
     if direction not in ("EQ", "NE"):
         raise RefusedError(f"comparisons of {o.element.name} by size")
     both = [
-        o.builder.op(f"arith.cmpf {'oeq' if direction == 'EQ' else 'une'}, {a}, {b} : {o.type(o.element.part)}")
+        o.builder.op("arith.cmpf", (a, b), o.type(o.element.part), "oeq" if direction == "EQ" else "une")
         for a, b in ((o.part(o.names[0], part), o.part(o.names[1], part)) for part in (0, 1))
     ]
     return o.op("arith.andi" if direction == "EQ" else "arith.ori", *both, element=BOOLEAN)

@@ -9,6 +9,7 @@ from typing import Any
 
 from passes.kernels import conversions
 from passes.kernels.elements import INT32, INT64, Element
+from passes.kernels.instructions import Types
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.values import Index, Item, NotVectorsError, Value, View
 
@@ -68,8 +69,8 @@ class Builder(abc.ABC):
     # Operations that differ between the two builders.
 
     @abc.abstractmethod
-    def op(self, text: str) -> str:
-        """An operation with one result, whose name is returned."""
+    def op(self, name: str, operands: Sequence[str], types: Types, *details: Any) -> str:
+        """An operation with one result, whose name is returned; its parts are those of an `Instruction`."""
 
     @abc.abstractmethod
     def constant(self, number: Any, element: Element) -> str:
@@ -114,12 +115,12 @@ class Builder(abc.ABC):
         if reach is not None and (reach == (position, position) or not reach[0] <= position <= reach[1]):
             return inside if reach == (position, position) else outside
         if not form.stride or self.width == 1:
-            test = self.op(f"arith.cmpi eq, {self.position(form)}, {self.position(Linear(position))} : index")
+            test = self.op("arith.cmpi", (self.position(form), self.position(Linear(position))), "index", "eq")
             names, is_vector = self.unify([inside, outside], [element] * 2)
             type_ = self.type(element, is_vector)
-            return Item(self.op(f"arith.select {test}, {names[0]}, {names[1]} : {type_}"), is_vector)
+            return Item(self.op("arith.select", (test, names[0], names[1]), type_), is_vector)
         found = self.numbers(form, INT32).name
-        test = self.op(f"arith.cmpi eq, {found}, {self.full(position, INT32, True)} : {INT32.of(self.width)}")
+        test = self.op("arith.cmpi", (found, self.full(position, INT32, True)), INT32.of(self.width), "eq")
         names = [self.vector(item, element) for item in (inside, outside)]
         return Item(conversions.select(self, test, names[0], names[1], element, True), True)
 
@@ -158,8 +159,8 @@ class Builder(abc.ABC):
             return item.name
         if element.parts > 1:
             order = [*range(element.parts)] * self.width
-            return self.op(f"vector.shuffle {item.name}, {item.name} {order} : {element.text}, {element.text}")
-        return self.op(f"vector.broadcast {item.name} : {element.text} to {element.of(self.width)}")
+            return self.op("vector.shuffle", (item.name, item.name), element.text, *order)
+        return self.op("vector.broadcast", (item.name,), (element.text, element.of(self.width)))
 
     def unify(self, items: Sequence[Item], elements: Sequence[Element]) -> tuple[list[str], bool]:
         """Items as scalars, or all as vectors if one of them is a vector."""
@@ -186,9 +187,9 @@ class Builder(abc.ABC):
             return self.constant(form.constant, element)
         name = self.position(form)
         if element.is_float or element.parts > 1:
-            wide = self.op(f"arith.index_cast {name} : index to i64")
+            wide = self.op("arith.index_cast", (name,), ("index", "i64"))
             return conversions.converted(self, wide, INT64, element, False)
-        return self.op(f"arith.index_cast {name} : index to {element.text}")
+        return self.op("arith.index_cast", (name,), ("index", element.text))
 
     def numbers(self, form: Linear, element: Element) -> Item:
         """A form as a number of an element type, in each lane if it has lanes."""
@@ -198,7 +199,7 @@ class Builder(abc.ABC):
         steps = [self.constant(form.stride * lane, element) for lane in range(self.width)]
         base, offsets = self.vector(first, element), self.from_elements(steps, element.text)
         add = "arith.addf" if element.is_float else "arith.addi"
-        return Item(self.op(f"{add} {base}, {offsets.name} : {element.of(self.width)}"), True)
+        return Item(self.op(add, (base, offsets.name), element.of(self.width)), True)
 
     def known(self, item: Item) -> Any:
         """The number that an item is, if that is known; else None."""
@@ -207,14 +208,14 @@ class Builder(abc.ABC):
     def index_of(self, item: Item, element: Element, low: int = 0, high: int | None = None) -> Linear:
         """A scalar of an integer type as a symbol, clamped to a range if one is given."""
         unsigned = "ui" if element.kind in "ub" else ""
-        name = self.op(f"arith.index_cast{unsigned} {item.name} : {element.text} to index")
+        name = self.op(f"arith.index_cast{unsigned}", (item.name,), (element.text, "index"))
         if high is None:
             return self.symbols.new(name)
         if high <= low:
             return Linear(low)
         if not unsigned or element.bits == 64:
-            name = self.op(f"arith.maxsi {name}, {self.position(Linear(low))} : index")
-        name = self.op(f"arith.minsi {name}, {self.position(Linear(high))} : index")
+            name = self.op("arith.maxsi", (name, self.position(Linear(low))), "index")
+        name = self.op("arith.minsi", (name, self.position(Linear(high))), "index")
         return self.symbols.new(name, low, high)
 
     def lane_by_lane(self, value: Value, index: Index) -> Item:
@@ -226,7 +227,7 @@ class Builder(abc.ABC):
         """One element of a vector."""
         if not item.is_vector:
             return item
-        return Item(self.op(f"vector.extract {item.name}[{lane}] : {element.text} from {element.of(self.width)}"))
+        return Item(self.op("vector.extract", (item.name,), (element.text, element.of(self.width)), lane))
 
     @abc.abstractmethod
     def note_gather(self, index: Index) -> None:
@@ -235,11 +236,11 @@ class Builder(abc.ABC):
     def from_elements(self, parts: Sequence[str], type_: str) -> Item:
         """A vector of elements of one type; complex elements are pairs."""
         if not type_.startswith("vector"):
-            return Item(self.op(f"vector.from_elements {', '.join(parts)} : vector<{len(parts)}x{type_}>"), True)
+            return Item(self.op("vector.from_elements", parts, f"vector<{len(parts)}x{type_}>"), True)
         names, number, size = list(parts), type_.partition("x")[2].rstrip(">"), 2
         while len(names) > 1:
-            order, both = [*range(2 * size)], f"vector<{size}x{number}>, vector<{size}x{number}>"
-            names = [self.op(f"vector.shuffle {a}, {b} {order} : {both}") for a, b in zip(names[::2], names[1::2])]
+            order, type_ = [*range(2 * size)], f"vector<{size}x{number}>"
+            names = [self.op("vector.shuffle", (a, b), type_, *order) for a, b in zip(names[::2], names[1::2])]
             size *= 2
         return Item(names[0], True)
 
@@ -261,6 +262,6 @@ class Builder(abc.ABC):
         bounds = self.symbols.bounds(form)
         high = None if bounds is None else bounds[1] // size
         name, by = self.position(form), self.position(Linear(size))
-        upper = self.op(f"arith.divui {name}, {by} : index")
-        lower = self.op(f"arith.remui {name}, {by} : index")
+        upper = self.op("arith.divui", (name, by), "index")
+        lower = self.op("arith.remui", (name, by), "index")
         return self.symbols.new(upper, 0, high), self.symbols.new(lower, 0, size - 1)

@@ -9,6 +9,7 @@ from typing import Any
 from passes.kernels import conversions
 from passes.kernels.builder import ANYWHERE, STEPS, Builder, Symbols
 from passes.kernels.elements import Element
+from passes.kernels.instructions import Types
 from passes.kernels.linear import Linear
 from passes.kernels.squares import transposed
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, View
@@ -26,9 +27,9 @@ class Code(Builder):
         # Vectors that were loaded in squares and transposed, by the buffer and the address of their lanes.
         self.transposed_loads: dict[tuple[Buffer, Linear], str] = {}
 
-    def op(self, text: str) -> str:
+    def op(self, name: str, operands: Sequence[str], types: Types, *details: Any) -> str:
         """Writes an operation."""
-        return self.writer.op(text)
+        return self.writer.op(name, operands, types, *details)
 
     def located(self, location: str) -> contextlib.AbstractContextManager[None]:
         """Give the operations written in the block the location of the user's line."""
@@ -84,11 +85,11 @@ class Code(Builder):
         term = self.symbols.names[symbol]
         if coefficient != 1:
             by = self.writer.constant(coefficient)
-            term = self.op(f"arith.muli {term}, {by} overflow<nsw> : index")
+            term = self.op("arith.muli", (term, by), "index", "overflow<nsw>")
         return self._sum(self.position(Linear(0, tuple(others))), term) if others else term
 
     def _sum(self, a: str, b: str) -> str:
-        return self.op(f"arith.addi {a}, {b} overflow<nsw> : index")
+        return self.op("arith.addi", (a, b), "index", "overflow<nsw>")
 
     def undecided(
         self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
@@ -98,12 +99,12 @@ class Code(Builder):
             raise NotVectorsError
         first, *rest = bounds
         name = self.writer.fresh("p")
-        test = self.op(f"arith.cmpi slt, {self.position(form)}, {self.position(Linear(first))} : index")
-        with self.writer.region(f"{name} = scf.if {test} -> ({element.text}) {{", ""), self.scope():
-            self.writer.do(f"scf.yield {parts[0]().name} : {element.text}")
-        with self.writer.region("} else {"), self.scope():
+        test = self.op("arith.cmpi", (self.position(form), self.position(Linear(first))), "index", "slt")
+        with self.writer.region("scf.if", (test,), element.text, results=(name,), ends=False), self.scope():
+            self.writer.do("scf.yield", (parts[0]().name,), element.text)
+        with self.writer.region("else"), self.scope():
             item = self.undecided(form, rest, parts[1:], element) if rest else parts[1]()
-            self.writer.do(f"scf.yield {item.name} : {element.text}")
+            self.writer.do("scf.yield", (item.name,), element.text)
         return Item(name)
 
     def at_most(self, form: Linear, high: int) -> Linear:
@@ -111,7 +112,7 @@ class Code(Builder):
         bounds = self.symbols.bounds(form)
         if bounds is not None and bounds[1] <= high:
             return form
-        name = self.op(f"arith.minsi {self.position(form)}, {self.position(Linear(high))} : index")
+        name = self.op("arith.minsi", (self.position(form), self.position(Linear(high))), "index")
         return self.symbols.new(name, 0, high)
 
     def note_gather(self, index: Index) -> None:
@@ -138,20 +139,17 @@ class Code(Builder):
         return Item(conversions.loaded(self, name, element, True), True)
 
     def _at(self, buffer: Buffer, address: Linear) -> str:
-        """A reference to the first number of the element at an address of a buffer."""
-        return f"{buffer.name}[{self.position(address * buffer.element.parts)}] : {buffer.type}"
+        """The index of the first number of the element at an address of a buffer."""
+        return self.position(address * buffer.element.parts)
 
     def _loaded(self, buffer: Buffer, address: Linear, width: int) -> str:
-        type_ = buffer.element.memory(width)
-        if type_ == buffer.element.stored:
-            return self.op(f"memref.load {self._at(buffer, address)}")
-        return self.op(f"vector.load {self._at(buffer, address)}, {type_}")
+        return self.writer.load(buffer, self._at(buffer, address), _vector(buffer, width))
 
     def _shuffled(self, a: str, b: str, order: Sequence[int], element: Element) -> str:
         """Elements of two vectors as stored; indices beyond the first vector select from the second one."""
         vector = element.memory(self.width)
         indices = [j * element.parts + part for j in order for part in range(element.parts)]
-        return self.op(f"vector.shuffle {a}, {b} {indices} : {vector}, {vector}")
+        return self.op("vector.shuffle", (a, b), vector, *indices)
 
     def _stepped(self, buffer: Buffer, address: Linear) -> str:
         """Every second, third or fourth element of consecutive vectors; the last vector ends with the last element."""
@@ -194,18 +192,14 @@ class Code(Builder):
             vector = element.memory(self.width)
             for j in range(self.width):
                 if element.parts == 1:
-                    part = self.op(f"vector.extract {name}[{j}] : {element.stored} from {vector}")
+                    part = self.op("vector.extract", (name,), (element.stored, vector), j)
                 else:
                     order = [j * element.parts + part for part in range(element.parts)]
-                    part = self.op(f"vector.shuffle {name}, {name} {order} : {vector}, {vector}")
+                    part = self.op("vector.shuffle", (name, name), vector, *order)
                 self._stored(part, buffer, address.at_lane(j), 1)
 
     def _stored(self, name: str, buffer: Buffer, address: Linear, width: int) -> None:
-        type_ = buffer.element.memory(width)
-        if type_ == buffer.element.stored:
-            self.writer.do(f"memref.store {name}, {self._at(buffer, address)}")
-        else:
-            self.writer.do(f"vector.store {name}, {self._at(buffer, address)}, {type_}")
+        self.writer.store(name, buffer, self._at(buffer, address), _vector(buffer, width))
 
     def loop(
         self,
@@ -241,6 +235,12 @@ class Code(Builder):
                 return body(symbol, values) or ()
 
         return self.writer.loop(self.position(start), self.position(stop), step, inside, carried, types)
+
+
+def _vector(buffer: Buffer, width: int) -> str:
+    """The type of so many elements of a buffer as a vector; empty for a number."""
+    type_ = buffer.element.memory(width)
+    return "" if type_ == buffer.element.stored else type_
 
 
 def spelled(number: Any, element: Element) -> str:

@@ -321,15 +321,14 @@ class Contraction:
 def across(code: Code, kind: str, element: Element, name: str) -> str:
     """All lanes of a vector combined."""
     if element.parts == 1:
-        flags = " fastmath<reassoc>" if element.is_float and kind in ("add", "mul") else ""
-        return code.op(f"vector.reduction <{kind}>, {name}{flags} : {element.of(code.width)} into {element.text}")
+        flags = ("fastmath<reassoc>",) if element.is_float and kind in ("add", "mul") else ()
+        return code.op("vector.reduction", (name,), (element.of(code.width), element.text), kind, *flags)
     if code.width == 1:
         return name
     half, type_ = code.width // 2, element.of(code.width)
     numbers = half * element.parts
     low, high = (
-        code.op(f"vector.shuffle {name}, {name} {[*range(start, start + numbers)]} : {type_}, {type_}")
-        for start in (0, numbers)
+        code.op("vector.shuffle", (name, name), type_, *[*range(start, start + numbers)]) for start in (0, numbers)
     )
     with code.lanes(half):
         items = [Item(part, half > 1) for part in (low, high)]

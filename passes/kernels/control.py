@@ -156,7 +156,7 @@ def _bound(k: Lowering, value: Value) -> Linear:
         return Linear(int(value.splat))
     if value.linear is not None:
         return value.linear
-    name = k.code.op(f"arith.index_cast {k.item(value).name} : {value.element.text} to index")
+    name = k.code.op("arith.index_cast", (k.item(value).name,), (value.element.text, "index"))
     return k.symbols.new(name, *limits(value.element))
 
 
@@ -216,7 +216,7 @@ def _after(k: Lowering, start: Linear, stop: Linear, step: int) -> Linear:
     if step != 1:
         raise RefusedError("a counter with a step other than 1 and unknown bounds")
     first, last = k.code.position(start), k.code.position(stop)
-    name = k.code.op(f"arith.maxsi {first}, {last} : index")
+    name = k.code.op("arith.maxsi", (first, last), "index")
     a, b = k.symbols.bounds(start), k.symbols.bounds(stop)
     if a is None or b is None:
         return k.symbols.new(name)
@@ -228,25 +228,23 @@ def _scf_while(
 ) -> dict[int, Value]:
     """A loop with another condition, as `scf.while`; returns the scalar state after it."""
     writer = k.writer
-    types = ", ".join(initial[i].element.text for i in scalar)
+    types = tuple(initial[i].element.text for i in scalar)
     outer, before, after = (writer.fresh(prefix) for prefix in "wbc")
-    first = ", ".join(f"{before}_{n} = {k.item(initial[i]).name}" for n, i in enumerate(scalar))
-    result = f"{outer}:{len(scalar)} = " if scalar else ""
+    first = tuple(k.item(initial[i]).name for i in scalar)
+    numbers = range(len(scalar))
+    results, given, passed = (tuple(f"{name}{n}" for n in numbers) for name in (f"{outer}#", f"{before}_", f"{after}_"))
     buffers = [view.buffer for view in views.values()]
-    with writer.region(f"{result}scf.while ({first}) : ({types}) -> ({types}) {{", ""), k.region(buffers):
-        _enter(k, cond, initial, scalar, [f"{before}_{n}" for n in range(len(scalar))])
+    with writer.region("scf.while", first, types, given, results=results, ends=False), k.region(buffers):
+        _enter(k, cond, initial, scalar, list(given))
         with k.block(cond) as values:
-            passed = ", ".join(f"{before}_{n}" for n in range(len(scalar)))
-            writer.do(f"scf.condition({k.item(values[0]).name}) {passed}{' : ' + types if scalar else ''}")
-    with writer.region("} do {"), k.region(buffers):
-        arguments = ", ".join(f"{after}_{n}: {initial[i].element.text}" for n, i in enumerate(scalar))
-        writer.lines.append(f"^bb0({arguments}):" if scalar else "")
-        _enter(k, body, initial, scalar, [f"{after}_{n}" for n in range(len(scalar))])
+            writer.do("scf.condition", (k.item(values[0]).name, *given), types)
+    with writer.region("do", (), types, passed), k.region(buffers):
+        _enter(k, body, initial, scalar, list(passed))
         with k.block(body) as values:
             scalars = [k.item(values[i]).name for i in scalar]
             write_back(k, [Write(values[i], view) for i, view in views.items()])
-            writer.do(f"scf.yield {', '.join(scalars)}{' : ' + types if scalar else ''}")
-    return {i: Value(initial[i].shape, initial[i].element, scalar=f"{outer}#{n}") for n, i in enumerate(scalar)}
+            writer.do("scf.yield", scalars, types)
+    return {i: Value(initial[i].shape, initial[i].element, scalar=name) for i, name in zip(scalar, results)}
 
 
 def write_back(k: Lowering, writes: Sequence[Write]) -> None:
@@ -306,7 +304,7 @@ def _case(k: Lowering, op: Any) -> None:
         return _conditional(k, op, [], number if 0 <= number < count else count - 1)
     name, element = k.item(index).name, index.element
     tests = [
-        k.code.op(f"arith.cmpi eq, {name}, {k.code.constant(number, element)} : {element.text}")
+        k.code.op("arith.cmpi", (name, k.code.constant(number, element)), element.text, "eq")
         for number in range(count - 1)
     ]
     return _conditional(k, op, tests)
@@ -325,7 +323,7 @@ def _conditional(k: Lowering, op: Any, tests: Sequence[str], chosen: int | None 
     arrays = [i for i, (shape, _) in enumerate(results) if _size(shape) > 1]
     scalar = [i for i in range(len(results)) if i not in arrays]
     views = _results(k, op, arrays)
-    types = ", ".join(results[i][1].text for i in scalar)
+    types = tuple(results[i][1].text for i in scalar)
     writer = k.writer
 
     def branch(number: int) -> None:
@@ -333,27 +331,26 @@ def _conditional(k: Lowering, op: Any, tests: Sequence[str], chosen: int | None 
             names = [k.item(values[i]).name for i in scalar]
             write_back(k, [Write(values[i], view) for i, view in views.items()])
         if scalar:
-            writer.do(f"scf.yield {', '.join(names)} : {types}")
+            writer.do("scf.yield", names, types)
 
-    def chain(number: int) -> str:
+    def chain(number: int) -> tuple[str, ...]:
         name = writer.fresh("v")
-        result, returns = (f"{name}:{len(scalar)} = ", f" -> ({types})") if scalar else ("", "")
-        with writer.region(f"{result}scf.if {tests[number]}{returns} {{", ""):
+        made = tuple(f"{name}#{n}" for n in range(len(scalar)))
+        with writer.region("scf.if", (tests[number],), types, results=made):
             branch(number)
-        with writer.region("} else {"):
+            writer.do("else")
             if number + 2 == len(op.regions):
                 branch(number + 1)
             else:
                 with k.code.scope():
                     inner = chain(number + 1)
                     if scalar:
-                        passed = ", ".join(f"{inner}#{n}" for n in range(len(scalar)))
-                        writer.do(f"scf.yield {passed} : {types}")
-        return name
+                        writer.do("scf.yield", inner, types)
+        return made
 
-    name = chain(0)
-    for n, i in enumerate(scalar):
-        k.env[op.results[i]] = Value(*results[i], scalar=f"{name}#{n}")
+    names = chain(0)
+    for i, name in zip(scalar, names):
+        k.env[op.results[i]] = Value(*results[i], scalar=name)
     for i, view in views.items():
         k.env[op.results[i]] = Value(*results[i], view=view)
 

@@ -35,15 +35,15 @@ class Digits:
 
     def load(self, buffer: Buffer, i: Index) -> str:
         """An element."""
-        return self.w.op(f"memref.load {buffer.name}[{self.w.index(i)}] : {buffer.type}")
+        return self.w.load(buffer, i)
 
     def store(self, value: str, buffer: Buffer, i: Index) -> None:
         """Write an element."""
-        self.w.do(f"memref.store {value}, {buffer.name}[{self.w.index(i)}] : {buffer.type}")
+        self.w.store(value, buffer, i)
 
     def current(self) -> str:
         """The offset of the pairs: the start of the memory, or its second half."""
-        return self.w.op(f"arith.index_cast {self.load(self.half, 0)} : i64 to index")
+        return self.w.op("arith.index_cast", (self.load(self.half, 0),), ("i64", "index"))
 
     def clear_counts(self, bits: int) -> None:
         """Clear the counts of all digits of keys of this many bits."""
@@ -55,16 +55,16 @@ class Digits:
         w = self.w
         for start in range(0, bits, self.digit):
             index = w.add(self._digit(key, start, bits), start // self.digit << self.digit)
-            number = w.op(f"arith.addi {self.load(self.counts, index)}, {w.constant(1, 'i32')} : i32")
+            number = w.op("arith.addi", (self.load(self.counts, index), w.constant(1, "i32")), "i32")
             self.store(number, self.counts, index)
 
     def _digit(self, key: str, start: int, bits: int) -> str:
         w = self.w
         if start:
-            key = w.op(f"arith.shrui {key}, {w.constant(start, self.key)} : {self.key}")
+            key = w.op("arith.shrui", (key, w.constant(start, self.key)), self.key)
         if start + self.digit < bits:
-            key = w.op(f"arith.andi {key}, {w.constant((1 << self.digit) - 1, self.key)} : {self.key}")
-        return w.op(f"arith.index_castui {key} : {self.key} to index")
+            key = w.op("arith.andi", (key, w.constant((1 << self.digit) - 1, self.key)), self.key)
+        return w.op("arith.index_castui", (key,), (self.key, "index"))
 
     def move(self, start: int, bits: int) -> None:
         """Sort by the digit at a bit, unless all keys have the same one."""
@@ -73,13 +73,13 @@ class Digits:
         half = self.current()
         here = w.add(self.base, half)
         alike = self.load(self.counts, w.add(self._digit(self.load(self.keys, here), start, bits), offset))
-        differ = w.op(f"arith.cmpi ne, {alike}, {w.constant(self.count, 'i32')} : i32")
+        differ = w.op("arith.cmpi", (alike, w.constant(self.count, "i32")), "i32", "ne")
 
         def move() -> None:
             def begin(i: Index, total: list[str]) -> list[str]:
                 count = self.load(self.counts, w.add(offset, i))
                 self.store(total[0], self.counts, w.add(offset, i))
-                return [w.op(f"arith.addi {total[0]}, {count} : i32")]
+                return [w.op("arith.addi", (total[0], count), "i32")]
 
             w.loop(0, 1 << min(self.digit, bits - start), 1, begin, [w.constant(0, "i32")], ["i32"])
             other = w.sub(self.count, half)
@@ -89,12 +89,12 @@ class Digits:
                 key = self.load(self.keys, w.add(here, i))
                 count = w.add(self._digit(key, start, bits), offset)
                 next_ = self.load(self.counts, count)
-                self.store(w.op(f"arith.addi {next_}, {w.constant(1, 'i32')} : i32"), self.counts, count)
-                target = w.add(there, w.op(f"arith.index_castui {next_} : i32 to index"))
+                self.store(w.op("arith.addi", (next_, w.constant(1, "i32")), "i32"), self.counts, count)
+                target = w.add(there, w.op("arith.index_castui", (next_,), ("i32", "index")))
                 self.store(key, self.keys, target)
                 self.store(self.load(self.positions, w.add(here, i)), self.positions, target)
 
             w.loop(0, self.count, 1, body)
-            self.store(w.op(f"arith.index_cast {w.index(other)} : index to i64"), self.half, 0)
+            self.store(w.op("arith.index_cast", (w.index(other),), ("index", "i64")), self.half, 0)
 
         w.choose(differ, move)

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from passes import bindings, build
 from passes.analysis.aliases import BYTES
 from passes.analysis.in_place import OWN_ELEMENTS
-from passes.kernels import rare
+from passes.kernels import mlir_text, rare
 from passes.kernels.elements import Element
+from passes.kernels.instructions import Instruction
 from passes.kernels.plan import Plan
 from passes.kernels.weights import Weights
-from passes.kernels.writer import Buffer, Writer, workgroup_index
+from passes.kernels.writer import Buffer, Writer
 from passes.operations import CONTROL
 from passes.types import spelled
 
@@ -58,8 +59,9 @@ class Kernel:
       outputs: memory that it writes, in the order of the results.
       workgroups: how many there are along each of up to three axes, known when
         compiling: a sum is then split in the same way on every machine.
-      body: what `Writer.text` returned.
+      body: its operations, constants first.
       locations: what `Writer.locations` holds.
+      scratch: bytes of memory on the stack of each workgroup.
       blocks: how its memory depends on the block of rows, if it computes one of many.
     """
 
@@ -67,8 +69,9 @@ class Kernel:
     inputs: tuple[Buffer, ...]
     outputs: tuple[Buffer, ...]
     workgroups: tuple[int, ...]
-    body: str
+    body: Sequence[Instruction]
     locations: dict[str, str]
+    scratch: int = 0
     blocks: Blocks | None = None
 
     @classmethod
@@ -76,7 +79,8 @@ class Kernel:
         cls, name: str, writer: Writer, inputs: Sequence[Buffer], outputs: Sequence[Buffer], workgroups: Sequence[int]
     ) -> Kernel:
         """The kernel that a writer has written."""
-        return cls(name, tuple(inputs), tuple(outputs), tuple(workgroups), writer.text(), dict(writer.locations))
+        memory = tuple(inputs), tuple(outputs)
+        return cls(name, *memory, tuple(workgroups), writer.body(), dict(writer.locations), writer.scratch_bytes)
 
     def text(self, symbol: str) -> str:
         """The kernel as a module that holds one `stream.executable`."""
@@ -91,7 +95,7 @@ class Kernel:
             bindings_.insert(len(self.inputs), "%first: index")
             workload, last = "%blocks: index", "%all"
             offsets, lines = self._block_offsets(self.blocks, buffers, counts[2])
-            body = body.replace(workgroup_index(2), "arith.remui %third, %block_groups : index")
+            body = tuple(map(_within_block, body))
         lines += [
             f"{b.name} = stream.binding.subspan %b{i}[{offset}] : !stream.binding -> {b.type}"
             for i, (b, offset) in enumerate(zip(buffers, offsets))
@@ -111,7 +115,7 @@ class Kernel:
       func.func @{symbol}({", ".join(bindings_)}) attributes {{translation_info = {NO_PIPELINE}}} {{
         %zero = arith.constant 0 : index {here}
 {spans}
-{body}
+{mlir_text.printed(body)}
         return {here}
       }} {here}
     }} {here}
@@ -127,7 +131,7 @@ class Kernel:
           groups: how many workgroups of one block there are along the third axis.
         """
         lines = [
-            f"%third = {workgroup_index(2)}",
+            "%third = stream.dispatch.workgroup.id[2] : index",
             f"%block_groups = arith.constant {groups} : index",
             "%block = arith.divui %third, %block_groups : index",
             f"%block_rows = arith.constant {blocks.rows} : index",
@@ -148,8 +152,19 @@ class Kernel:
         return offsets, lines
 
 
+def _within_block(instruction: Instruction) -> Instruction:
+    """An instruction of one block's kernel in that of many: the third index counts the workgroups of all blocks."""
+    if instruction.name == "stream.dispatch.workgroup.id" and instruction.details == (2,):
+        third = "%third", "%block_groups"
+        return instruction._replace(name="arith.remui", operands=third, types=("index",), details=())
+    return instruction
+
+
 class Kernels:
-    """The kernels of a module, each inserted once however often it is called, and the plan that explains them.
+    """The kernels of a module, each written once however often it is called, and the plan that explains them.
+
+    Calls refer to executables, which `insert_executables` inserts: a program whose kernels LLVM itself compiles needs
+    none.
 
     Args:
       weights: arguments that are the same at each call.
@@ -164,10 +179,10 @@ class Kernels:
         self.module = module
         self.plan = Plan()
         self.weights = Weights(module, weights)
-        self.count = 0
         self.by_symbol: dict[str, Kernel] = {}
         self._symbols: dict[Any, str] = {}
         self._names: set[str] = {_symbol(op) for op in module.body.operations}
+        self._inserted: set[str] = set()
         self._parsed: list[Any] = []
 
     def found(self, name: str) -> list[Any]:
@@ -209,37 +224,48 @@ class Kernels:
         return [as_tensor(value, type_) for value, type_ in zip(made, results)]
 
     def symbol_of(self, kernel: Kernel) -> str:
-        """The name of the executable of a kernel, which is inserted unless an equal one was."""
+        """The name of the executable of a kernel, which is that of an equal one if there is one."""
         # Locations are not part of the key: equal code is emitted once, with the locations of its first user.
-        key = (kernel.inputs, kernel.outputs, kernel.workgroups, kernel.body, kernel.blocks)
+        key = (kernel.inputs, kernel.outputs, kernel.workgroups, tuple(i[:-1] for i in kernel.body), kernel.blocks)
         if key not in self._symbols:
-            name = self.insert(kernel.name, kernel.text)
+            name = self._named(kernel.name)
             self._symbols[key] = name
-            self.by_symbol[name] = kernel
+            self.by_symbol[name] = dataclasses.replace(kernel, body=rare.branched(kernel.body))
         return self._symbols[key]
 
-    def insert(self, name: str, text: Callable[[str], str]) -> str:
-        """Insert an executable, whose text is `text(symbol)`; returns the symbol, which is `name` made unique."""
+    def _named(self, name: str) -> str:
+        """A name made unique."""
         symbol, number = name, 0
         while symbol in self._names:
             number += 1
             symbol = f"{name}_{number}"
         self._names.add(symbol)
+        return symbol
+
+    def insert(self, name: str, text: Callable[[str], str]) -> str:
+        """Insert an executable, whose text is `text(symbol)`; returns the symbol, which is `name` made unique."""
+        symbol = self._named(name)
         self._insert(text(symbol))
         return symbol
+
+    def insert_executables(self) -> None:
+        """Insert the executables of the kernels that are called, for the compiler and for who reads the module."""
+        for symbol, kernel in self.by_symbol.items():
+            if symbol not in self._inserted:
+                self._inserted.add(symbol)
+                self._insert(kernel.text(symbol))
 
     def _insert(self, text: str) -> None:
         ir = bindings.ir
         parsed = ir.Module.parse(text, self.module.context)
+        # Not the pass `memory`, which the module has gone through: after a second run, the compiler miscompiles loops.
+        bindings.run_passes(parsed, "cse")
         operation = parsed.body.operations[0].operation
         operation.detach_from_parent()
         with self.module.context, ir.Location.unknown():
-            if rare.has_rare_selects(text):
-                rare.branch(operation)
             ir.InsertionPoint.at_block_begin(self.module.body).insert(operation)
         # The module that an op was parsed in must outlive it.
         self._parsed.append(parsed)
-        self.count += 1
 
 
 def call(

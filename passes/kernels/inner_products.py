@@ -82,7 +82,7 @@ def _dot_general(k: Lowering, op: Any) -> None:
             return [apply(builder, op, [old[0], new[0]], [wide] * 2, wide, "add")]
         if fused:
             names, is_vector = builder.unify([*new, old[0]], [element] * 3)
-            return [Item(builder.op(f"math.fma {', '.join(names)} : {builder.type(element, is_vector)}"), is_vector)]
+            return [Item(builder.op("math.fma", names, builder.type(element, is_vector)), is_vector)]
         product = apply(builder, op, new, [wide] * 2, wide, "multiply")
         return [apply(builder, op, [old[0], product], [wide] * 2, wide, "add")]
 

@@ -161,22 +161,19 @@ def _dispatch(
     ir = bindings.ir
     scratch = [buffer for buffer in k.scratch if buffer not in outputs]
     spilled = _spilled(k, outputs)
-    lines, k.writer.lines = k.writer.lines, []
+    body, k.writer.instructions = k.writer.instructions, []
     with k.writer.at(before.location):
         for buffer in scratch:
             if buffer not in spilled:
-                k.writer.do(
-                    f'{buffer.name} = "memref.alloca"() <{{alignment = 64 : i64, '
-                    f"operandSegmentSizes = array<i32: 0, 0>}}> : () -> {buffer.type}"
-                )
-    k.writer.lines += lines
+                k.writer.allocate(buffer)
+    k.writer.instructions += body
     inputs = [_binding(buffer) for _, buffer in k.operands]
     kernel = Kernel.written(name, k.writer, inputs, [_binding(b) for b in (*outputs, *spilled)], (1,))
     types = [value.type for value in results]
     with ir.InsertionPoint(before), before.location:
         types += [tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in spilled]
         made = kernels.dispatch(kernel, [value for value, _ in k.operands], types)
-    kernels.plan.accept(name, before.location, len(k.writer.lines), sum(b.bytes for b in scratch))
+    kernels.plan.accept(name, before.location, len(k.writer.instructions), sum(b.bytes for b in scratch))
     return made[: len(results)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import bindings, printed
+from passes.errors import shown_file
 
 ATTRIBUTE = "stagec.plan"
 
@@ -43,4 +44,4 @@ def comments(module: Any) -> str:
 
 def _at(location: Any) -> str:
     found = printed.location(location)
-    return f" ({found.file.rpartition('/')[2]}:{found.line})" if found else ""
+    return f" ({shown_file(found.file)}:{found.line})" if found else ""

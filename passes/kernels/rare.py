@@ -8,156 +8,153 @@ runs if one element of a vector is large.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from passes import bindings
+from passes.kernels.instructions import CLOSE, OPEN, Instruction
 from passes.kernels.writer import spelled_float
 from passes.legalize.angles import RARE_FROM
 
 _NAMES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
-_BOUNDS = {(_NAMES[dtype], bound) for dtype, bound in RARE_FROM.items()}
-_SPELLED = tuple(f"{spelled_float(bound, name)} : {name}" for name, bound in _BOUNDS)
+_BOUNDS = {(spelled_float(bound, _NAMES[dtype]), _NAMES[dtype]) for dtype, bound in RARE_FROM.items()}
 # Operations that may be moved or dropped, since they do not access memory.
 _PURE = ("arith.", "math.", "vector.broadcast", "vector.from_elements", "vector.extract", "vector.shuffle")
-_ON_TRUE, _ON_FALSE = 1, 2
+_ON_FALSE = 2
 
 
-def has_rare_selects(text: str) -> bool:
-    """Whether the text of a kernel contains a bound of `RARE_FROM`, with which angles are compared.
-
-    >>> has_rare_selects("%c0 = arith.constant 3.35544300000000000e+07 : f32"), has_rare_selects("")
-    (True, False)
-    """
-    return any(spelled in text for spelled in _SPELLED)
-
-
-def branch(kernel: Any) -> int:
-    """Move operations that only the rare operand of a select by `passes.legalize.angles.RARE_FROM` needs to a branch.
-
-    Args:
-      kernel: an operation that contains the kernel's function.
-
-    Returns:
-      The number of comparisons whose selects became a branch.
-    """
-    bounds = [c for c in _walk(kernel) if c.name == "arith.constant" and _is_bound(c)]
-    comparisons = [user for constant in bounds for user in _users(constant) if user.name == "arith.cmpf"]
-    return sum(map(_branch_on, comparisons))
+def branched(body: Sequence[Instruction]) -> Sequence[Instruction]:
+    """A kernel's operations, with those that only the rare operand of a select by `RARE_FROM` needs in a branch."""
+    bounds = {i.results[0] for i in body if i.name == "arith.constant" and _is_bound(i)}
+    if not bounds:
+        return body
+    comparisons = [i.results[0] for i in body if i.name == "arith.cmpf" and not bounds.isdisjoint(i.operands)]
+    for number, comparison in enumerate(comparisons):
+        body = _Body(body).branched_on(comparison, f"%rare{number}") or body
+    return body
 
 
-def _walk(root: Any) -> list[Any]:
-    found: list[Any] = []
-
-    def visit(op: Any) -> Any:
-        found.append(op)
-        return bindings.ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return found
+def _is_bound(constant: Instruction) -> bool:
+    number, element = constant.details[0], constant.types[0]
+    if number.startswith("dense<"):
+        number, element = number[len("dense<") : -1], element[:-1].rpartition("x")[2]
+    return (number, element) in _BOUNDS
 
 
-def _users(op: Any) -> list[Any]:
-    return list(dict.fromkeys(use.owner.operation for use in op.results[0].uses))
+def _is_pure(instruction: Instruction) -> bool:
+    return instruction.name.startswith(_PURE) and len(instruction.results) == 1
 
 
-def _is_bound(constant: Any) -> bool:
-    value = constant.attributes["value"]
-    if isinstance(value, bindings.ir.DenseElementsAttr) and value.is_splat:
-        value = value.get_splat_value()
-    return isinstance(value, bindings.ir.FloatAttr) and (str(value.type), value.value) in _BOUNDS
+class _Body:
+    """Instructions, the block that each is in, and who uses their results."""
 
+    def __init__(self, body: Sequence[Instruction]) -> None:
+        self.body = body
+        self.made: dict[str, int] = {}
+        self.uses: dict[str, list[tuple[int, int]]] = {}
+        # By instruction, the one that opens its block, or -1.
+        self.block: list[int] = []
+        open_ = [-1]
+        for at, instruction in enumerate(body):
+            if instruction.name in CLOSE:
+                open_.pop()
+            self.block.append(open_[-1])
+            if instruction.name in OPEN:
+                open_.append(at)
+            for name in instruction.results:
+                self.made[name] = at
+            for number, name in enumerate(instruction.operands):
+                self.uses.setdefault(name, []).append((at, number))
 
-def _branch_on(comparison: Any) -> bool:
-    block = comparison.block
-    chosen = [use.owner.operation for use in comparison.results[0].uses if use.operand_number == 0]
-    chosen = [op for op in chosen if op.name == "arith.select" and op.block == block]
-    operations = [op.operation for op in block.operations]
-    positions = {op: i for i, op in enumerate(operations)}
-    selects = sorted(dict.fromkeys(chosen), key=positions.__getitem__)
-    if not selects:
-        return False
-    rare = _only_for(operations[: positions[selects[-1]]], selects)
-    if not rare:
-        return False
-    inside = sorted({*rare, *selects}, key=positions.__getitem__)
-    readers = [u for op in selects for u in _users(op) if u not in inside]
-    if not readers:
-        return False
-    # A reader in a loop or a branch counts as the operation of this block that holds it.
-    first = min(positions[_holder(u, block)] for u in readers)
-    wanted = [comparison, *(v.owner.operation for op in inside for v in op.operands if not _is_argument(v))]
-    moved = _needed_before(first, wanted, positions, set(inside))
-    if moved is None:
-        return False
-    for op in moved:
-        op.move_before(operations[first])
-    _write(comparison, selects, inside, operations[first])
-    return True
+    def users(self, at: int) -> list[tuple[int, int]]:
+        """Where the result of an instruction is an operand, and of which number."""
+        return self.uses.get(self.body[at].results[0], [])
 
+    def holder(self, at: int, block: int) -> int:
+        """The instruction of a block that is one, or that one lies in."""
+        while self.block[at] != block:
+            at = self.block[at]
+        # `else` and `do` open blocks of the operation before them.
+        while self.body[at].name in CLOSE:
+            at = next(i for i in range(at - 1, -1, -1) if self.block[i] == block and self.body[i].name in OPEN)
+        return at
 
-def _is_argument(value: Any) -> bool:
-    return isinstance(value, bindings.ir.BlockArgument)
-
-
-def _holder(op: Any, block: Any) -> Any:
-    while op.block != block:
-        op = op.parent.operation
-    return op
-
-
-def _is_pure(op: Any) -> bool:
-    return op.name.startswith(_PURE) and len(op.results) == 1 and not len(op.regions)
-
-
-def _only_for(operations: list[Any], selects: list[Any]) -> list[Any]:
-    """The operations that only the second operands of the selects need, in their order."""
-    found: dict[Any, None] = {}
-    for op in reversed(operations):
-        if not _is_pure(op) or op in selects:
-            continue
-        uses = [(use.owner.operation, use.operand_number) for use in op.results[0].uses]
-        if uses and all(user in found or (user in selects and i == _ON_FALSE) for user, i in uses):
-            found[op] = None
-    return list(reversed(found))
-
-
-def _needed_before(first: int, wanted: list[Any], positions: dict[Any, int], inside: set[Any]) -> list[Any] | None:
-    """The operations to move before a position, in their order; None if one of them cannot move."""
-    moved: dict[Any, None] = {}
-    while wanted:
-        op = wanted.pop()
-        # An operation without a position is in a block around this one.
-        if op in moved or op in inside or positions.get(op, -1) < first:
-            continue
-        if not _is_pure(op):
+    def branched_on(self, comparison: str, name: str) -> list[Instruction] | None:
+        """The instructions with a branch instead of the selects by a comparison; None if there is nothing to gain."""
+        body, at = self.body, self.made[comparison]
+        block = self.block[at]
+        chosen = [i for i, number in self.uses.get(comparison, ()) if number == 0 and body[i].name == "arith.select"]
+        selects = sorted({i for i in chosen if self.block[i] == block})
+        rare = self._only_for(selects) if selects else set()
+        inside = {*rare, *selects}
+        readers = [i for select in selects for i, _ in self.users(select) if i not in inside]
+        if not rare or not readers:
             return None
-        moved[op] = None
-        wanted += [v.owner.operation for v in op.operands if not _is_argument(v)]
-    if any(v.owner.operation in inside for op in moved for v in op.operands if not _is_argument(v)):
-        return None
-    return sorted(moved, key=positions.__getitem__)
+        # A reader in a loop or a branch counts as the operation of this block that holds it.
+        first = min(self.holder(i, block) for i in readers)
+        wanted = [comparison, *(operand for i in inside for operand in body[i].operands)]
+        moved = self._needed_before(first, wanted, block, inside)
+        if moved is None:
+            return None
+        branch = self._branch(body[at], [body[i] for i in selects], [body[i] for i in sorted(inside)], name)
+        results = {body[i].results[0]: f"{name}#{number}" for number, i in enumerate(selects)}
+        gone = inside | moved
+        before = [body[i] for i in range(first) if i not in gone]
+        after = [body[i] for i in range(first, len(body)) if i not in gone]
+        return [*before, *(body[i] for i in sorted(moved)), *branch, *_renamed(after, results)]
+
+    def _only_for(self, selects: Sequence[int]) -> set[int]:
+        """The instructions of the selects' block that only the second operands of these need."""
+        found: set[int] = set()
+        for at in range(selects[-1] - 1, -1, -1):
+            if self.block[at] != self.block[selects[0]] or not _is_pure(self.body[at]) or at in selects:
+                continue
+            users = self.users(at)
+            if users and all(i in found or (i in selects and number == _ON_FALSE) for i, number in users):
+                found.add(at)
+        return found
+
+    def _needed_before(self, first: int, wanted: list[str], block: int, inside: set[int]) -> set[int] | None:
+        """The instructions to move before a position; None if one of them cannot move."""
+        moved: set[int] = set()
+        while wanted:
+            at = self.made.get(wanted.pop(), -1)
+            if at in moved or at in inside or at < first or self.block[at] != block:
+                continue
+            if not _is_pure(self.body[at]):
+                return None
+            moved.add(at)
+            wanted += self.body[at].operands
+        if any(self.made.get(operand) in inside for at in moved for operand in self.body[at].operands):
+            return None
+        return moved
+
+    def _branch(
+        self, comparison: Instruction, selects: Sequence[Instruction], inside: Sequence[Instruction], name: str
+    ) -> list[Instruction]:
+        here, types = comparison.location, tuple(select.types[-1] for select in selects)
+        made, (usual,), (type_,) = [], comparison.results, comparison.types
+        if type_.startswith("vector"):
+            lanes = type_.partition("x")[0]
+            given, usual = (f"{lanes}xi1>", "i1"), f"{name}_usual"
+            made.append(
+                Instruction("vector.reduction", (usual,), comparison.results, given, ("and",), here),
+            )
+        results = tuple(f"{name}#{number}" for number in range(len(selects)))
+        common, other = (tuple(select.operands[1] for select in selects), tuple(s.results[0] for s in selects))
+        return [
+            *made,
+            Instruction("scf.if", results, (usual,), types, (), here),
+            Instruction("scf.yield", (), common, types, (), here),
+            Instruction("else"),
+            *inside,
+            Instruction("scf.yield", (), other, types, (), here),
+            Instruction("end", location=here),
+        ]
 
 
-def _write(comparison: Any, selects: list[Any], inside: list[Any], before: Any) -> None:
-    ir = bindings.ir
-    usual = comparison.results[0]
-    with ir.InsertionPoint(before), comparison.location:
-        if isinstance(usual.type, ir.VectorType):
-            kind = {"kind": ir.Attribute.parse("#vector.kind<and>")}
-            kept = ir.Operation.create("vector.reduction", [usual.type.element_type], [usual], attributes=kind)
-            usual = kept.results[0]
-        made = ir.Operation.create("scf.if", [op.results[0].type for op in selects], [usual], regions=2)
-        common, other = (region.blocks.append() for region in made.regions)
-        with ir.InsertionPoint(common):
-            ir.Operation.create("scf.yield", [], [op.operands[_ON_TRUE] for op in selects])
-        with ir.InsertionPoint(other):
-            end = ir.Operation.create("scf.yield", [], [op.results[0] for op in selects])
-    for op, result in zip(selects, made.results):
-        for use in list(op.results[0].uses):
-            user = use.owner.operation
-            if user != end and user not in inside:
-                user.operands[use.operand_number] = result
-    for op in inside:
-        op.move_before(end)
+def _renamed(body: Iterable[Instruction], names: dict[str, str]) -> list[Instruction]:
+    return [
+        i if names.keys().isdisjoint(i.operands) else i._replace(operands=tuple(names.get(n, n) for n in i.operands))
+        for i in body
+    ]

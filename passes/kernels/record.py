@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from passes.kernels.builder import STEPS, Builder, Symbols
 from passes.kernels.elements import Element
+from passes.kernels.instructions import Types
 from passes.kernels.linear import Linear
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View
 
@@ -54,9 +55,9 @@ class Recorder(Builder):
         self.cuts: dict[int, set[int]] = {}
         self.undecided_parts = 0
 
-    def op(self, text: str) -> str:
+    def op(self, name: str, operands: Sequence[str], types: Types, *details: Any) -> str:
         """Count the cost of an operation."""
-        self.cost += _COSTLY.get(text.partition(" ")[0], 1)
+        self.cost += _COSTLY.get(name, 1)
         return NOWHERE
 
     def constant(self, number: Any, element: Element) -> str:

@@ -113,6 +113,7 @@ class RowBlocks:
 
     def finish(self) -> None:
         """Return the results, and erase what computed others."""
+        self.kernels.insert_executables()
         with self.module.context, self._at_end(), bindings.ir.Location.unknown():
             for i, value in enumerate(self._results):
                 self._end.operands[i] = as_tensor(value, self._end.operands[i].type)
@@ -169,10 +170,15 @@ class _Pass:
             else:
                 raise NoBlocksError(f"{op.name} is no kernel")
 
+    def _check_shared(self, op: Any) -> None:
+        if any(result in self.returned for result in op.results):
+            raise NoBlocksError("a result that has no rows")
+
     def _clone(self, op: Any) -> None:
         """An operation on arrays without rows."""
         if op.operands or op.regions or len(op.results) != 1:
             raise NoBlocksError(f"{op.name} is no kernel")
+        self._check_shared(op)
         made = bindings.ir.Operation.parse(op.get_asm(), context=self.target.module.context)
         bindings.ir.InsertionPoint.current.insert(made)
         self.places[op.results[0]] = Placed(made.results[0], Place.SHARED)
@@ -183,8 +189,7 @@ class _Pass:
         operands = [self.places[value] for value in op.operands]
         types = [ir.Type.parse(str(result.type)) for result in op.results]
         if all(placed.place is Place.SHARED for placed in operands):
-            if any(result in self.returned for result in op.results):
-                raise NoBlocksError("a result that has no rows")
+            self._check_shared(op)
             with ir.Location.unknown():
                 made = self.target.kernels.dispatch(kernel, [placed.value for placed in operands], types)
             self.places.update((r, Placed(v, Place.SHARED)) for r, v in zip(op.results, made))

@@ -142,12 +142,12 @@ class Selection(Digits):
         """Visit the elements of several vectors one by one if their minimum has a key that is selected."""
         w, type_ = self.w, f"vector<{self.width}x{self.key}>"
         starts = [w.index(w.add(w.add(start, i), j * self.width)) for j in range(_VECTORS)]
-        least, *others = [w.op(f"vector.load {word.name}[{first}] : {word.type}, {type_}") for first in starts]
+        least, *others = [w.load(word, first, type_) for first in starts]
         for other in others:
-            least = w.op(f"arith.minsi {least}, {other} : {type_}")
-        last = w.op(f"vector.broadcast {self._last()} : {self.key} to {type_}")
-        before = w.op(f"arith.cmpi slt, {least}, {last} : {type_}")
-        some = w.op(f"vector.reduction <or>, {before} : vector<{self.width}xi1> into i1")
+            least = w.op("arith.minsi", (least, other), type_)
+        last = w.op("vector.broadcast", (self._last(),), (self.key, type_))
+        before = w.op("arith.cmpi", (least, last), type_, "slt")
+        some = w.op("vector.reduction", (before,), (f"vector<{self.width}xi1>", "i1"), "or")
 
         def look() -> None:
             w.loop(0, self.width * _VECTORS, 1, lambda j, _: self._element(word, start, w.add(i, j)))
@@ -157,17 +157,17 @@ class Selection(Digits):
     def _element(self, word: Buffer, start: Index, i: Index) -> None:
         w = self.w
         key = self.load(word, w.add(start, i))
-        before = w.op(f"arith.cmpi slt, {key}, {self._last()} : {self.key}")
+        before = w.op("arith.cmpi", (key, self._last()), self.key, "slt")
 
         def take() -> None:
             if self.k <= _INSERTED:
                 self._take(key, i, self.k)
                 return
             number = self.load(self.filled, 0)
-            self._take(key, i, w.op(f"arith.index_cast {number} : i64 to index"))
-            number = w.op(f"arith.addi {number}, {w.constant(1, 'i64')} : i64")
+            self._take(key, i, w.op("arith.index_cast", (number,), ("i64", "index")))
+            number = w.op("arith.addi", (number, w.constant(1, "i64")), "i64")
             self.store(number, self.filled, 0)
-            full = w.op(f"arith.cmpi eq, {number}, {w.constant(self.count, 'i64')} : i64")
+            full = w.op("arith.cmpi", (number, w.constant(self.count, "i64")), "i64", "eq")
             w.choose(full, self._compact)
 
         w.choose(before, take)
@@ -179,12 +179,12 @@ class Selection(Digits):
 
     def _flipped(self, key: str) -> str:
         """A signed key in the order of unsigned ones, or back."""
-        return self.w.op(f"arith.xori {key}, {self.w.constant(-(1 << (self.most - 1)), self.key)} : {self.key}")
+        return self.w.op("arith.xori", (key, self.w.constant(-(1 << self.most - 1), self.key)), self.key)
 
     def _take(self, key: str, i: Index, number: Index) -> None:
         """Insert an element into the `number` that are kept, or append it to the buffer."""
         w = self.w
-        position = w.op(f"arith.index_cast {w.index(i)} : index to i32")
+        position = w.op("arith.index_cast", (w.index(i),), ("index", "i32"))
         if self.k > _INSERTED:
             self.store(self._flipped(key), self.keys, number)
             self.store(position, self.positions, number)
@@ -194,13 +194,13 @@ class Selection(Digits):
             moving, from_, moved = state
             old, there = self.load(self.keys, j), self.load(self.positions, j)
             # The elements after it move by one, so that equal keys keep their order.
-            after = w.op(f"arith.cmpi slt, {moving}, {old} : {self.key}")
-            moved = w.op(f"arith.ori {moved}, {after} : i1")
-            self.store(w.op(f"arith.select {moved}, {moving}, {old} : {self.key}"), self.keys, j)
-            self.store(w.op(f"arith.select {moved}, {from_}, {there} : i32"), self.positions, j)
+            after = w.op("arith.cmpi", (moving, old), self.key, "slt")
+            moved = w.op("arith.ori", (moved, after), "i1")
+            self.store(w.op("arith.select", (moved, moving, old), self.key), self.keys, j)
+            self.store(w.op("arith.select", (moved, from_, there), "i32"), self.positions, j)
             return [
-                w.op(f"arith.select {moved}, {old}, {moving} : {self.key}"),
-                w.op(f"arith.select {moved}, {there}, {from_} : i32"),
+                w.op("arith.select", (moved, old, moving), self.key),
+                w.op("arith.select", (moved, there, from_), "i32"),
                 moved,
             ]
 
@@ -213,7 +213,7 @@ class Selection(Digits):
         """Sort the buffer, and keep its first `k` elements."""
         w, bits = self.w, self.most
         # Free entries get the largest key, so that they come last.
-        filled = w.op(f"arith.index_cast {self.load(self.filled, 0)} : i64 to index")
+        filled = w.op("arith.index_cast", (self.load(self.filled, 0),), ("i64", "index"))
         w.loop(filled, self.count, 1, lambda i, _: self.store(w.constant(-1, self.key), self.keys, i))
         self.store(w.constant(0, "i64"), self.half, 0)
         self.clear_counts(bits)

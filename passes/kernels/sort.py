@@ -107,7 +107,7 @@ class _Sort(Digits):
         w.loop(0, self.count, 1, write)
 
         def fill(i: Index, _: Any) -> None:
-            position = w.op(f"arith.index_cast {w.index(i)} : index to i32")
+            position = w.op("arith.index_cast", (w.index(i),), ("index", "i32"))
             self.store(position, out, w.add(w.mul(i, self.columns), column))
 
         w.loop(self.count, self.size, 1, fill)
@@ -122,14 +122,14 @@ class _Sort(Digits):
             address = w.add(here, i)
             if first:
                 row = i
-                self.store(w.op(f"arith.index_cast {w.index(i)} : index to i32"), self.positions, address)
+                self.store(w.op("arith.index_cast", (w.index(i),), ("index", "i32")), self.positions, address)
             else:
-                row = w.op(f"arith.index_cast {self.load(self.positions, address)} : i32 to index")
+                row = w.op("arith.index_cast", (self.load(self.positions, address),), ("i32", "index"))
             key = self.load(word, w.add(w.mul(row, self.columns), column))
             # Signed integers, mapped to the order of unsigned ones.
-            key = w.op(f"arith.xori {key}, {w.constant(-(1 << (bits - 1)), f'i{bits}')} : i{bits}")
+            key = w.op("arith.xori", (key, w.constant(-(1 << bits - 1), f"i{bits}")), f"i{bits}")
             if f"i{bits}" != self.key:
-                key = w.op(f"arith.extui {key} : i{bits} to {self.key}")
+                key = w.op("arith.extui", (key,), (f"i{bits}", self.key))
             self.store(key, self.keys, address)
             self.count_digits(key, bits)
 

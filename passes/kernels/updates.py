@@ -168,10 +168,10 @@ def scatter(k: Lowering, op: Any, shape: Sequence[int], whole: View, own: tuple[
                 return
             starts[d] = start
             if test:
-                inside = f"{code.op(f'arith.andi {inside}, {test} : i1')}" if inside else test
+                inside = f"{code.op('arith.andi', (inside, test), 'i1')}" if inside else test
         if not inside:
             return put(at, starts)
-        with k.writer.region(f"scf.if {inside} {{"), code.scope():
+        with k.writer.region("scf.if", (inside,)), code.scope():
             put(at, starts)
         return None
 
@@ -216,7 +216,7 @@ def _start(k: Lowering, indices: Value, where: Index, high: int) -> tuple[Linear
             return None, ""
     item: Item = k.code.get(indices, where)
     start = k.code.index_of(item, indices.element)
-    test = k.code.op(f"arith.cmpi ule, {k.code.position(start)}, {k.code.position(Linear(high))} : index")
+    test = k.code.op("arith.cmpi", (k.code.position(start), k.code.position(Linear(high))), "index", "ule")
     return start, test
 
 
@@ -225,9 +225,9 @@ def _own_start(k: Lowering, indices: Value, where: Index, own: tuple[Linear, Lin
     code = k.code
     start = code.index_of(code.get(indices, where), indices.element)
     low, high = (code.position(form) for form in own)
-    from_low = code.op(f"arith.subi {code.position(start)}, {low} : index")
-    size = code.op(f"arith.subi {high}, {low} : index")
-    return start, code.op(f"arith.cmpi ult, {from_low}, {size} : index")
+    from_low = code.op("arith.subi", (code.position(start), low), "index")
+    size = code.op("arith.subi", (high, low), "index")
+    return start, code.op("arith.cmpi", (from_low, size), "index", "ult")
 
 
 RULES: dict[str, Rule] = {

@@ -223,8 +223,8 @@ def selected_scalar(k: Lowering, shape: Sequence[int], element: Element, items: 
         position = builder.position(flat)
         found = builder.get(items[-1], ()).name
         for number in range(len(items) - 2, -1, -1):
-            here = builder.op(f"arith.cmpi eq, {position}, {builder.position(Linear(number))} : index")
-            found = builder.op(f"arith.select {here}, {builder.get(items[number], ()).name}, {found} : {element.text}")
+            here = builder.op("arith.cmpi", (position, builder.position(Linear(number))), "index", "eq")
+            found = builder.op("arith.select", (here, builder.get(items[number], ()).name, found), element.text)
         return Item(found)
 
     value = k.function(shape, element, select)

@@ -1,4 +1,4 @@
-"""The text of a kernel: scf, memref, vector and arith, written op by op.
+"""The operations of a kernel: scf, memref, vector and arith, written one by one.
 
 An index is a Python int if it is known, and the name of an SSA value otherwise,
 so that address arithmetic on constants emits no code.
@@ -10,12 +10,23 @@ import contextlib
 import math
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from passes.kernels import mlir_text
 from passes.kernels.elements import ELEMENTS
+from passes.kernels.instructions import Instruction, Types
 
 Index: TypeAlias = int | str
-_HEAD = "        "
+
+
+class Memory(Protocol):
+    """What is loaded from and stored to: a `Buffer` of this module, or one of `values`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> str: ...
 
 
 class Buffer(NamedTuple):
@@ -42,11 +53,6 @@ class Buffer(NamedTuple):
         return self.size * ELEMENTS[self.element].size
 
 
-def workgroup_index(axis: int) -> str:
-    """The operation that says which workgroup runs."""
-    return f"stream.dispatch.workgroup.id[{axis}] : index"
-
-
 def spelled_float(value: float, element: str) -> str:
     """A number as MLIR writes it in an attribute of a floating-point element type.
 
@@ -67,8 +73,7 @@ class Writer:
     >>> x = Buffer("%x", 8, "f32")
     >>> with w.at('loc("user.py":3:1)'):
     ...     def body(i, _):
-    ...         value = w.op(f"memref.load {x.name}[{i}] : {x.type}")
-    ...         w.do(f"memref.store {value}, {x.name}[{w.index(w.add(i, 0))}] : {x.type}")
+    ...         w.store(w.load(x, i), x, w.add(i, 0))
     ...     _ = w.loop(0, 8, 1, body)
     >>> print(w.text().replace("        ", ""))
     %c0 = arith.constant 0 : index loc(#at0)
@@ -82,13 +87,12 @@ class Writer:
     """
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        self.instructions: list[Instruction] = []
+        self.scratch_bytes = 0
         self.locations: dict[str, str] = {}
-        self._constants: dict[tuple[str, str], tuple[str, str]] = {}
-        self._known: dict[tuple[str, str, str], str] = {}
+        self._constants: dict[tuple[str, str], Instruction] = {}
         self._here = "loc(unknown)"
         self._count = 0
-        self._depth = 0
 
     @contextlib.contextmanager
     def at(self, location: Any) -> Iterator[None]:
@@ -101,22 +105,48 @@ class Writer:
         finally:
             self._here = before
 
-    def do(self, text: str) -> None:
-        """An op without results."""
-        self.lines.append(f"{_HEAD}{'  ' * self._depth}{text} {self._here}")
+    def do(self, name: str, operands: Sequence[str] = (), types: Types = (), *details: Any) -> None:
+        """An operation without results; its parts are those of an `Instruction`."""
+        self._write(name, (), operands, types, details)
 
-    def op(self, text: str) -> str:
-        """An op with one result; returns its name."""
+    def op(self, name: str, operands: Sequence[str], types: Types, *details: Any) -> str:
+        """An operation with one result; returns its name."""
         self._count += 1
-        self.do(f"%{self._count} = {text}")
-        return f"%{self._count}"
+        result = f"%{self._count}"
+        self._write(name, (result,), operands, types, details)
+        return result
+
+    def _write(
+        self, name: str, results: tuple[str, ...], operands: Sequence[str], types: Types, details: tuple[Any, ...]
+    ) -> None:
+        types = (types,) if isinstance(types, str) else types
+        self.instructions.append(Instruction(name, results, tuple(operands), types, details, self._here))
+
+    def load(self, memory: Memory, at: Index, vector: str = "") -> str:
+        """A number from memory, or a vector of that type."""
+        types = (memory.type, vector) if vector else (memory.type,)
+        return self.op("vector.load" if vector else "memref.load", (memory.name, self.index(at)), types)
+
+    def store(self, value: str, memory: Memory, at: Index, vector: str = "") -> None:
+        """A number into memory, or a vector of that type."""
+        types = (memory.type, vector) if vector else (memory.type,)
+        self.do("vector.store" if vector else "memref.store", (value, memory.name, self.index(at)), types)
+
+    def prefetch(self, memory: Memory, at: Index, use: str) -> None:
+        """Fetch a line of memory into the cache, to `read` or `write` it soon."""
+        self.do("memref.prefetch", (memory.name, self.index(at)), memory.type, use, 3)
+
+    def allocate(self, memory: Memory) -> None:
+        """Allocate memory on the stack of a workgroup, aligned to 64 bytes."""
+        self._write("memref.alloca", (memory.name,), (), memory.type, ())
 
     def constant(self, value: Any, type_: str = "index") -> str:
         """A constant, written once at the head of the function; `value` as MLIR writes it."""
         key = (str(value), type_)
         if key not in self._constants:
-            self._constants[key] = (f"%c{len(self._constants)}", self._here)
-        return self._constants[key][0]
+            name = f"%c{len(self._constants)}"
+            self._constants[key] = Instruction("arith.constant", (name,), (), (type_,), (key[0],), self._here)
+        return self._constants[key].results[0]
 
     def index(self, value: Index) -> str:
         """An index as an SSA value."""
@@ -128,13 +158,13 @@ class Writer:
             return a + b
         if a == 0 or b == 0:
             return b if a == 0 else a
-        return self._arithmetic("addi", a, b, " overflow<nsw>")
+        return self._arithmetic("addi", a, b, "overflow<nsw>")
 
     def sub(self, a: Index, b: Index) -> Index:
         """`a - b`."""
         if isinstance(a, int) and isinstance(b, int):
             return a - b
-        return a if b == 0 else self._arithmetic("subi", a, b, " overflow<nsw>")
+        return a if b == 0 else self._arithmetic("subi", a, b, "overflow<nsw>")
 
     def mul(self, a: Index, b: Index) -> Index:
         """`a * b`."""
@@ -144,7 +174,7 @@ class Writer:
             return 0
         if a == 1 or b == 1:
             return b if a == 1 else a
-        return self._arithmetic("muli", a, b, " overflow<nsw>")
+        return self._arithmetic("muli", a, b, "overflow<nsw>")
 
     def div(self, a: Index, b: int) -> Index:
         """`a // b` for `a >= 0`."""
@@ -164,14 +194,14 @@ class Writer:
             return min(a, b)
         return self._arithmetic("minui", a, b)
 
-    def _arithmetic(self, name: str, a: Index, b: Index, flags: str = "") -> str:
-        return self.op(f"arith.{name} {self.index(a)}, {self.index(b)}{flags} : index")
+    def _arithmetic(self, name: str, a: Index, b: Index, *flags: str) -> str:
+        return self.op(f"arith.{name}", (self.index(a), self.index(b)), "index", *flags)
 
     def compare(self, predicate: str, a: Index, b: Index) -> bool | str:
         """A comparison of nonnegative indices, such as `"ult"`; a Python bool if both are known."""
         if isinstance(a, int) and isinstance(b, int):
             return {"eq": a == b, "ne": a != b, "ult": a < b, "ule": a <= b, "uge": a >= b, "ugt": a > b}[predicate]
-        return self.op(f"arith.cmpi {predicate}, {self.index(a)}, {self.index(b)} : index")
+        return self.op("arith.cmpi", (self.index(a), self.index(b)), "index", predicate)
 
     def loop(
         self,
@@ -193,18 +223,13 @@ class Writer:
                 return list(body(start, list(carried)) or ())
         number, self._count = self._count, self._count + 1
         arguments = [f"%a{number}_{j}" for j in range(len(carried))]
-        head = f"scf.for %i{number} = {self.index(start)} to {self.index(stop)} step {self.index(step)}"
-        if carried:
-            pairs = ", ".join(f"{a} = {v}" for a, v in zip(arguments, carried))
-            head = f"%r{number}:{len(carried)} = {head} iter_args({pairs}) -> ({', '.join(types)})"
-        self.lines.append(f"{_HEAD}{'  ' * self._depth}{head} {{")
-        self._depth += 1
-        values = body(f"%i{number}", arguments)
-        # Written even without operands: a terminator that the parser adds would not have the user's location.
-        self.do(f"scf.yield {', '.join(values)} : {', '.join(types)}" if carried else "scf.yield")
-        self._depth -= 1
-        self.do("}")
-        return [f"%r{number}#{j}" for j in range(len(carried))]
+        results = tuple(f"%r{number}#{j}" for j in range(len(carried)))
+        bounds, types = [self.index(at) for at in (start, stop, step)], tuple(types)
+        with self.region("scf.for", (*bounds, *carried), types, (f"%i{number}", *arguments), results):
+            values = body(f"%i{number}", arguments)
+            # Written even without operands: a terminator that the parser adds would not have the user's location.
+            self.do("scf.yield", values if carried else (), types)
+        return list(results)
 
     def choose(
         self, condition: bool | str, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None
@@ -215,61 +240,60 @@ class Writer:
             if side is not None:
                 side()
             return
-        self.lines.append(f"{_HEAD}{'  ' * self._depth}scf.if {condition} {{")
-        for side in (then, otherwise):
-            if side is None:
-                continue
-            if side is otherwise:
-                self.lines.append(f"{_HEAD}{'  ' * self._depth}}} else {{")
-            self._depth += 1
-            side()
-            self.do("scf.yield")
-            self._depth -= 1
-        self.do("}")
+        with self.region("scf.if", (condition,)):
+            for side in (then, otherwise):
+                if side is None:
+                    continue
+                if side is otherwise:
+                    self.do("else")
+                side()
+                self.do("scf.yield")
 
     @contextlib.contextmanager
-    def region(self, head: str, end: str = "}") -> Iterator[None]:
-        """A region after the line that opens it; `end` is empty if another line closes it."""
-        self.lines.append(f"{_HEAD}{'  ' * self._depth}{head}")
-        self._depth += 1
+    def region(
+        self,
+        name: str,
+        operands: Sequence[str] = (),
+        types: Types = (),
+        arguments: Sequence[str] = (),
+        results: tuple[str, ...] = (),
+        ends: bool = True,
+    ) -> Iterator[None]:
+        """A region after the instruction that opens it; `ends` is False if `else` or `do` follows."""
+        self._write(name, results, operands, types, tuple(arguments))
         yield
-        self._depth -= 1
-        if end:
-            self.do(end)
+        if ends:
+            self.do("end")
 
     def fresh(self, prefix: str) -> str:
         """A unique name."""
         self._count += 1
         return f"%{prefix}{self._count}"
 
-    def mark(self) -> tuple[int, int]:
-        """The current end of the text, for `rewind`."""
-        return len(self.lines), self._depth
+    def mark(self) -> int:
+        """The current end, for `rewind`."""
+        return len(self.instructions)
 
-    def rewind(self, mark: tuple[int, int]) -> None:
+    def rewind(self, mark: int) -> None:
         """Remove what was written after a mark."""
-        del self.lines[mark[0] :]
-        self._depth = mark[1]
+        del self.instructions[mark:]
 
     def workgroup(self, axis: int, count: int) -> Index:
         """The index of this workgroup along an axis that has `count` of them."""
-        return 0 if count == 1 else self.op(workgroup_index(axis))
+        return 0 if count == 1 else self.op("stream.dispatch.workgroup.id", (), (), axis)
 
     def scratch(self, size: int, element: str) -> Buffer:
         """Memory on the stack of a workgroup, aligned to 64 bytes."""
         self._count += 1
         made = Buffer(f"%{self._count}", size, element)
-        # The short form of `memref.alloca` does not parse with both an attribute and a location.
-        self.do(
-            f'{made.name} = "memref.alloca"() <{{alignment = 64 : i64, operandSegmentSizes = array<i32: 0, 0>}}> '
-            f": () -> {made.type}"
-        )
+        self.scratch_bytes += made.bytes
+        self.allocate(made)
         return made
 
+    def body(self) -> tuple[Instruction, ...]:
+        """The function's operations, constants first."""
+        return (*self._constants.values(), *self.instructions)
+
     def text(self) -> str:
-        """The function's ops, constants first."""
-        head = [
-            f"{_HEAD}{name} = arith.constant {value if type_ == 'i1' else f'{value} : {type_}'} {loc}"
-            for (value, type_), (name, loc) in self._constants.items()
-        ]
-        return "\n".join(head + self.lines)
+        """The function's operations as MLIR."""
+        return mlir_text.printed(self.body())

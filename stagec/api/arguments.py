@@ -16,6 +16,7 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.dims_text import sizes
+from stagec.core.exact_key import StaticValue
 from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
@@ -302,19 +303,19 @@ class ArgumentRules:
         static: list[Any] = []
         for i, a in enumerate(args):
             if i in self.static_nums:
-                static.append((i, type(a), self._hashable(i, a)))
+                static.append((i, self._static(i, a)))
             else:
                 dynamic.append(a)
         dynamic_kwargs: dict[str, Any] = {}
         for k, v in kwargs.items():
             if k in self.static_names:
-                static.append((k, type(v), self._hashable(k, v)))
+                static.append((k, self._static(k, v)))
             else:
                 dynamic_kwargs[k] = v
         static.sort(key=lambda row: str(row[0]))
         return dynamic, dynamic_kwargs, tuple(static)
 
-    def _hashable(self, which: int | str, value: Any) -> Any:
+    def _static(self, which: int | str, value: Any) -> StaticValue:
         name = which if isinstance(which, str) else self.argument_name(which)
         if isinstance(value, Tracer):
             raise location.error(
@@ -324,7 +325,8 @@ class ArgumentRules:
                 "static arguments need a Python value: make it static in the outer function too",
             )
         try:
-            hash(value)
+            static = StaticValue(value)
+            hash(static)
         except TypeError:
             raise location.error(
                 errors.StaticArgumentError,
@@ -332,7 +334,7 @@ class ArgumentRules:
                 f"{type(value).__name__}",
                 fix="pass a tuple instead of a list or an array, or a class with __hash__ and __eq__",
             ) from None
-        return value
+        return static
 
     def join(
         self, dynamic: Sequence[Any], kwargs: dict[str, Any], static: tuple[Any, ...]
@@ -340,10 +342,10 @@ class ArgumentRules:
         """Undo `split`."""
         if not static:
             return list(dynamic), dict(kwargs)
-        by_num = {row[0]: row[2] for row in static if isinstance(row[0], int)}
+        by_num = {which: row.value for which, row in static if isinstance(which, int)}
         remaining = iter(dynamic)
         args = [by_num[i] if i in by_num else next(remaining) for i in range(len(dynamic) + len(by_num))]
-        return args, {**kwargs, **{row[0]: row[2] for row in static if isinstance(row[0], str)}}
+        return args, {**kwargs, **{which: row.value for which, row in static if isinstance(which, str)}}
 
     def flatten(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], dynamic: list[Any], dynamic_kwargs: dict[str, Any]

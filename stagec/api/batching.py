@@ -68,7 +68,7 @@ def vmap(
     check_name(axis_name)
 
     @short_tracebacks
-    @wraps(fun)
+    @wraps(fun, "vmap")
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = pytree.flatten((args, kwargs))
         names = ArgumentRules(fun, None, None, None, None).leaf_names(args, kwargs)

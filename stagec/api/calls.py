@@ -12,6 +12,7 @@ from stagec.core import forking, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import hide_frames
 from stagec.core.config import config, state
+from stagec.core.exact_key import exact_key
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
@@ -79,7 +80,7 @@ class FastPathDispatch(abc.ABC):
         key: list[Any] = []
         for i, a in enumerate(args):
             if i in nums:
-                key.append((type(a), a))
+                key.append(exact_key(a))
             elif type(a) is Array:  # the usual case, without a call
                 leaves.append(a)
                 key.append(a.signature)
@@ -93,7 +94,7 @@ class FastPathDispatch(abc.ABC):
             for name in order:
                 a = kwargs[name]
                 if name in names:
-                    key.append((type(a), a))
+                    key.append(exact_key(a))
                 elif type(a) is Array:
                     leaves.append(a)
                     key.append(a.signature)
@@ -128,10 +129,10 @@ class FastPathDispatch(abc.ABC):
             self._forget()
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and all(type(a) is Array for a in args):
-            run = _runner(runnable, committed, in_avals, out_tree, True)
+            run = runner(runnable, committed, in_avals, out_tree, True)
             self._fast[key] = recording.recorded("call", runnable.name, run)
             return
-        run = recording.recorded("call", runnable.name, _runner(runnable, committed, in_avals, out_tree, False))
+        run = recording.recorded("call", runnable.name, runner(runnable, committed, in_avals, out_tree, False))
         self._described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
 
     def _forget(self) -> None:
@@ -139,7 +140,7 @@ class FastPathDispatch(abc.ABC):
         self._described.clear()
 
 
-def _runner(
+def runner(
     runnable: Runnable[Any], committed: bool, in_avals: Sequence[ShapedArray], out_tree: pytree.PyTreeDef, plain: bool
 ) -> Callable[[Sequence[Any]], Any]:
     """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""

@@ -29,10 +29,12 @@ def run_checked(
     kept = {i: _literal(everything[i], copy=True) for i in runnable.donated if type(everything[i]) is Array}
     results = runnable.run(args, committed, instead)
     for kind in kinds():
-        bad = [i for i, out in enumerate(results) if kind.count(out)]
-        if bad:
-            values = [kept.get(i) or _literal(value) for i, value in enumerate(everything)]
-            raise _explained(runnable, kind, values, results, bad)
+        if not any(map(kind.may_be_in, results)):
+            continue
+        values = [kept.get(i) or _literal(value) for i, value in enumerate(everything)]
+        error = _explained(runnable, kind, values, results)
+        if error is not None:
+            raise error
     return results
 
 
@@ -45,14 +47,18 @@ def _literal(value: Any, copy: bool = False) -> Literal:
 
 
 def _explained(
-    runnable: RunnableGraph, kind: Kind, values: Sequence[Literal], results: Sequence[Array], bad: Sequence[int]
-) -> errors.NonFiniteError:
+    runnable: RunnableGraph, kind: Kind, values: Sequence[Literal], results: Sequence[Array]
+) -> errors.NonFiniteError | None:
+    """The error for results that hold values of a kind, or what may follow from these; None if it does not."""
     name, called_at = runnable.name, str(location.capture())
     call = ("called", name, f"at {location.capture().brief()}")
     inputs = [values[i] for i in runnable.used]
     by_numpy, found = Search(kind, name).run(runnable.code.graph, inputs)
     if found is not None:
         return found.error([call])
+    bad = [i for i, out in enumerate(results) if kind.count(out)]
+    if not bad:
+        return None
     names = _argument_names(runnable)
     rows = [(f"result {i}", described(results[i], results[i].aval), "") for i in bad]
     rows += [(names[i], described(v, v.aval), f"argument of {name}") for i, v in enumerate(values) if kind.count(v)]

@@ -14,6 +14,7 @@ from stagec.control.custom import Rule, call
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import Function, P, R_co
+from stagec.core.wrapping import shown_name
 from stagec.core.zero import differentiable, is_zero, no_tangent, zero_of
 from stagec.primitives.broadcast import instantiate
 from stagec.primitives.convert import as_array, convert_element_type
@@ -72,7 +73,7 @@ class CustomRule(Function[P, R_co], abc.ABC):
     ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self._name: str = getattr(fun, "__name__", type(fun).__name__)
+        self._name: str = shown_name(fun)
         try:
             self._signature: inspect.Signature | None = inspect.signature(fun)
         except (TypeError, ValueError):

@@ -23,7 +23,7 @@ from stagec.core.callables import Function, P, R, R_co
 from stagec.core.functions import Role, call, check_callable
 from stagec.core.graph import replay, trace_flat
 from stagec.core.trace import Tracer
-from stagec.core.wrapping import wraps
+from stagec.core.wrapping import shown_name, wraps
 from stagec.core.zero import differentiable
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
@@ -259,7 +259,7 @@ def closure_convert(fun: Callable[..., R], *example_args: Any) -> tuple[Callable
         found, out_tree = pytree.flatten(fun(*in_tree.unflatten(tracers)))
         return [operand(v, "result") for v in found]
 
-    graph, captured = trace_flat(flat, [aval_of(v) for v in values], name=getattr(fun, "__name__", "function"))
+    graph, captured = trace_flat(flat, [aval_of(v) for v in values], name=shown_name(fun))
     hoisted = [isinstance(c, Tracer) and dtypes.is_inexact(c.aval.dtype) for c in captured]
 
     @wraps(fun)

@@ -21,6 +21,7 @@ from stagec.core.callables import Aux, R
 from stagec.core.dtypes import float0
 from stagec.core.functions import check_callable
 from stagec.core.graph import trace_flat
+from stagec.core.wrapping import shown_name
 from stagec.core.zero import Linear, differentiable, zero_of
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
@@ -241,7 +242,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     leaves, tree = pytree.flatten((list(primals), {}))
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
     flat = FlatFunction(fun, tree, has_aux)
-    outs, linear = linearize_flat(flat, values, getattr(fun, "__name__", "function"))
+    outs, linear = linearize_flat(flat, values, shown_name(fun))
     out_tree, out_avals = flat.out_tree, [aval_of(o) for o in outs]
 
     function = _Pull(linear, tree, [aval_of(v) for v in values], out_tree, out_avals)
@@ -274,7 +275,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
     avals = [aval_of(v) for v in values]
     flat = FlatFunction(fun, tree, has_aux)
-    outs, linear = linearize_flat(flat, values, getattr(fun, "__name__", "function"))
+    outs, linear = linearize_flat(flat, values, shown_name(fun))
     out_tree, out_avals = flat.out_tree, [aval_of(o) for o in outs]
     given_tree = pytree.structure(primals)
 
@@ -321,7 +322,7 @@ def linear_transpose(
             )
         avals.append(aval)
     flat = FlatFunction(fun, tree)
-    graph, captured = trace_flat(flat, avals, name=getattr(fun, "__name__", "function"))
+    graph, captured = trace_flat(flat, avals, name=shown_name(fun))
     out_tree, out_avals = flat.out_tree, graph.out_avals
 
     @short_tracebacks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -258,15 +259,15 @@ def _argument_differences(
 def _static_differences(function: JitFunction[..., Any], ours: Any, theirs: Any) -> Iterator[Difference]:
     def named(rows: Any) -> dict[str, Any]:
         names = [row[0] if isinstance(row[0], str) else function._settings.rules.argument_name(row[0]) for row in rows]
-        return {name: (row[1], row[2]) for name, row in zip(names, rows)}
+        return {name: row[1] for name, row in zip(names, rows)}
 
     here, there = named(ours), named(theirs)
     for name in dict.fromkeys([*here, *there]):
         a, b = here.get(name), there.get(name)
         if a != b:
-            texts = [_brief(v[1]) if v is not None else "absent" for v in (a, b)]
+            texts = [_brief(v.value) if v is not None else "absent" for v in (a, b)]
             if a is not None and b is not None and texts[0] == texts[1]:
-                texts = [f"{v[0].__name__} {text}" for v, text in zip((a, b), texts)]
+                texts = [f"{type(v.value).__name__} {text}" for v, text in zip((a, b), texts)]
             yield Difference(f"static argument {name}", *texts)
 
 
@@ -283,12 +284,35 @@ def _stored(
             continue
         if header.key in told or header.contributors == ours:  # the latter is damaged, or it would have been found
             continue
-        same_name = header.meta.get("name") == trace.name
-        same_program = header.contributors.get("program") == ours["program"]
+        distance = _distance(trace, header)
+        if distance is None and header.contributors["program"] != ours["program"]:
+            continue
         rows = _entry_differences(trace, runnable, ours, header)
         text = f"{header.meta.get('name', 'a program')} on disk, {header.key[:12]}"
-        # A program of another function is near only by accident.
-        yield (int(not same_name and not same_program), len(rows)), text, rows
+        yield (_ANOTHER if distance is None else distance, len(rows)), text, rows
+
+
+# The distance of another function, which computes the same.
+_ANOTHER = 3
+
+
+def _distance(trace: TracedSignature, header: EntryHeader) -> int | None:
+    """How far a program on disk is from the function: 1 if it is of the same lines, 2 if these have moved since.
+
+    None for a program of another function.
+    """
+    theirs = str(header.meta.get("definition", ""))
+    if header.meta.get("name") != trace.name or not theirs:
+        return None
+    if theirs == trace.definition:
+        return 1
+    # Only its line tells a lambda from others.
+    return 2 if _without_line(theirs) == _without_line(trace.definition) and "<lambda>" not in theirs else None
+
+
+def _without_line(definition: str) -> str:
+    """A definition without its line, and in a notebook without the number of its cell, which another run changes."""
+    return re.sub(r"( at Cell In)\[\d+\]|:\d+$", r"\1", definition)
 
 
 def _entry_differences(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +61,7 @@ class Exported(OwnCopy):
         self._runnable = runnable
         self._programs: list[tuple[Target, build.Program]] = []
         if runnable.code.graph.outputs or runnable.code.graph.equations:
-            if runnable.trivial or not is_full(trace.graph):
+            if runnable.trivial or (is_open(trace.graph) and not is_full(trace.graph)):
                 raise _empty_arrays(trace)
             if has_callbacks(runnable.code.graph):
                 raise location.error(
@@ -70,7 +71,9 @@ class Exported(OwnCopy):
                 )
             for target in targets:
                 options = runnable.code.options_for(target)
-                program = build.obtain(runnable.code.graph, options, trace.name, runnable.code.used_names)
+                program = build.obtain(
+                    runnable.code.graph, options, trace.name, runnable.code.used_names, trace.definition
+                )
                 self._programs.append((target, program))
 
     def mlir_module(self) -> str:
@@ -139,6 +142,7 @@ def from_trace(settings: JitSettings, trace: TracedSignature, targets: Sequence[
         # A file calls no library of the machine that makes it.
         dataclasses.replace(options, target=targets[0], libraries="never"),
         name=trace.name,
+        definition=trace.definition,
         argument_names=trace.leaf_names,
         donated=trace.donated,
         keep_unused=settings.keep_unused,
@@ -254,6 +258,7 @@ class _Writer:
             text,
             tuple([self._variant(target, program, runnable) for target, program in exported._programs]),
             tuple(taken_for_granted(trace.graph)) if is_open(trace.graph) else (),
+            _doc(exported._rules.function),
         )
 
     def _variant(self, target: Target, program: build.Program, runnable: RunnableGraph) -> manifest.Variant:
@@ -272,6 +277,13 @@ class _Writer:
             tuple(map(Packing.parse, meta["packed"])),
             self.sections.add(program.payload),
         )
+
+
+def _doc(function: Any) -> str:
+    while isinstance(function, functools.partial):  # whose own says what partials are
+        function = function.func
+    doc = function.__doc__
+    return doc if isinstance(doc, str) else ""
 
 
 def _printable(text: str) -> str:

@@ -17,7 +17,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Aux, Function, P, X
 from stagec.core.functions import check_callable
-from stagec.core.wrapping import wraps
+from stagec.core.wrapping import shown_name, wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of, literal
 from stagec.transforms.linearize import linearize_flat
@@ -119,7 +119,7 @@ def value_and_grad(
     refuse_reduce_axes("grad", reduce_axes)
 
     @short_tracebacks
-    @wraps(fun)
+    @wraps(fun, "value_and_grad")
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("grad", fun, args, kwargs, argnums)
         chosen.check(holomorphic, allow_int)
@@ -198,7 +198,7 @@ def grad(
     both: Any = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, reduce_axes)
 
     @short_tracebacks
-    @wraps(fun)
+    @wraps(fun, "grad")
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
@@ -215,7 +215,7 @@ class Chosen:
         self.what = what
         self.single = not isinstance(argnums, (tuple, list))
         nums = positions(argnums, len(args), what)
-        self.name: str = getattr(fun, "__name__", "function")
+        self.name: str = shown_name(fun)
         leaves, self.tree = pytree.flatten(([args[n] for n in nums], {}))
         self.names = leaf_names(fun, args, nums)
         self.primals = [operand(v, name) for v, name in zip(leaves, self.names)]
@@ -265,6 +265,12 @@ class Chosen:
 
 def _check_scalar(fun: Any, outs: list[Any], tree: Any, holomorphic: bool) -> Any:
     where = location.of_function(fun)
+    if tree == pytree.structure(None):
+        raise location.error(
+            errors.OutputTypeError,
+            f"gradient only defined for scalar-output functions: {where} returned None",
+            fix="end the function with return, and the value to differentiate",
+        )
     if len(outs) != 1 or tree != pytree.LEAF:
         raise location.error(
             errors.OutputTypeError,

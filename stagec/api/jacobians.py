@@ -67,7 +67,7 @@ def jacfwd(
     """
 
     @short_tracebacks
-    @wraps(fun)
+    @wraps(fun, "jacfwd")
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacfwd", fun, args, kwargs, argnums)
         chosen.check(holomorphic, False, real=True)
@@ -134,7 +134,7 @@ def jacrev(
     """
 
     @short_tracebacks
-    @wraps(fun)
+    @wraps(fun, "jacrev")
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen("jacrev", fun, args, kwargs, argnums)
         chosen.check(holomorphic, allow_int)
@@ -199,12 +199,9 @@ def hessian(
     Array([[ 6.,  0.],
            [ 0., 12.]], dtype=float32)
     """
-    return jacfwd(
-        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
-        argnums,
-        has_aux=has_aux,
-        holomorphic=holomorphic,
-    )
+    rows: Any = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    found: Any = jacfwd(rows, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return wraps(fun, "hessian")(found)
 
 
 def _real(value: Any) -> bool:

@@ -39,7 +39,9 @@ from stagec.core.config import config, state
 from stagec.core.dims_terms import Symbol
 from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
+from stagec.core.wrapping import shown_name
 from stagec.primitives.references import Ref, inner_references, read, returned
+from stagec.runtime import plans
 from stagec.runtime.device import Device
 from stagec.runtime.placement import committed_device
 from stagec.runtime.runnable import Runnable
@@ -59,9 +61,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         self._function = function
         self._settings = settings
         self._suggested: set[str] = set()
-        self._name: str = getattr(function, "__name__", "") or getattr(
-            getattr(function, "func", None), "__name__", type(function).__name__
-        )
+        self._name = self._stagec_shown_name = shown_name(function)
         self._cache = traces_of(
             function,
             (rules.static_nums, rules.static_names, rules.donate_nums, rules.donate_names)
@@ -85,8 +85,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             runnable = self._settings.runnable(trace, device)
             checked = config.checks_values()
             run = run_checked if checked else Runnable.run
-            tiered = config.tiered if self._settings.tiered is None else self._settings.tiered
-            outs = run(runnable, values, committed, evaluation(runnable, tiered))
+            outs = run(runnable, values, committed, evaluation(runnable, self._settings.tiered))
             if state.plain and not checked and not refs and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, arrange)
@@ -242,6 +241,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             in_tree,
             out_tree,
             self._name,
+            location.of_function(self._function),
             names,
             rules.donated_leaves(args, kwargs),
             static,
@@ -335,6 +335,7 @@ def clear_caches() -> None:
     for cache in all_traces():
         cache.traces.clear()
     forget_fast_paths()
+    plans.forget()
     clear_executables()
 
 

@@ -63,6 +63,7 @@ class Loaded(FastPathDispatch):
             return
         ((self.fun_name, signatures),) = functions.items()
         self.functions = {self.fun_name: self}
+        self.__doc__ = signatures[0].doc or None
         for signature in signatures:
             try:
                 program = runnable_signature(file, self.fun_name, signature, device or default())

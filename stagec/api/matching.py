@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value, not_an_array
-from stagec.api.open_dimensions import fits
+from stagec.api.open_dimensions import fits, shape_fits
 from stagec.artifact.parameters import Parameter, Part, layout, signature_of, taken
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
@@ -170,6 +170,7 @@ class Form:
         in_order = [value for name, value in given if not name]
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
+        left_out: list[str] = []
         for p, parts in self.rows:
             if p.fixed is not None:
                 if p.name in named:
@@ -179,6 +180,7 @@ class Form:
                 names = self.names[part.start : part.start + part.tree.num_leaves]
                 given_here = [n for n in names if n in named]
                 if p.default is not None and not given_here and not (in_order and p.kind != "keyword"):
+                    left_out += names
                     continue
                 leaves = []
                 for n in names:
@@ -191,8 +193,11 @@ class Form:
                 else:
                     kwargs[str(part.key) if isinstance(part.key, str) else p.name] = value
         if in_order:
-            what = f"takes {len(self.names)} array{'s' * (len(self.names) != 1)}, and {len(given)} were given"
-            raise self._refused(what, "leave the others out")
+            unnamed = sum(not name for name, _ in given)
+            count = unnamed - len(in_order)
+            what = f"takes {count} array{'s' * (count != 1)} without names, and {unnamed} were given"
+            # Only those that are passed by name are left out while others wait.
+            raise self._refused(what, f"pass {' and '.join(left_out)} by name" if left_out else "leave the others out")
         return args, kwargs
 
     def _missing_leaf(self, p: Parameter, part: Part, name: str) -> errors.StagecError:
@@ -315,7 +320,7 @@ def refusal(forms: Sequence[Form], problems: Sequence[Problem]) -> Exception:
     for name, aval in zip(form.names, problem.avals):
         takes = [f.in_avals[f.names.index(name)] for f in forms if name in f.names]
         wanted = list(dict.fromkeys(a.strip_weak_type() for a in takes))
-        if all((w.shape, w.dtype) != (aval.shape, aval.dtype) for w in wanted):
+        if not any(fits([w], [aval]) for w in wanted):
             return _wrong_aval(form, name, wanted, aval)
     rows = [("compiled", f.text(), "") for f in forms[:_SIGNATURES_SHOWN]]
     if len(forms) > _SIGNATURES_SHOWN:
@@ -324,8 +329,8 @@ def refusal(forms: Sequence[Form], problems: Sequence[Problem]) -> Exception:
     taken_by = {n: {f.in_avals[f.names.index(n)] if n in f.names else None for f in forms} for n in form.names}
     given = [f"{n}: {a.long()}" for n, a in zip(form.names, problem.avals) if len(taken_by[n]) > 1]
     rows.append(("given", ", ".join(given[:_SIGNATURES_SHOWN]), ""))
-    shapes = [[a.shape for a in f.in_avals] for f, _ in near]
-    kind = errors.DtypeError if [a.shape for a in problem.avals] in shapes else errors.ShapeError
+    same_shapes = any(all(map(shape_fits, f.in_avals, problem.avals)) for f, _ in near)
+    kind = errors.DtypeError if same_shapes else errors.ShapeError
     what = f"{form.name} was compiled for other combinations of these arguments"
     return location.error(kind, what, rows, f"{form.again} it for these arguments too")
 
@@ -346,13 +351,14 @@ def _with_others(error: Exception, others: Sequence[Form]) -> Exception:
 
 def _wrong_aval(form: Form, argument: str, wanted: Sequence[ShapedArray], given: ShapedArray) -> errors.StagecError:
     kind: type[errors.StagecError] = errors.ShapeError
-    if given.shape in [w.shape for w in wanted]:
+    same_shape = [w for w in wanted if shape_fits(w, given)]
+    if same_shape:
         kind = errors.DtypeError
     texts = [w.long() for w in wanted[:_SIGNATURES_SHOWN]]
     if len(wanted) > len(texts):
         texts.append(f"{len(wanted) - len(texts)} others")
     fix = f"{form.again} it for this signature too"
-    if any(w.shape == given.shape and dtypes.canonicalize(w.dtype) != w.dtype for w in wanted):
+    if any(dtypes.canonicalize(w.dtype) != w.dtype for w in same_shape):
         fix = "call it with 64-bit types enabled (STAGEC_ENABLE_X64=1, or stagec.enable_x64())"
     what = f"{form.name} was compiled for {argument} of {' or '.join(texts)}, called with {given.long()}"
     return location.error(kind, what, fix=fix)

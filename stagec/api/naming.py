@@ -8,7 +8,7 @@ from typing import Any
 
 from stagec.core import location
 from stagec.core.callables import Function, P, R
-from stagec.core.wrapping import wraps
+from stagec.core.wrapping import shown_name, wraps
 
 
 @contextlib.contextmanager
@@ -34,7 +34,7 @@ def named_scope(name: str) -> Iterator[None]:
 
 def named_call(fun: Callable[P, R], *, name: str | None = None) -> Function[P, R]:
     """A function whose operations are under `named_scope(name)`, by default its own name."""
-    chosen = name if name is not None else getattr(fun, "__name__", "function")
+    chosen = name if name is not None else shown_name(fun)
 
     @wraps(fun)
     def call(*args: Any, **kwargs: Any) -> Any:

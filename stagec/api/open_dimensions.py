@@ -148,10 +148,12 @@ def solve(
 
 def fits(wanted: Sequence[ShapedArray], given: Sequence[ShapedArray]) -> bool:
     """Whether arrays have the dtypes and the static sizes that a program takes."""
-    return len(wanted) == len(given) and all(
-        a.dtype == b.dtype and a.ndim == b.ndim and all(is_open(m) or m == n for m, n in zip(a.shape, b.shape))
-        for a, b in zip(wanted, given)
-    )
+    return len(wanted) == len(given) and all(a.dtype == b.dtype and shape_fits(a, b) for a, b in zip(wanted, given))
+
+
+def shape_fits(wanted: ShapedArray, given: ShapedArray) -> bool:
+    """Whether an array has the static sizes that a program takes."""
+    return wanted.ndim == given.ndim and all(is_open(m) or m == n for m, n in zip(wanted.shape, given.shape))
 
 
 def taken_for_granted(graph: Graph) -> list[tuple[Dim, str]]:

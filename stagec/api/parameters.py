@@ -26,8 +26,8 @@ def parameters_of(rules: ArgumentRules, trace: TracedSignature) -> list[Paramete
     """All parameters of a function: what the trace takes for them, what is fixed in it, and the defaults that fit."""
     args, kwargs = trace.in_tree.children()
     keywords = list(kwargs.node_data()[1])  # type: ignore[index]
-    static = {rules.argument_name(n) if isinstance(n, int) else n: value for n, _, value in trace.static}
-    count = len(args.children()) + sum(isinstance(n, int) for n, _, _ in trace.static)
+    static = {rules.argument_name(n) if isinstance(n, int) else n: row.value for n, row in trace.static}
+    count = len(args.children()) + sum(isinstance(n, int) for n, _ in trace.static)
     found: list[Parameter] = []
     gap = False
     for i, p in enumerate(rules.parameters or ()):

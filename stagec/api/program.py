@@ -7,18 +7,22 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from stagec.api.exact import is_exact
 from stagec.api.targets import device_for
 from stagec.backends import Target
 from stagec.compiler import build
 from stagec.compiler.build import ProgramOptions
+from stagec.compiler.exact import is_exact
+from stagec.control import bodies
+from stagec.control.empty import has_empty, without_empty
 from stagec.control.expansion import expanded
 from stagec.core import errors, forking, location, open_graph
 from stagec.core.cached import cached_property
 from stagec.core.dims_terms import Symbol
+from stagec.core.dtypes import float0
 from stagec.core.duration import Duration
 from stagec.core.graph import Graph, Literal, Var, has_users_callbacks, host_callbacks, prune, replay
 from stagec.core.open_graph import is_open
+from stagec.core.zero import no_tangent
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.device import Device
@@ -51,6 +55,7 @@ def runnable_graph(
     options: ProgramOptions,
     *,
     name: str,
+    definition: str = "",
     device: Device | None = None,
     argument_names: Sequence[str] = (),
     donated: Sequence[int] = (),
@@ -66,13 +71,17 @@ def runnable_graph(
     Args:
       graph: closed-over values lead its inputs.
       captured: those values.
+      definition: where the function is defined, in words.
       device: where it runs.
       donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
       packs: whether the program may take packed copies of closed-over arrays.
     """
     opened = is_open(graph)
+    avals_of_results = graph.out_avals
     if opened:
         options = options.for_open()
+    else:
+        graph = without_empty(graph)
     hidden = len(captured)
     position = {v: i for i, v in enumerate(graph.inputs)}
     computed: list[Any] = []
@@ -81,6 +90,8 @@ def runnable_graph(
     for atom in graph.outputs:
         if isinstance(atom, Literal):
             plan.append(("constant", from_literal(atom)))
+        elif atom.aval.dtype == float0:
+            plan.append(("constant", Array.of(no_tangent(atom.aval), atom.aval)))
         elif atom in position:
             plan.append(("input", position[atom]))
         else:
@@ -102,6 +113,7 @@ def runnable_graph(
         [names[i] if i < len(names) else "" for i in inputs],
         donated=[n for n, i in enumerate(inputs) if i in reused],
         captured=[n for n, i in enumerate(inputs) if i < hidden] if packs else [],
+        definition=definition,
     )
     return Runnable(
         code,
@@ -111,7 +123,7 @@ def runnable_graph(
         used=inputs,
         plan=plan,
         in_avals=graph.in_avals[hidden:],
-        out_avals=graph.out_avals,
+        out_avals=avals_of_results,
         trivial=code.is_trivial(),
     )
 
@@ -126,6 +138,7 @@ class GraphCode:
       used_names: what the user calls the graph's inputs.
       donated: the inputs whose buffers may be reused.
       captured: the inputs that are closed-over arrays, of which the program may take packed copies.
+      definition: where the function is defined, in words.
     """
 
     def __init__(
@@ -139,9 +152,11 @@ class GraphCode:
         *,
         donated: Sequence[int] = (),
         captured: Sequence[int] = (),
+        definition: str = "",
     ) -> None:
         self.graph = graph
         self.name = name
+        self.definition = definition
         self.argument_names = argument_names
         self.used_names = used_names
         self._device = device
@@ -203,14 +218,13 @@ class GraphCode:
         return not self.options.fast_math and is_exact(self.graph, self.options.target)
 
     def is_trivial(self) -> bool:
-        """Whether there is nothing to compile: no equations, or arrays without elements.
+        """Whether there is nothing to compile: no equations, or an operation that needs an array without elements.
 
         The compiler may hang on the latter.
         """
         if not self.graph.outputs and not self.graph.equations:
             return True
-        values = [v for e in build.all_equations(self.graph) for v in (*e.inputs, *e.outputs)]
-        return any(v.aval.size == 0 for v in (*self.graph.inputs, *values))
+        return has_empty(self.graph)
 
     def key(self) -> str:
         """The cache key of the compiled program."""
@@ -229,27 +243,32 @@ class GraphCode:
             fix="use target='cpu'; lower(...).as_text(stage) shows the code for any target",
         )
 
+    def at_hand(self) -> Executable | None:
+        """The program, if it is in memory."""
+        self.check_target()
+        key = self.key()
+        with _guard:
+            found = _executables.get((key, self.device))
+        if found is not None:
+            self.source = "memory"
+            build.log.event("cache", f"{self.name}: found in memory", key=key)
+        return found
+
     def load(self) -> Executable:
         """Find or compile the program."""
         self.check_target()
         key = self.key()
         # Threads that want the same program compile it once, and find it in memory if there is no disk cache.
         with build.alone(key):
-            return self._found_or_made(key)
+            return self.at_hand() or self._found_or_made(key)
 
     def _found_or_made(self, key: str) -> Executable:
         device = self.device
-        with _guard:
-            found = _executables.get((key, device))
-        if found is not None:
-            self.source = "memory"
-            build.log.event("cache", f"{self.name}: found in memory", key=key)
-            return found
         callbacks = host_callbacks(self.graph)
         program = _programs.get(key) if callbacks else None
         self.source = "memory"
         if program is None:
-            program = build.obtain(self.graph, self.options, self.name, self.used_names)
+            program = build.obtain(self.graph, self.options, self.name, self.used_names, self.definition)
             self.source = program.source
         donated = {i for i, _ in self.options.donated}
         executable = Executable(
@@ -288,7 +307,9 @@ class GraphCode:
 
 def evaluated(graph: Graph, inputs: Sequence[Any]) -> list[Array]:
     """The results of a graph, by NumPy, one operation after the other."""
-    return [r if type(r) is Array else from_literal(r) for r in replay(graph, inputs)]
+    with bodies.evaluating():
+        results = replay(graph, inputs)
+    return [r if type(r) is Array else from_literal(r) for r in results]
 
 
 RunnableGraph: TypeAlias = Runnable[GraphCode]

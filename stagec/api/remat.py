@@ -16,7 +16,7 @@ from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R, X
 from stagec.core.graph import Literal, Var, trace_flat
 from stagec.core.primitive import Primitive
-from stagec.core.wrapping import wraps
+from stagec.core.wrapping import shown_name, wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref
@@ -89,7 +89,7 @@ def checkpoint(
             fix="leave it out, and name arguments with values in static_argnums",
         )
     rules = ArgumentRules(fun, static_argnums, static_argnames, None, None)
-    name = getattr(fun, "__name__", "function")
+    name = shown_name(fun)
 
     @short_tracebacks
     @wraps(fun)
@@ -248,7 +248,7 @@ def _source(atom: Any) -> Any:
 def _source_line(var: Var) -> str:
     assert var.equation is not None, "arguments have no equation"
     line = var.equation.location
-    return f"{line.file}:{line.line} ({line.function})"
+    return f"{errors.notebook_cell(line.file) or line.file}:{line.line} ({line.function})"
 
 
 def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:

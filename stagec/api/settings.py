@@ -81,6 +81,7 @@ class JitSettings:
                     trace.captured,
                     options,
                     name=trace.name,
+                    definition=trace.definition,
                     device=device,
                     argument_names=trace.leaf_names,
                     donated=trace.donated,

@@ -14,6 +14,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import Function, P
 from stagec.core.graph import Graph, trace_flat
+from stagec.core.wrapping import shown_name
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.convert import convert_element_type
 
@@ -63,7 +64,7 @@ def make_graph(
             return graph, graph.out_tree.unflatten([struct(a) for a in graph.out_avals])
         return graph
 
-    graph_of.__name__ = f"make_graph({getattr(inner, '__name__', 'function')})"
+    graph_of.__name__ = f"make_graph({shown_name(inner)})"
     return graph_of
 
 

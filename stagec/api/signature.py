@@ -163,8 +163,9 @@ def transient_array(leaf: Any, aval: ShapedArray) -> Array:
             leaf = leaf.copy(order="C")
         return _copied(leaf, aval) if leaf.nbytes <= _COPIED_BYTES else borrow(leaf)
     if kind in _scalars:
-        # Zeros have signs that equality does not see.
-        return _number_array(leaf) if leaf else _copied(_scalars[kind].make(leaf), aval)
+        # Zeros, and parts of complex numbers, have signs that equality does not see.
+        same = leaf and kind is not complex
+        return _number_array(leaf) if same else _copied(_scalars[kind].make(leaf), aval)
     return _copied(np.asarray(leaf).astype(aval.dtype), aval)
 
 

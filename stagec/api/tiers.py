@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from typing import Any
 
-from stagec.api.exact import has_subnormals
 from stagec.api.program import RunnableGraph, is_loaded
 from stagec.compiler import build, capabilities, log
+from stagec.compiler.exact import has_subnormals
 from stagec.core import errors, forking, location
+from stagec.core.config import config
 from stagec.runtime import interruptible
 from stagec.runtime.array import Array
 from stagec.runtime.evaluation import Evaluation, Stopped
@@ -121,14 +123,19 @@ class _Turns:
         return background.over
 
 
-def evaluation(runnable: RunnableGraph, tiered: bool | str) -> Instead | None:
+def evaluation(runnable: RunnableGraph, tiered: bool | str | None = None) -> Instead | None:
     """What computes a program's results until it is compiled; None where calls wait for the compiler.
 
     Args:
-      tiered: `jit`'s argument, or the option of the same name.
+      tiered: `jit`'s argument; by default, the option of the same name.
     """
     code = runnable.code
-    if not tiered or runnable.trivial or runnable.is_ready:
+    if runnable.trivial or runnable.is_ready:
+        return None
+    if tiered is None:
+        tiered = config.tiered
+    unasked = tiered is None
+    if not (_is_interactive() if unasked else tiered):
         return None
     # A user's functions must be called once, also where an evaluation is stopped. What a user's passes make of the
     # program is not what NumPy computes.
@@ -136,10 +143,31 @@ def evaluation(runnable: RunnableGraph, tiered: bool | str) -> Instead | None:
         return None
     if tiered == "exact" and not code.is_exact:
         return None
-    return lambda inputs: _evaluated(runnable, inputs, has_subnormals if tiered == "exact" else None)
+    return lambda inputs: _evaluated(runnable, inputs, has_subnormals if tiered == "exact" else None, unasked)
 
 
-def _evaluated(runnable: RunnableGraph, inputs: list[Any], refuses: Any) -> list[Array] | None:
+def _is_interactive() -> bool:
+    """Whether a person waits for results: at Python's prompt, or at IPython's, that of notebooks included."""
+    shell = sys.modules.get("IPython")
+    return hasattr(sys, "ps1") or (shell is not None and shell.get_ipython() is not None)
+
+
+def _say_once(name: str) -> None:
+    """Tell the person who did not ask for tiers that there are two."""
+    global _has_said
+    if not _has_said:
+        _has_said = True
+        print(
+            f"stagec: NumPy computes {name} until it is compiled, as for other functions in this session; last digits "
+            "may differ. stagec.config.update('tiered', False) waits for the compiler instead.",
+            file=sys.stderr,
+        )
+
+
+_has_said = False
+
+
+def _evaluated(runnable: RunnableGraph, inputs: list[Any], refuses: Any, unasked: bool) -> list[Array] | None:
     """The results by NumPy, or None if the program came first, or a value was refused."""
     code = runnable.code
     background: Background | None = code.background
@@ -157,6 +185,8 @@ def _evaluated(runnable: RunnableGraph, inputs: list[Any], refuses: Any) -> list
         return None
     _begin(background)
     refused = background.refused()
+    if unasked:
+        _say_once(runnable.name)
     started = time.perf_counter()
     try:
         results = Evaluation(_Turns(background).is_over, refuses).run(code.graph, inputs)

@@ -27,8 +27,8 @@ class TracedSignature:
     """One traced signature of a function."""
 
     __slots__ = (
-        *("_conditions", "captured", "donated", "graph", "in_tree", "leaf_names", "name", "out_tree"),
-        *("references", "runnables", "static"),
+        *("_conditions", "captured", "definition", "donated", "graph", "in_tree", "leaf_names", "name"),
+        *("out_tree", "references", "runnables", "static"),
     )
 
     def __init__(
@@ -38,6 +38,7 @@ class TracedSignature:
         in_tree: pytree.PyTreeDef,
         out_tree: pytree.PyTreeDef,
         name: str,
+        definition: str,
         leaf_names: list[str],
         donated: list[int],
         static: tuple[Any, ...],
@@ -48,9 +49,11 @@ class TracedSignature:
         self.in_tree = in_tree
         self.out_tree = out_tree
         self.name = name
+        # Where the function is defined, as `location.of_function` says it.
+        self.definition = definition
         self.leaf_names = leaf_names
         self.donated = donated
-        # Position or name, type, and value of each static argument.
+        # Position or name of each static argument, and its `StaticValue`.
         self.static = static
         self.references = references
         self.runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = {}

@@ -17,11 +17,17 @@ from stagec.core.duration import Duration
 
 BYTES_LIMIT = 1 << 60
 _NAME_LIMIT = 1000
-_DTYPES = {dtype.name: dtype for dtype in dtypes.ALL}
+_DTYPES = {dtype.name: dtype for dtype in (*dtypes.ALL, dtypes.float0)}
 
 
 def is_name(value: Any) -> bool:
     return isinstance(value, str) and 0 < len(value) <= _NAME_LIMIT and value.isprintable()
+
+
+def text(value: Any, what: str) -> str:
+    if type(value) is not str:
+        raise Malformed(what)
+    return value
 
 
 def fields(value: Any, what: str, *names: str) -> list[Any]:

@@ -28,7 +28,7 @@ from stagec.runtime.packing import Packing
 
 _TEXT_LIMIT = 1 << 30
 _SIGNATURE = (
-    *("in_tree", "out_tree", "names", "parameters", "in", "out", "weights"),
+    *("doc", "in_tree", "out_tree", "names", "parameters", "in", "out", "weights"),
     *("used", "plan", "donated", "reuse", "results", "bounds", "sizes", "fast_math", "stablehlo", "variants"),
 )
 _VARIANT = (
@@ -114,6 +114,7 @@ class Signature:
       reuse: pairs of a program's argument and the result that reuses its memory.
       results: avals of what the program computes.
       sizes: where dimensions are open, the sizes that have to be whole and not 0, and the lines that they are from.
+      doc: the function's docstring; empty if it has none.
     """
 
     in_tree: Any
@@ -132,6 +133,7 @@ class Signature:
     stablehlo: Text | None
     variants: tuple[Variant, ...]
     sizes: tuple[tuple[Dim, str], ...] = ()
+    doc: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
     ]
     text = signature.stablehlo
     return {
+        "doc": signature.doc,
         "in_tree": signature.in_tree,
         "out_tree": signature.out_tree,
         "names": list(signature.names),
@@ -290,6 +293,7 @@ class _Reader:
             self._text(row["stablehlo"]),
             tuple([self._variant(v, weights, len(taken)) for v in checked.listed(row["variants"], "variants")]),
             tuple([self._size_and_line(s, symbols) for s in checked.listed(row["sizes"], "sizes")]),
+            checked.text(row["doc"], "doc"),
         )
         given = symbols_in([a.shape for a in in_avals])
         found = [a.shape for a in (*out_avals, *computed)], [size for size, _ in signature.sizes]
@@ -409,8 +413,8 @@ def _constant(row: Any) -> tuple[ShapedArray, np.ndarray[Any, Any]]:
     if word != "constant" or not isinstance(text, str) or len(text) != 2 * aval.nbytes:
         raise Malformed("a constant")
     try:
-        return aval, np.frombuffer(bytes.fromhex(text), aval.dtype).reshape(aval.shape).copy()
-    except ValueError:
+        return aval, np.ndarray(aval.shape, aval.dtype, bytes.fromhex(text)).copy()
+    except (ValueError, TypeError):
         raise Malformed("a constant") from None
 
 

@@ -141,11 +141,14 @@ class StoredCode:
     def effort(self, values: Mapping[Symbol, int]) -> tuple[bool, Duration]:
         """For sizes of open dimensions: whether threads should share the work, and how long a call may take.
 
-        A file does not say what its program does: what it reads and writes decides.
+        A file does not say what its program does: what it reads and writes decides for threads, and the first call
+        of these sizes how long others take.
         """
+        assert self.variant is not None, "sizes are known of programs that were loaded"
+        is_open = self.variant.duration is Duration.OPEN
         avals = [a.at(values) for a in (*self.signature.in_avals, *self.signature.results)]
         count = sum(a.size for a in avals)
-        return count >= _MUCH, Duration.BOUNDED if count >= _MUCH else Duration.QUICK
+        return count >= _MUCH, Duration.OPEN if is_open else Duration.BOUNDED
 
     def preferred_device(self, device: Device) -> Device:
         """`device`, if the file has a variant for it; else a GPU that there is a variant for; else `device`."""
@@ -161,6 +164,9 @@ class StoredCode:
                     if found is not None:
                         return found
         return device
+
+    def at_hand(self) -> Executable | None:
+        return None  # `load` keeps what it has loaded
 
     def load(self) -> Executable:
         """Load the variant for the device, or compile the file's StableHLO."""

@@ -236,7 +236,8 @@ def _obtain(job: Job, store: DiskCache, row: dict[str, Any]) -> None:
     digest = key.digest(runnable.code.options.contributors(runnable.code.graph))
     there = store.get(digest)
     if there is None:
-        build.obtain(runnable.code.graph, runnable.code.options, runnable.name, runnable.code.used_names)
+        code = runnable.code
+        build.obtain(code.graph, code.options, runnable.name, code.used_names, code.definition)
         there = store.get(digest)
         if there is None:
             raise failure(f"{job.function} was compiled, but could not be stored in {store.directory}")

@@ -180,11 +180,20 @@ class _Lock:
         self.held = threading.RLock()
 
 
-def obtain(graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = ()) -> Program:
-    """The compiled program of a graph: from the disk if it is there, else from the compiler."""
-    return fetch(
-        options.contributors(graph), name, lambda digest: compile_graph(graph, options, name, argument_names, digest)
-    )
+def obtain(
+    graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = (), definition: str = ""
+) -> Program:
+    """The compiled program of a graph: from the disk if it is there, else from the compiler.
+
+    Args:
+      definition: where the function is defined, in words, by which `explain` knows its other programs.
+    """
+
+    def compile(digest: str) -> tuple[bytes, dict[str, Any]]:
+        payload, meta = compile_graph(graph, options, name, argument_names, digest)
+        return payload, {**meta, "definition": definition}
+
+    return fetch(options.contributors(graph), name, compile)
 
 
 def is_stored(digest: str) -> bool:
@@ -460,7 +469,7 @@ def _amount(equation: Equation) -> int:
         return size
     if name in ("argmax", "argmin"):
         return 2 * size
-    if dtypes.is_inexact(equation.outputs[0].aval.dtype) and _is_costly(equation.primitive):
+    if any(dtypes.is_inexact(v.aval.dtype) for v in equation.outputs) and _is_costly(equation.primitive):
         return 2 * size
     return size // 2
 

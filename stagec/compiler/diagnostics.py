@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stagec.compiler import cache, refused, scratch
-from stagec.core.errors import CompileError, message
+from stagec.core.errors import CompileError, message, notebook_cell
 
 _SEVERITIES = ("note", "warning", "error", "remark")
 _LOCATED = re.compile(r"^(?P<file>[^\n]*?):(?P<line>\d+):(?P<column>\d+): (?P<text>.*)$", re.DOTALL)
@@ -184,7 +184,7 @@ def source_line(diagnostic: Diagnostic | None) -> str:
     if diagnostic is None or not diagnostic.file:
         return ""
     text = linecache.getline(diagnostic.file, diagnostic.line).strip()
-    return f"{diagnostic.file}:{diagnostic.line}:  {text}".rstrip(": ")
+    return f"{notebook_cell(diagnostic.file) or diagnostic.file}:{diagnostic.line}:  {text}".rstrip(": ")
 
 
 def _advice(reason: str, target: str) -> str:

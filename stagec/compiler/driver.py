@@ -124,11 +124,10 @@ def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, 
     attempts: list[Attempt] = []
     with opened(given, target, name, options) as found:
         for flag_set, ready in by_flag_set(found.source, target, options, found.traits, found.module):
+            memory = ready.memory
             if flag_set.direct:
-                vmfb, attempt, may_alias = direct.run(
-                    found.session, ready.module, ready.source, flag_set, options.asynchronous
-                )
-                ready = ready._replace(memory=ready.memory._replace(may_alias=may_alias and ready.memory.may_alias))
+                vmfb, attempt, may_alias = direct.run(found.session, ready, flag_set, options.asynchronous)
+                memory = memory._replace(may_alias=may_alias and memory.may_alias)
                 if not vmfb and not options.flag_set:
                     log.event("compile", "through all phases", name=name, reason=attempt.error)
                     continue
@@ -148,7 +147,7 @@ def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, 
         "compile", "compiled", name=name, target=str(target), flags=flag_set.name, seconds=seconds, bytes=len(vmfb)
     )
     said = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), ready.memory)
+    return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), memory)
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:

@@ -1,21 +1,35 @@
-"""How long a call keeps the thread that makes it, estimated from the graph."""
+"""How long a call keeps the thread that makes it, and how long NumPy takes for it, estimated from the graph."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
+from stagec.core import dtypes
 from stagec.core.duration import Duration
 from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
 from stagec.core.host import LibraryCall
+from stagec.primitives.checks import HALF
 
 # Element operations of a call that keeps its thread for some milliseconds, tenths of a second at worst.
 _QUICK = 1 << 22
 # Element operations of a call that returns within some seconds.
 _BOUNDED = 1 << 32
+# How much longer than its shortest call a bounded program may take. After a short call, others take tenths of a second.
+_VARIES = 16
 # What the launch of a kernel costs, in element operations.
 _LAUNCH = 1 << 10
 # Operations that read only as much of an array as they return.
 _PARTS = ("slice", "dynamic_slice", "gather")
+# Steps of functions that are loops or series in compiled code.
+_SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0}
+# What NumPy takes for a call, however small.
+_CALL_SECONDS = 2e-6
+# Up to this many nanoseconds an element, compiled code is not much quicker.
+QUICK_NS = 4.0
+# How much longer NumPy takes for elements that processors do not compute with, and for products without BLAS.
+_SLOW_DTYPES, _WITHOUT_BLAS = 5.0, 20.0
+_OF_BLAS = {dtypes.float32, dtypes.float64}
 # Operations that the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
 
@@ -30,11 +44,15 @@ def duration(graph: Graph, queued: bool) -> Duration:
     is_quick = count <= _QUICK
     if queued:
         is_quick = not any(e.primitive.name in _HOST for e in all_equations(graph))
-    return Duration.QUICK if is_quick else Duration.BOUNDED if count <= _BOUNDED else Duration.OPEN
+    is_bounded = count <= min(_BOUNDED, _VARIES * operations(graph, min))
+    return Duration.QUICK if is_quick else Duration.BOUNDED if is_bounded else Duration.OPEN
 
 
-def operations(graph: Graph) -> float:
+def operations(graph: Graph, of_branches: Callable[[list[float]], float] = max) -> float:
     """Element operations of a call, those of loops included; infinite if the number of their rounds is not known.
+
+    Args:
+      of_branches: which of the branches of a conditional count: the longest, or the shortest.
 
     >>> import stagec, stagec.numpy as snp
     >>> x = snp.ones((100, 100))
@@ -42,22 +60,72 @@ def operations(graph: Graph) -> float:
     >>> 1e6 < operations(graph) < 2e6
     True
     """
-    return sum(map(_of_equation, graph.equations))
+    return sum(_of_equation(equation, of_branches) for equation in graph.equations)
 
 
-def _of_equation(equation: Equation) -> float:
-    name, params = equation.primitive.name, equation.params
-    if name == "while":
+def numpy_seconds(graph: Graph) -> float:
+    """How long NumPy takes to evaluate a graph, about; infinite if the number of a loop's rounds is not known.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> graph = stagec.jit(lambda x: snp.sin(x) + 1).trace(snp.ones(1_000_000)).jaxpr.graph
+    >>> 1e-4 < numpy_seconds(graph) < 1e-2
+    True
+    """
+    return sum(map(numpy_seconds_of, graph.equations))
+
+
+def numpy_seconds_of(equation: Equation) -> float:
+    """The same for one operation."""
+    inner = _inner(equation, numpy_seconds, _CALL_SECONDS)
+    if inner is not None:
+        return inner
+    size, steps = _work(equation)
+    return _CALL_SECONDS + 1e-9 * size * steps * _numpy_ns(equation)
+
+
+def is_quick_in_numpy(equation: Equation) -> bool:
+    """Whether NumPy computes each element of an operation about as quickly as compiled code does."""
+    return next(inner_graphs(equation), None) is None and _numpy_ns(equation) <= QUICK_NS
+
+
+def _numpy_ns(equation: Equation) -> float:
+    dtypes_of = {a.aval.dtype for a in (*equation.inputs, *equation.outputs)}
+    real, complex_ = equation.primitive.numpy_ns
+    if any(dtypes.is_complex(dtype) for dtype in dtypes_of):
+        return complex_
+    if equation.primitive.name == "dot_general" and not dtypes_of <= _OF_BLAS:
+        return _WITHOUT_BLAS * real
+    return real * _SLOW_DTYPES if dtypes_of & HALF else real
+
+
+def _inner(
+    equation: Equation, of: Callable[[Graph], float], call: float, of_branches: Callable[[list[float]], float] = max
+) -> float | None:
+    """The estimate for an operation that runs graphs, by the estimates for these; None for any other."""
+    if equation.primitive.name == "while":
         return math.inf
-    inner = [operations(part) for part in inner_graphs(equation)]
-    if name == "scan":
-        return float(params["length"] * (sum(inner) + _LAUNCH))
-    if name == "cond":
-        return max(inner) + _LAUNCH
-    out = sum(v.aval.size for v in equation.outputs)
-    size = out if name in _PARTS else max([out] + [a.aval.size for a in equation.inputs])
+    inner = [of(part) for part in inner_graphs(equation)]
+    if equation.primitive.name == "scan":
+        return float(equation.params["length"] * (sum(inner) + call))
+    if equation.primitive.name == "cond":
+        return of_branches(inner) + call
+    return None if not inner else sum(inner) + call
+
+
+def _of_equation(equation: Equation, of_branches: Callable[[list[float]], float]) -> float:
+    inner = _inner(equation, lambda part: operations(part, of_branches), _LAUNCH, of_branches)
+    if inner is not None:
+        return inner
+    size, steps = _work(equation)
     # Scalars, such as counters and indices, need no launch of their own: each round of a loop counts as one.
-    return (_LAUNCH if size > 1 else 0) + size * _steps(equation, out) + sum(inner)
+    return (_LAUNCH if size > 1 else 0) + size * steps * _SERIES.get(equation.primitive.name, 1.0)
+
+
+def _work(equation: Equation) -> tuple[int, float]:
+    """The elements of the largest operand or result, and the steps for each."""
+    out = sum(v.aval.size for v in equation.outputs)
+    size = out if equation.primitive.name in _PARTS else max([out] + [a.aval.size for a in equation.inputs])
+    return size, _steps(equation, out)
 
 
 def _steps(equation: Equation, out: int) -> float:

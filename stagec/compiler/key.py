@@ -93,15 +93,15 @@ def _sources(folder: str, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def environment_contributors() -> dict[str, str]:
-    """What every compiled program depends on: the versions of stagec, of the compiler, and of NumPy, which folds
-    constants.
+    """What every compiled program depends on: the versions of stagec, of the compiler, of llvmlite, which generates
+    code, and of NumPy, which folds constants.
 
     The compiler is not imported. The target and the options are not here,
     because they differ between the programs of one process.
 
     >>> from stagec.compiler.key import environment_contributors
     >>> sorted(environment_contributors())
-    ['iree-base-compiler', 'iree-base-runtime', 'numpy', 'stagec', 'stagec source']
+    ['iree-base-compiler', 'iree-base-runtime', 'llvmlite', 'numpy', 'stagec', 'stagec source']
     """
     return dict(_environment())
 
@@ -113,6 +113,7 @@ def _environment() -> dict[str, str]:
         "stagec source": source_fingerprint(),
         "iree-base-compiler": _iree_version("compiler", "iree-base-compiler"),
         "iree-base-runtime": _iree_version("_runtime_libs", "iree-base-runtime"),
+        "llvmlite": _version_in("llvmlite", "_version.py", r"^version_version\s*=\s*'(.+?)'"),
         "numpy": np.__version__,
     }
 
@@ -128,7 +129,7 @@ def installed_versions() -> dict[str, str]:
     """
     from importlib import metadata
 
-    found = {name: version for name, version in _environment().items() if name != "stagec source"}
+    found = {name: version for name, version in _environment().items() if name not in ("stagec source", "llvmlite")}
     for name in ("iree-base-compiler", "iree-base-runtime"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             found[name] = " ".join([metadata.version(name), *found[name].split()[1:]])
@@ -141,20 +142,28 @@ def _iree_version(package: str, distribution: str) -> str:
     `importlib.metadata` takes 13 ms to import, more than the rest of a key.
     """
     # find_spec("iree.compiler") imports `iree` only, a namespace package with no code.
-    spec = importlib.util.find_spec(f"iree.{package}") if importlib.util.find_spec("iree") is not None else None
-    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
-        try:
-            with open(os.path.join(folder, "version.py"), encoding="utf-8") as file:
-                text = file.read()
-        except (OSError, UnicodeDecodeError):
-            continue
-        version = re.search(r"^VERSION\s*=\s*[\"'](.+?)[\"']", text, re.MULTILINE)
-        commit = re.search(r"[\"']IREE[\"']\s*:\s*[\"']([0-9a-f]+)[\"']", text)
+    if importlib.util.find_spec("iree") is not None:
+        version = _version_in(f"iree.{package}", "version.py", r"^VERSION\s*=\s*[\"'](.+?)[\"']")
+        commit = _version_in(f"iree.{package}", "version.py", r"[\"']IREE[\"']\s*:\s*[\"']([0-9a-f]+)[\"']")
         if version:
-            return " ".join([version[1], *([commit[1]] if commit else [])])
+            return " ".join(filter(None, (version, commit)))
     from importlib import metadata
 
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return "not installed"
+
+
+def _version_in(package: str, name: str, pattern: str) -> str:
+    """The first group of a pattern in a file of a package, which is not imported; empty if it is not found."""
+    spec = importlib.util.find_spec(package)
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        try:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found = re.search(pattern, file.read(), re.MULTILINE)
+        except (OSError, UnicodeDecodeError):
+            continue
+        if found:
+            return found[1]
+    return ""

@@ -13,6 +13,8 @@ _WIDE = ("i64", "f64")
 # The schedule that runs kernels in the order of the program. Where a kernel reads what a later one updates in
 # place, the compiler's other schedules treat the two as independent, and may run the update first.
 _IN_ORDER = "debug"
+# Operations that kernels are not moved across.
+_DIVIDING = ("scf.while", "scf.for", "scf.if", "scf.index_switch", "util.optimization_barrier")
 # Operations that only give memory another shape.
 _RESHAPES = ("flow.tensor.reshape", "flow.tensor.bitcast")
 
@@ -63,7 +65,8 @@ def swap_selection_operands(module: Any) -> int:
 
 
 def before_stream(module: Any) -> int:
-    """Set the schedule that keeps the order of kernels, and apply `fill_for_each_use` and `remove_state_barriers`.
+    """Set the schedule that keeps the order of kernels, and apply `fill_for_each_use`, `remove_state_barriers` and
+    `hold_sources`.
 
     Args:
       module: at the compiler's phase `flow`.
@@ -74,7 +77,7 @@ def before_stream(module: Any) -> int:
     with module.context:
         order = ir().Attribute.parse(f'#stream.partitioning_config<"{_IN_ORDER}">')
     module.attributes["stream.partitioning"] = order
-    return fill_for_each_use(module) + remove_state_barriers(module)
+    return fill_for_each_use(module) + remove_state_barriers(module) + hold_sources(module)
 
 
 def remove_state_barriers(module: Any) -> int:
@@ -138,6 +141,41 @@ def fill_for_each_use(module: Any) -> int:
             count += 1
         fill.erase()
     return count
+
+
+def hold_sources(module: Any) -> int:
+    """Hide by barriers that values are computed from nothing, where loops, conditionals or barriers divide a program.
+
+    The compiler clones fills, and kernels that read no arrays, into each group of
+    kernels that reads their results. It overlooks readers in a loop, in a conditional
+    and in groups on the other side of one, leaves the original outside of all groups,
+    and refuses the program.
+
+    Args:
+      module: at the compiler's phase `flow`.
+
+    Returns:
+      The number of values held.
+    """
+    if not operations_in(module, *_DIVIDING):
+        return 0
+    count = 0
+    for op in operations_in(module, "flow.tensor.splat", "flow.dispatch"):
+        if any(str(value.type).startswith("tensor") for value in op.operands):
+            continue
+        for value in op.results:
+            if _count_readers(value) > 1:
+                with ir().InsertionPoint.after(op), op.location:
+                    held = ir().Operation.create("util.optimization_barrier", [value.type], [value])
+                value.replace_all_uses_except(held.result, held)
+                count += 1
+    return count
+
+
+def _count_readers(value: Any) -> int:
+    """How many operations read a value or a reshape of it."""
+    users = [use.owner.operation for use in value.uses]
+    return sum(_count_readers(user.results[0]) if user.name in _RESHAPES else 1 for user in users)
 
 
 def inline_lookups(module: Any) -> int:

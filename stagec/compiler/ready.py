@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.analysis.aliases import mutated_arguments, results_may_share, returned_arguments
 from passes.analysis.host_scalars import has_control
 from passes.analysis.in_place import keep_safe_reuse
+from passes.kernels.dispatch import Kernels
 from passes.kernels.weights import packed_arguments
 from passes.legalize.disable_fusion import disable_fusion
 from stagec.backends import Target
@@ -33,24 +35,42 @@ class Memory(NamedTuple):
     packed: tuple[dict[str, Any], ...] = ()
 
 
-class Ready(NamedTuple):
+@dataclasses.dataclass(eq=False)
+class Ready:
     """A module as the compiler takes it.
 
     Attributes:
-      source: its bytes.
       memory: what it does with the memory of its arguments.
       module: the module as an `ir.Module`, if its session is still open.
+      kernels: those of our own in it; their executables are inserted when its bytes are asked for.
     """
 
-    source: bytes
     memory: Memory
     module: Any = None
+    kernels: Kernels | None = None
+    _source: bytes = b""
 
     @classmethod
     def of(cls, module: Any) -> Ready:
-        """An `ir.Module` that will not change any more."""
-        packed = tuple(packed_arguments(module))
-        return cls(serialize(module), Memory(mutated_arguments(module), _may_alias(module), packed))
+        """An `ir.Module` that will not change any more, and may be gone later."""
+        return cls(_memory(module), _source=serialize(module))
+
+    @property
+    def source(self) -> bytes:
+        """The module's bytes."""
+        self.keep()
+        return self._source
+
+    def keep(self) -> None:
+        """Keep the module's bytes, with the executables of its kernels, before somebody changes it."""
+        if not self._source:
+            if self.kernels is not None:
+                self.kernels.insert_executables()
+            self._source = serialize(self.module)
+
+
+def _memory(module: Any) -> Memory:
+    return Memory(mutated_arguments(module), _may_alias(module), tuple(packed_arguments(module)))
 
 
 def _may_alias(module: Any) -> bool:
@@ -125,10 +145,11 @@ def _with_kernels(
         with new_session() as session, session.context:
             parsed = ir().Module.parse(source, session.context)
             ready, formed, controlled = _with_kernels(source, flag_set, target, options, parsed)
-            return ready._replace(module=None), formed, controlled
+            return Ready(ready.memory, _source=ready.source), formed, controlled
     try:
         # Direct compilation is also for programs that only call Python functions or return their arguments.
-        matches = own_kernels.form(module, pass_options(target), options.straight, options.weights, flag_set.direct)
+        settings = pass_options(target), options.straight, options.weights, flag_set.direct
+        kernels, matches = own_kernels.formed(module, *settings)
         formed = bool(matches) or direct.is_direct(module)
         controlled = flag_set.direct and has_control(module)
     except Exception as error:  # a fault of stagec's, which the other flag sets do not have
@@ -136,7 +157,7 @@ def _with_kernels(
         return _for_cpu(source, target), False, False
     # Direct compilation updates no memory that is still needed, so the pass `memory` has nothing to do.
     _resolve_hazards(module, target, "cse" if controlled else "memory, cse")
-    return Ready.of(module)._replace(module=module), formed, controlled
+    return Ready(_memory(module), module, kernels), formed, controlled
 
 
 def _for_cpu(source: bytes, target: Target, disables_fusion: bool = False) -> Ready:

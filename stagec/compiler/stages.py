@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from passes.kernels.plan import comments
 from passes.match import operations_in
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag, scratch
+from stagec.compiler import diagnostics as diag, direct, scratch
 from stagec.compiler.dispatches import line_of
-from stagec.compiler.driver import PHASES, Seen, prepared, run
+from stagec.compiler.driver import PHASES, Seen, opened, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.ready import Ready, by_flag_set, serialize
@@ -64,6 +64,8 @@ def _stage_text(source: bytes, target: Target, stage: str, options: CompileOptio
         return _printed(source)
     if stage == "kernels":
         return _printed(_with_kernels(source, target, name, options))
+    if stage == "asm" and (own := _own_assembly(source, target, name, options)):
+        return own
     ready, traits = prepared(source, target, name, options)
     attempts = []
     for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
@@ -106,6 +108,7 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
         texts: dict[str, str] = {}
         asm, attempt = _assembly(formed.source, flag_set, target, partial(_note, texts))
         if attempt.ok:
+            asm = _own_assembly(source, target, prefix, options) or asm
             break
     for number, phase in enumerate(PHASES, start=1):
         if phase in texts:
@@ -227,6 +230,13 @@ def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | Non
         dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={files}"))
         _, attempt = run(source, dumping, link=target.on.has_linker, seen=seen)
         return _files(files, *_ASSEMBLY), attempt
+
+
+def _own_assembly(source: bytes, target: Target, name: str, options: CompileOptions) -> str:
+    """The kernels as LLVM itself compiles them; empty where the compiler generates their code."""
+    with opened(source, target, name, options) as found:
+        flag_set, ready = next(by_flag_set(found.source, target, options, found.traits, found.module))
+        return direct.assembly(ready, flag_set.flags) if flag_set.direct else ""
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:

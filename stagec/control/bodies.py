@@ -12,12 +12,13 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
-from stagec.core.config import config
+from stagec.core.config import config, state
 from stagec.core.frames import Frame
 from stagec.core.functions import Role, call
 from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
 from stagec.core.pytree import PyTreeDef
 from stagec.core.trace import Tracer
+from stagec.core.wrapping import shown_name
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.references import Ref, returned
@@ -78,7 +79,7 @@ def record(
     names = names or _parameters(function, len(trees))
     leaf_names = [n + pytree.keystr(path) for n, t in zip(names, trees) for path in pytree.leaf_paths(t)]
     frame = Frame()
-    graph, captured = trace_flat(flat, avals, leaf_names, getattr(function, "__name__", "function"), False, frame)
+    graph, captured = trace_flat(flat, avals, leaf_names, shown_name(function), False, frame)
     assert out_tree is not None, "the function ran"
     return Body(graph, captured, out_tree, tuple(frame.written))
 
@@ -188,9 +189,21 @@ def replaced(run: Callable[[Graph, Sequence[Any]], list[Any]]) -> Iterator[None]
     before = interpreter.replay
     interpreter.replay = run
     try:
-        yield
+        with evaluating():
+            yield
     finally:
         interpreter.replay = before
+
+
+@contextlib.contextmanager
+def evaluating() -> Iterator[None]:
+    """Have NumPy compute all operations, for a block in this thread."""
+    before = state.evaluates
+    state.evaluates = True
+    try:
+        yield
+    finally:
+        state.evaluates = before
 
 
 def evaluate(graph: Graph, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
@@ -200,7 +213,8 @@ def evaluate(graph: Graph, values: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
       values: arrays; they take the avals of the graph's inputs, whose weak types arrays of NumPy do not have.
     """
     literals = [Literal(np.asarray(x), v.aval) for x, v in zip(values, graph.inputs, strict=True)]
-    results = interpreter.replay(graph, literals)
+    with evaluating():
+        results = interpreter.replay(graph, literals)
     return [np.asarray(r.value if isinstance(r, Literal) else r) for r in results]
 
 

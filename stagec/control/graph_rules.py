@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from stagec.control import bodies
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, replay
+from stagec.core.graph import Atom, Equation, Graph, Var, replay
 
 T = TypeVar("T")
 
@@ -36,3 +36,25 @@ def lower(cx: Any, *values: Any, graph: Graph, **params: Any) -> Sequence[Any]:
     # Compilers inline calls anyway; one function is easier on every pass.
     results: Sequence[Any] = cx.apply(lambda *args: replay(graph, args), *values, avals=graph.in_avals)
     return results
+
+
+def inlined(graph: Graph) -> Graph:
+    """The graph with the equations of what it calls in place of the calls."""
+    if not any(e.primitive.eval is evaluate for e in graph.equations):
+        return graph
+    known: dict[Var, Atom] = {}
+    equations: list[Equation] = []
+    for e in graph.equations:
+        inputs = [known.get(a, a) if type(a) is Var else a for a in e.inputs]
+        if e.primitive.eval is not evaluate:
+            equations.append(Equation(e.primitive, inputs, e.outputs, e.params, e.location))
+            continue
+        inner = inlined(e.params["graph"])
+        mine: dict[Var, Atom] = dict(zip(inner.inputs, inputs, strict=True))
+        for step in inner.equations:
+            outs = [Var(v.aval) for v in step.outputs]
+            read = [mine[a] if type(a) is Var else a for a in step.inputs]
+            equations.append(Equation(step.primitive, read, outs, step.params, step.location))
+            mine.update(zip(step.outputs, outs))
+        known.update(zip(e.outputs, [mine[a] if type(a) is Var else a for a in inner.outputs]))
+    return Graph(graph.inputs, equations, [known.get(a, a) if type(a) is Var else a for a in graph.outputs])

@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 
 from stagec.control.combining import by_graph, with_tangents
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.functions import Role, call, check_callable
@@ -29,12 +29,12 @@ from stagec.typing import ArrayLike
 
 
 def traced_computation(
-    name: str, computation: Callable[..., Any], dtype_list: Sequence[np.dtype[Any]], *, single: bool
-) -> Graph:
-    """The graph of a user's combining function of scalars: accumulators first, then elements.
+    name: str, computation: Callable[..., Any], dtype_list: Sequence[np.dtype[Any]], tree: pytree.PyTreeDef
+) -> tuple[Graph, pytree.PyTreeDef]:
+    """The graph of a user's combining function of scalars, accumulators first, then elements; and its result's tree.
 
     Args:
-      single: `computation` is of one accumulator and returns a bare value.
+      tree: the structure of the operands, which the function's two arguments have.
 
     Raises:
       ShapeError, DtypeError: it does not return scalars of the operands' dtypes.
@@ -42,11 +42,12 @@ def traced_computation(
     """
     check_callable(name, f"stagec.lax.{name}(x, 0, stagec.lax.add, ...)", computation)
     avals = [ShapedArray.of((), d) for d in dtype_list]
+    out_tree = tree
 
     def flat(*args: Any) -> list[Any]:
-        pair = args if single else (args[: len(avals)], args[len(avals) :])
-        out = call(computation, pair, Role(f"{name}: computation", ("x", "y")))
-        outs = [out] if not isinstance(out, (list, tuple)) else list(out)
+        nonlocal out_tree
+        pair = tree.unflatten(args[: len(avals)]), tree.unflatten(args[len(avals) :])
+        outs, out_tree = pytree.flatten(call(computation, pair, Role(f"{name}: computation", ("x", "y"))))
         return [as_operand(o) for o in outs]
 
     graph, captured = trace_flat(flat, avals + avals, name=name)
@@ -64,7 +65,31 @@ def traced_computation(
             f"not {', '.join(a.long() for a in avals)}",
             "return one scalar of the operand's dtype for each operand",
         )
-    return graph
+    return graph, out_tree
+
+
+def reduced_leaves(name: str, operands: Any, init_values: Any) -> tuple[list[Operand], list[Operand], pytree.PyTreeDef]:
+    """The leaves of what is reduced and of its initial values, and their structure; lists count as tuples.
+
+    Raises:
+      ShapeError: there is not one initial value for each operand, or there is no operand.
+    """
+    values, tree = pytree.flatten(operands)
+    starts = pytree.leaves(init_values)
+    if len(starts) != len(values):
+        raise shape_error(
+            name, f"{len(values)} operands but {len(starts)} initial values", "give one initial value for each"
+        )
+    structures = [pytree.structure(tuple(v) if isinstance(v, list) else v) for v in (operands, init_values)]
+    if structures[0] != structures[1]:
+        raise shape_error(
+            name,
+            f"the operands have the structure {structures[0]}, and the initial values {structures[1]}",
+            "give the initial values the operands' structure",
+        )
+    if not values:
+        raise shape_error(name, "there are no operands", "pass an array, or a list of them")
+    return [as_operand(v) for v in values], [as_operand(v) for v in starts], tree
 
 
 def run_graph(graph: Graph, args: Sequence[Any]) -> list[Any]:
@@ -210,21 +235,24 @@ def reduce(
 ) -> Array: ...
 @overload
 def reduce(
-    operands: Sequence[ArrayLike], init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]
+    operands: list[Array] | list[ArrayLike],
+    init_values: Any,
+    computation: Callable[..., Any],
+    dimensions: Sequence[int],
 ) -> list[Array]: ...
-def reduce(
-    operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]
-) -> Array | list[Array]:
+@overload
+def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]) -> Any: ...
+def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dimensions: Sequence[int]) -> Any:
     """Combine elements along `dimensions` with any associative function.
 
     Args:
-      operands: an array, or a list of arrays of one shape that are reduced together.
+      operands: an array, or a pytree of arrays of one shape that are reduced together.
       init_values: scalars, one for each operand; identities of `computation`.
-      computation: `(x, y) -> z` of scalars, or of tuples of them if `operands` is a sequence.
+      computation: `(x, y) -> z` of scalars, or of pytrees of them if `operands` is one.
       dimensions: the axes to combine along.
 
     Returns:
-      An array, or a list of arrays, without the axes.
+      An array, or arrays in the structure of what `computation` returns, without the axes.
 
     Raises:
       ShapeError: shapes differ, or `computation` does not return scalars of the operands' dtypes.
@@ -234,28 +262,18 @@ def reduce(
     >>> reduce(np.array([[1, 2], [3, 4]]), 0, lax.add, (0,))
     Array([4, 6], dtype=int32)
     """
-    single = not isinstance(operands, (list, tuple))
-    values = [as_operand(x) for x in ([operands] if single else operands)]
-    starts = [init_values] if single else list(init_values)
-    if len(starts) != len(values):
-        raise shape_error(
-            "reduce", f"{len(values)} operands but {len(starts)} initial values", "give one initial value for each"
-        )
-    if not values:
-        raise shape_error("reduce", "there are no operands", "pass an array, or a list of them")
+    values, starts, tree = reduced_leaves("reduce", operands, init_values)
     avals = [aval_of(v) for v in values]
-    inits = [_initial(as_operand(s), a) for s, a in zip(starts, avals)]
+    inits = [_initial(s, a) for s, a in zip(starts, avals)]
     if any(a.small for a in avals):
         # `computation` combines wider numbers, and their last one is rounded.
         kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
         wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
-        found: Any = reduce(wide[0] if single else wide, starts[0] if single else starts, computation, dimensions)
-        narrow = [convert_element_type(f, a.dtype) for f, a in zip([found] if single else found, avals)]
-        return narrow[0] if single else narrow
+        found, out_tree = pytree.flatten(reduce(tree.unflatten(wide), tree.unflatten(starts), computation, dimensions))
+        return out_tree.unflatten([convert_element_type(f, a.dtype) for f, a in zip(found, avals)])
     axes = tuple(sorted(canonical_axes(dimensions, avals[0].ndim, "reduce")))
-    graph = traced_computation("reduce", computation, [a.dtype for a in avals], single=single)
-    operation = single_operation(graph) if single else None
+    graph, out_tree = traced_computation("reduce", computation, [a.dtype for a in avals], tree)
+    operation = single_operation(graph)
     if operation is not None and operation.name in _NAMED:
-        return operation(inits[0], _reduced(_NAMED[operation.name], values[0], axes))
-    out = reduce_p(*values, *inits, computation=graph, dimensions=axes)
-    return out[0] if single else out
+        return out_tree.unflatten([operation(inits[0], _reduced(_NAMED[operation.name], values[0], axes))])
+    return out_tree.unflatten(reduce_p(*values, *inits, computation=graph, dimensions=axes))

@@ -8,8 +8,8 @@ from typing import Any, overload
 import numpy as np
 
 from stagec.control.combining import by_graph, with_tangents
-from stagec.control.reduce import fold, single_operation, traced_computation
-from stagec.core import dtypes
+from stagec.control.reduce import fold, reduced_leaves, single_operation, traced_computation
+from stagec.core import dtypes, pytree
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
@@ -20,7 +20,7 @@ from stagec.primitives.broadcast import instantiate, moveaxis_to_front, spread_t
 from stagec.primitives.checks import check_dtype, same_dtype
 from stagec.primitives.combining import padded_arrays, slid
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.operand import aval_of
 from stagec.primitives.padding import pad_p
 from stagec.primitives.reduce import highest, lowest
 from stagec.primitives.shape import broadcast_in_dim
@@ -152,9 +152,20 @@ def reduce_window(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[Array, ...]: ...
+@overload
 def reduce_window(
-    operand: ArrayLike | Sequence[ArrayLike],
-    init_value: ArrayLike | Sequence[ArrayLike],
+    operand: Any,
+    init_value: Any,
+    computation: Callable[..., Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any: ...
+def reduce_window(
+    operand: Any,
+    init_value: Any,
     computation: Callable[..., Any],
     window_dimensions: Sequence[int],
     window_strides: Sequence[int] | None = None,
@@ -165,17 +176,18 @@ def reduce_window(
     """Combine the elements of each position of a sliding window.
 
     Args:
-      operand: an array, or a tuple of arrays of one shape that are reduced together.
+      operand: an array, or a pytree of arrays of one shape that are reduced together.
       init_value: a scalar that each result starts from, and that fills the padding; one for each operand.
-      computation: `(x, y) -> z` of scalars, or of tuples of them if `operand` is a tuple; associative.
+      computation: `(x, y) -> z` of scalars, or of pytrees of them if `operand` is one; associative.
       window_dimensions: the window's sizes, one for each axis.
       window_strides: how far the window moves along each axis.
-      padding: `"VALID"`, `"SAME"`, `"SAME_LOWER"`, or `(low, high)` for each axis.
+      padding: `"VALID"`, `"SAME"`, `"SAME_LOWER"`, or `(low, high)` for each axis. A name stands for what it
+        is without `base_dilation`.
       base_dilation: distance of the operand's elements once holes are put between them.
       window_dilation: distance of the window's elements.
 
     Returns:
-      An array, or a tuple of arrays.
+      An array, or arrays in the structure of what `computation` returns.
 
     Raises:
       ShapeError: a list does not have one entry for each axis, or the operands have different shapes.
@@ -192,17 +204,8 @@ def reduce_window(
     >>> reduce_window((np.array([1, 5, 2, 4]), np.arange(4)), (0, 0), larger, (2,), (2,))
     (Array([5, 4], dtype=int32), Array([1, 3], dtype=int32))
     """
-    single = not isinstance(operand, (list, tuple))
-    values, starts = (
-        [as_operand(x) for x in (v if isinstance(v, (list, tuple)) else [v])] for v in (operand, init_value)
-    )
     name = "reduce_window"
-    if len(starts) != len(values) or not values:
-        raise shape_error(
-            name,
-            f"{len(values)} operands and {len(starts)} initial values",
-            "pass an array and a number, or tuples of as many arrays as numbers",
-        )
+    values, starts, tree = reduced_leaves(name, operand, init_value)
     avals = [aval_of(v) for v in values]
     aval, rank = avals[0], avals[0].ndim
     dimensions = sizes(window_dimensions, rank, name, "window_dimensions")
@@ -213,7 +216,7 @@ def reduce_window(
         "window_dimensions": dimensions,
         "window_strides": strides,
         "padding": explicit_padding(
-            [dilated(n, b) for n, b in zip(aval.shape, base)],
+            aval.shape,
             [dilated(n, h) for n, h in zip(dimensions, dilation)],
             strides,
             padding,
@@ -227,17 +230,15 @@ def reduce_window(
         # `computation` combines wider numbers, and their last one is rounded.
         kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
         wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
-        array: Any = wide[0] if single else tuple(wide)
-        start: Any = starts[0] if single else tuple(starts)
-        found: Any = reduce_window(array, start, computation, dimensions, strides, padding, base, dilation)
-        narrow = [convert_element_type(f, a.dtype) for f, a in zip([found] if single else found, avals)]
-        return narrow[0] if single else tuple(narrow)
-    graph = traced_computation(name, computation, [a.dtype for a in avals], single=single)
-    operation = single_operation(graph) if single else None
+        array, start = tree.unflatten(wide), tree.unflatten(starts)
+        result: Any = reduce_window(array, start, computation, dimensions, strides, padding, base, dilation)
+        found, out_tree = pytree.flatten(result)
+        return out_tree.unflatten([convert_element_type(f, a.dtype) for f, a in zip(found, avals)])
+    graph, out_tree = traced_computation(name, computation, [a.dtype for a in avals], tree)
+    operation = single_operation(graph)
     if operation is not None and operation.name in _NAMED:
         row, identity = _NAMED[operation.name]
         value = inits[0].value if isinstance(inits[0], Literal) else None
         if value is not None and value == np.asarray(identity(aval.dtype)).astype(aval.dtype):
-            return row(values[0], **window)
-    out = reduce_window_p(*values, *inits, computation=graph, **window)
-    return out[0] if single else tuple(out)
+            return out_tree.unflatten([row(values[0], **window)])
+    return out_tree.unflatten(reduce_window_p(*values, *inits, computation=graph, **window))

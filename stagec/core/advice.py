@@ -26,6 +26,8 @@ _MATH = {
     "gamma": "stagec.scipy.special.gamma",
     "lgamma": "stagec.scipy.special.gammaln",
 }
+# Functions of Python that ask for truth values, by the names that NumPy has for arrays.
+_BUILTINS: dict[Any, str] = {max: "max", min: "min", sorted: "sort", any: "any", all: "all"}
 # The fix for a value that does not depend on an argument.
 CONSTANT = "compute it with Python or NumPy, as math.prod(x.shape) does"
 # The fix where nothing else is known.
@@ -36,13 +38,52 @@ SHAPE = "keep the largest size, and choose elements with stagec.numpy.where"
 _LONGEST = 40
 
 
-def conditional() -> str:
-    """The fix for a truth value."""
-    words = location.capture().source().replace("(", " ").split()
+def conditional(dtype: np.dtype[Any]) -> str:
+    """The fix for a truth value of a traced array of a dtype."""
+    words = _words()
     if words[:1] == ["while"]:
         return "loop with stagec.lax.while_loop"
+    if words[:1] == ["assert"]:
+        return "check the result outside, or in a Python function that stagec.debug.callback calls"
     kept = "keep the choice in the program with stagec.numpy.where or stagec.lax.cond"
-    return f"write & | ~ for and, or, not; {kept}" if {"and", "or", "not"} & set(words) else kept
+    return _of_python() or "; ".join(filter(None, [_operators(dtype), kept]))
+
+
+def ambiguous(dtype: np.dtype[Any]) -> str:
+    """The fix for the truth value of several elements of an array of a dtype."""
+    return _of_python() or "; ".join(filter(None, [_operators(dtype), "use x.any() or x.all()"]))
+
+
+def _of_python() -> str:
+    """What takes the place of a function or an operator of Python that asks for truth values; empty for others."""
+    frame = location.user_frame()
+    node = None if frame is None else _expression(frame)
+    if frame is not None and isinstance(node, ast.Call):
+        function = _value(node.func, frame)
+        name = _BUILTINS.get(function, "") if isinstance(function, types.BuiltinFunctionType) else ""
+        if function in (max, min) and len(node.args) > 1:
+            return f"use stagec.numpy.{name}imum(x, y)"
+        return f"use stagec.numpy.{name}(stagec.numpy.array(values))" if name else ""
+    if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return "use stagec.numpy.isin(x, values)"
+    return ""
+
+
+def _operators(dtype: np.dtype[Any]) -> str:
+    """What to write for the user's chained comparison, or for `and`, `or` and `not` between truth values."""
+    frame = location.user_frame()
+    node = None if frame is None else _expression(frame)
+    if isinstance(node, ast.Compare) and len(node.ops) > 1:
+        operands = [node.left, *node.comparators]
+        parts = [ast.Compare(a, [op], [b]) for a, op, b in zip(operands, node.ops, operands[1:])]
+        text = " & ".join(f"({ast.unparse(part)})" for part in parts)
+        return f"write {text}" if len(text) <= 2 * _LONGEST else "write (a < b) & (b < c) for a < b < c"
+    return "write & | ~ for and, or, not" if dtypes.is_bool(dtype) and {"and", "or", "not"} & set(_words()) else ""
+
+
+def _words() -> list[str]:
+    """The words of the user's line."""
+    return location.capture().source().replace("(", " ").split()
 
 
 def integer() -> str:

@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 from stagec.core import missing
 from stagec.core.config import config
-from stagec.core.location import is_internal
+from stagec.core.location import assists, is_internal
+
+assists(__file__)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from passes.errors import PipelineError
 from passes.fast_math import setting
+from stagec.core.precisions import PRECISIONS
 
 _OFF = ("", "0", "false", "no", "off")
 
@@ -36,10 +37,12 @@ def _log_kinds(text: str) -> str:
     return text
 
 
-def _tiered(text: str) -> bool | str:
+def _tiered(text: str) -> bool | str | None:
     word = text.strip().lower()
+    if word == "auto":
+        return None
     if word not in (*_OFF, "1", "true", "yes", "on", "exact"):
-        raise ValueError(f"{text!r} is not one of 0, 1, exact")
+        raise ValueError(f"{text!r} is not one of 0, 1, exact, auto")
     return word if word == "exact" else _flag(word)
 
 
@@ -71,7 +74,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
     "host_libraries": ("STAGEC_HOST_LIBRARIES", _one_of("auto", "always", "never"), "auto", True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
-    "tiered": ("STAGEC_TIERED", _tiered, False, False),
+    "tiered": ("STAGEC_TIERED", _tiered, None, False),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
     "default_device": ("STAGEC_DEFAULT_DEVICE", str, None, False),
     "log": ("STAGEC_LOG", _log_kinds, "", False),
@@ -83,7 +86,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "numpy_dtype_promotion": ("STAGEC_NUMPY_DTYPE_PROMOTION", _one_of("standard", "strict"), "standard", True),
     "default_matmul_precision": (
         "STAGEC_DEFAULT_MATMUL_PRECISION",
-        _one_of("default", "high", "highest", any_case=True),
+        _one_of(*PRECISIONS, any_case=True),
         None,
         True,
     ),
@@ -121,8 +124,10 @@ class ThreadState(threading.local):
     """What differs between threads: the current trace and overridden options.
 
     `plain` is true while neither is in force; the hot path of a jitted call
-    reads only that.
+    reads only that. While `evaluates` is true, NumPy computes every operation.
     """
+
+    evaluates = False
 
     def __init__(self) -> None:
         self.trace: Any = None
@@ -171,7 +176,10 @@ class Config:
         self._learn()
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *_OPTIONS} - {"checks_values", "on_update", "plain", "trace_key"})
+        return sorted(
+            {*object.__dir__(self), *_OPTIONS}
+            - {"checks_promotion", "checks_values", "on_update", "plain", "trace_key"}
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -225,11 +233,23 @@ class Config:
         """Whether results are looked at for NaN or infinity."""
         return bool(self.debug_nans or self.debug_infs) if state.overrides else self._checks_values
 
+    def checks_promotion(self) -> bool:
+        """Whether an operation of the user's may be refused because its operands differ in rank or dtype."""
+        return self._compute_checks_promotion() if state.overrides else self._checks_promotion
+
+    def watches_calls(self) -> bool:
+        """Whether functions outside `jit` run as they are, since something looks at their operations or arguments."""
+        return bool(self.debug_nans or self.debug_infs or self.debug_key_reuse) or self.checks_promotion()
+
     def _learn(self) -> None:
         """Compute the values that are read often."""
         with self.plain():
             self._trace_key = None if self._refused else self._compute_trace_key()
-        self._checks_values = bool(self._values["debug_nans"] or self._values["debug_infs"])
+            self._checks_promotion = bool(self._refused) or self._compute_checks_promotion()
+            self._checks_values, self._watches_calls = bool(self.debug_nans or self.debug_infs), self.watches_calls()
+
+    def _compute_checks_promotion(self) -> bool:
+        return bool(self.numpy_rank_promotion != "allow" or self.numpy_dtype_promotion != "standard")
 
     def _compute_trace_key(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in _IN_TRACE_KEY)
@@ -322,6 +342,8 @@ def log_compiles(new_val: bool = True) -> contextlib.AbstractContextManager[None
 def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
     """Allow, warn of, or refuse operations on arrays that differ in their number of axes, for a block, in this thread.
 
+    What stagec's functions do with their arguments is not judged.
+
     Args:
       new_val: "allow", "warn", or "raise". Arrays without axes are always allowed.
 
@@ -336,6 +358,8 @@ def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None
 
 def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
     """Promote or refuse operands that differ in their dtypes, for a block, in this thread.
+
+    What stagec's functions do with their arguments is not judged.
 
     Args:
       new_val: "standard", or "strict", which refuses them. A Python number is allowed with arrays that can hold it: an
@@ -354,7 +378,8 @@ def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextM
     """Set the precision of products on hardware that offers several, for a block, in this thread.
 
     Args:
-      new_val: "default", "high" or "highest", for products that have no `precision=` of their own.
+      new_val: "default", "high" or "highest", or another name of JAX's, such as "float32" or "BF16_BF16_F32_X3"; for
+        products that have no `precision=` of their own.
 
     >>> import stagec
     >>> with stagec.default_matmul_precision("highest"):

@@ -128,6 +128,8 @@ class Dim:
         return True
 
     def __hash__(self) -> int:
+        if not location.is_internal(sys._getframe(1).f_code.co_filename):
+            raise _needs_key(self)
         return self._hash
 
     def __lt__(self, other: Any) -> bool:
@@ -530,6 +532,21 @@ def is_whole(size: Dim) -> bool:
     return all(c.denominator == 1 for _, c in size.terms)
 
 
+def equal(x: Size, y: Size, fix: str = "") -> bool:
+    """Whether two sizes are equal, where the result has another form or meaning then; an error if it is not known.
+
+    Args:
+      fix: what else to do than to state a bound.
+
+    >>> equal(symbol("b", 2), 1), equal(symbol("b"), symbol("b"))
+    (False, True)
+    """
+    low, high = bounds(x - y)
+    if low <= 0 <= high and not low == high:
+        raise _inconclusive(f"{x} == {y}", fix)
+    return low == high == 0
+
+
 def is_positive(size: Size) -> bool:
     """Whether a size is certainly 1 or more."""
     return bounds(size)[0] >= 1
@@ -604,11 +621,12 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 # Errors.
 
 
-def _inconclusive(text: str) -> errors.DimensionError:
+def _inconclusive(text: str, fix: str = "") -> errors.DimensionError:
+    bound = "state a bound that decides it, such as 'b >= 8' for a dimension, or leave this dimension static"
     return location.error(
         errors.DimensionError,
         f"whether {text} depends on the size at the call, and the function is compiled once for every size",
-        fix="state a bound that decides it, such as 'b >= 8' for a dimension, or leave this dimension static",
+        fix=f"{fix}, or {bound}" if fix else bound,
     )
 
 
@@ -626,6 +644,20 @@ def _needs_number(size: Dim, what: str) -> errors.DimensionError:
         errors.DimensionError,
         f"the open dimension {size} was used as {what}, which needs one number",
         fix="use array operations instead, such as stagec.numpy.arange, stagec.lax.fori_loop or stagec.lax.scan, "
+        "or leave this dimension static",
+    )
+
+
+def _needs_key(size: Dim) -> errors.DimensionError:
+    """The error for a hash that the user's code asks for: a search by hashes would miss a number that the size may be.
+
+    stagec's own code keeps sizes in dictionaries as expressions.
+    """
+    return location.error(
+        errors.DimensionError,
+        f"the open dimension {size} was hashed, as a key of a dict or an element of a set is; which other keys it "
+        "equals depends on the size at the call",
+        fix="compare stagec.numpy.asarray of the size with stagec.numpy.where, use its text as the key, "
         "or leave this dimension static",
     )
 

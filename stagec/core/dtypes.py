@@ -94,6 +94,12 @@ def parse(dtype: DtypeLike) -> Any:
     Raises:
       DtypeError: arrays cannot have this dtype.
     """
+    if hasattr(dtype, "__array__") and not isinstance(dtype, type):
+        raise location.error(
+            DtypeError,
+            "an array is not a dtype",
+            fix="pass dtype=x.dtype for the dtype of an array; put several arrays into brackets, as in f([a, b])",
+        )
     if dtype is not None:
         try:
             named: Any = _EXTRA.get(dtype, dtype) if isinstance(dtype, str) else dtype
@@ -112,6 +118,8 @@ def parse(dtype: DtypeLike) -> Any:
             dtype = found
     shown = getattr(dtype, "__name__", None) or str(dtype)
     fix = f"use one of {_DTYPE_LIST}"
+    if isinstance(dtype, (int, float, complex, tuple, list)):
+        fix = "pass a name, such as 'float32'; several sizes, axes or numbers go into one tuple, as in zeros((2, 3))"
     if isinstance(dtype, np.dtype) and dtype.kind in "OSUTMm":
         fix = "keep such values outside of arrays, or encode them as numbers first"
     elif isinstance(dtype, np.dtype) and dtype.names:
@@ -202,7 +210,7 @@ def scalar_type_of(x: Any) -> type:
     >>> scalar_type_of(np.ones(3))
     <class 'float'>
     """
-    dtype = _dtype_and_weak_type(x)[0]
+    dtype = dtype_and_weak_type(x)[0]
     return bool if is_bool(dtype) else int if is_integer(dtype) else float if is_float(dtype) else complex
 
 
@@ -374,14 +382,12 @@ def _join(nodes: Iterable[Any]) -> Any:
 _results: dict[tuple[Any, ...], tuple[np.dtype, bool]] = {}
 
 
-def _strict() -> bool:
-    overrides = state.overrides
-    name = "numpy_dtype_promotion"
-    chosen: str = overrides[name] if name in overrides else _values[name]
-    return chosen == "strict"
+def is_strict() -> bool:
+    """Whether operations that the user wrote are refused unless their operands have one dtype"""
+    return config.checks_promotion() and config.numpy_dtype_promotion == "strict"
 
 
-def _check_strict(pairs: Sequence[tuple[np.dtype, bool]]) -> None:
+def check_strict(pairs: Sequence[tuple[np.dtype, bool]]) -> None:
     """Raise unless there is one strong dtype, which holds numbers of all weak kinds."""
     strong = {dtype for dtype, weak in pairs if not weak}
     holds = {"u": "iu", "i": "iu", "f": "iuf", "c": "iufc", "b": "b"}
@@ -406,8 +412,7 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
     >>> lattice_result([(int32, False), (float32, True)])
     (dtype('float32'), True)
     """
-    strict = _strict()
-    key = (_x64(), strict, *pairs)
+    key = (_x64(), *pairs)
     try:
         return _results[key]
     except KeyError:
@@ -422,8 +427,6 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
         for dtype in dtypes:
             if dtype not in ALL:
                 raise _no_common(dtypes, dtype)
-        if strict:
-            _check_strict(pairs)
         # Weak operands alone promote like strong ones, and the result is weak.
         node = _join(dtype if all_weak or not weak else _WEAK_NODE[dtype] for dtype, weak in pairs)
         if node is None:
@@ -439,16 +442,23 @@ def _no_common(dtypes: Sequence[np.dtype], convert: np.dtype) -> DtypeError:
     return location.error(DtypeError, f"{names} have no common dtype", fix=f"convert the {short(convert)} operand")
 
 
+def _asked(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bool]:
+    if is_strict() and location.is_called_by_user():
+        check_strict(pairs)
+    return lattice_result(pairs)
+
+
 def promote_types(a: DtypeLike, b: DtypeLike) -> Dtype:
     """The dtype of an operation on arrays of dtypes `a` and `b`; Python types are weak.
 
     >>> promote_types("int32", "bfloat16")
     dtype(bfloat16)
     """
-    return lattice_result((_dtype_and_weak_type(a), _dtype_and_weak_type(b)))[0]
+    return _asked((dtype_and_weak_type(a), dtype_and_weak_type(b)))[0]
 
 
-def _dtype_and_weak_type(x: Any) -> tuple[np.dtype, bool]:
+def dtype_and_weak_type(x: Any) -> tuple[np.dtype, bool]:
+    """The dtype that an array, a number or a dtype brings into a promotion, and whether it is weak"""
     kind = x if isinstance(x, type) else type(x)
     scalar = python_scalar_kind(kind)
     if scalar is not None:
@@ -467,9 +477,9 @@ def result_type(*args: Any) -> Dtype:
     >>> result_type(np.int8(1), 2.5)
     dtype('float32')
     """
-    return lattice_result(tuple(map(_dtype_and_weak_type, args)))[0]
+    return _asked(tuple(map(dtype_and_weak_type, args)))[0]
 
 
 def result_type_and_weak(*args: Any) -> tuple[np.dtype, bool]:
     """The dtype that `result_type` gives, and whether it is weak"""
-    return lattice_result(tuple(map(_dtype_and_weak_type, args)))
+    return _asked(tuple(map(dtype_and_weak_type, args)))

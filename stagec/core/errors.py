@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from passes.errors import StagecError as StagecError, is_internal as is_internal, message as message
+from passes.errors import (
+    StagecError as StagecError,
+    is_internal as is_internal,
+    message as message,
+    notebook_cell as notebook_cell,
+    shown_file as shown_file,
+)
 
 
 def with_values(error: StagecError, values: Iterable[tuple[str, str, str]]) -> StagecError:

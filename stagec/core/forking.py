@@ -78,7 +78,7 @@ def importing() -> Iterator[None]:
 
 
 def leak(*objects: Any) -> None:
-    """Keep objects of the parent process from being destroyed in this one, even at exit."""
+    """Keep objects from being destroyed in this process, even at exit, and in those that are forked from it."""
     for each in objects:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
 

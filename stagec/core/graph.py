@@ -19,6 +19,7 @@ from stagec.core.host import HostCallback, LibraryCall
 from stagec.core.location import Location
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, bind, closed_over, leaked, under, with_operands
+from stagec.core.wrapping import shown_name
 
 INSTEAD_OF_A_GRAPH = "pickle the function that was traced, such as a jitted one by its name; str(graph) is its text"
 
@@ -375,7 +376,7 @@ def trace_flat(
     Returns:
       The graph, and the captured values that belong to its leading inputs.
     """
-    trace = GraphTrace(name or getattr(function, "__name__", "function"))
+    trace = GraphTrace(name or shown_name(function))
     trace.static_arguments = static_arguments
     trace.frame = frame
     tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]

@@ -15,24 +15,30 @@ from typing import TypeVar
 
 import numpy as np
 
-from stagec.core.errors import is_internal as _is_in_passes, message
+from stagec.core.errors import is_internal as _is_in_passes, message, shown_file
 
 E = TypeVar("E", bound=Exception)
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMPY = os.path.dirname(np.__file__) + os.sep
 _COMMANDS = os.path.join(_PACKAGE, "cli.py")
 _internal_files: dict[str, bool] = {}
+# The layers that call functions which users pass to them.
+_CALLERS = tuple(os.path.join(_PACKAGE, name, "") for name in ("api", "control", "core", "primitives", "transforms"))
+_assisting_files: set[str] = set()
 
 
 class Location:
     """A line of the user's program. Interned for each instruction of the bytecode."""
 
-    __slots__ = ("file", "function", "line", "scope")
+    __slots__ = ("_pulled", "file", "function", "is_backward", "line", "scope")
 
-    def __init__(self, file: str, line: int, function: str, scope: str = "") -> None:
+    def __init__(self, file: str, line: int, function: str, scope: str = "", is_backward: bool = False) -> None:
         self.file = file
         self.line = line
         self.function = function
+        # Whether the backward pass of a derivative comes here, and not the function that the line is a part of.
+        self.is_backward = is_backward
+        self._pulled: Location | None = None
         # Names that the user gave to the part of the program around it: `encoder/norm`.
         self.scope = scope
 
@@ -41,12 +47,20 @@ class Location:
         """The function, within the scopes around it."""
         return f"{self.scope}/{self.function}" if self.scope else self.function
 
+    def backward(self) -> Location:
+        """The line in the backward pass, one object for each line."""
+        if self.is_backward or self is UNKNOWN:
+            return self
+        if self._pulled is None:
+            self._pulled = Location(self.file, self.line, self.function, self.scope, is_backward=True)
+        return self._pulled
+
     def source(self) -> str:
         return linecache.getline(self.file, self.line).strip()
 
     def brief(self) -> str:
-        """`train.py:27`"""
-        return f"{os.path.basename(self.file)}:{self.line}"
+        """`train.py:27`, or `Cell In[3]:27` in a notebook"""
+        return f"{shown_file(self.file)}:{self.line}"
 
     def __str__(self) -> str:
         source = self.source()
@@ -100,6 +114,33 @@ def user_frame(start: FrameType | None = None) -> FrameType | None:
     frame: FrameType | None = start if start is not None else sys._getframe(1)
     while frame is not None and is_hidden(frame.f_code.co_filename):
         frame = None if frame.f_code.co_filename == _COMMANDS else frame.f_back
+    return frame
+
+
+def assists(file: str) -> None:
+    """Count a source file's functions as parts of the public functions that they call, or are called by."""
+    _assisting_files.add(file)
+
+
+def is_called_by_user() -> bool:
+    """Whether the public function that is running, or its helper that asks, does what the user wrote.
+
+    It does not where it is a step of another of stagec's functions.
+    """
+    frame = _unassisted(sys._getframe(1))
+    own = frame.f_code.co_filename if frame is not None else ""
+    while frame is not None and frame.f_code.co_filename == own:
+        frame = frame.f_back
+    caller = _unassisted(frame)
+    if caller is None or ambient.location is not None:
+        return False
+    file = caller.f_code.co_filename
+    return not is_internal(file) or (caller is not frame and file.startswith(_CALLERS))
+
+
+def _unassisted(frame: FrameType | None) -> FrameType | None:
+    while frame is not None and frame.f_code.co_filename in _assisting_files:
+        frame = frame.f_back
     return frame
 
 
@@ -184,4 +225,4 @@ def of_function(function: object) -> str:
         code = getattr(function, "__code__", None)
     if code is None:
         return str(name)
-    return f"{name} at {os.path.basename(code.co_filename)}:{code.co_firstlineno}"
+    return f"{name} at {shown_file(code.co_filename)}:{code.co_firstlineno}"

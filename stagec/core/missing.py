@@ -23,7 +23,7 @@ _LISTS["stagec.tree_util"] = _LISTS["stagec.tree"]
 # Modules that are searched for a name that is not where it was looked for.
 _MODULES = (
     "stagec stagec.numpy stagec.lax stagec.nn stagec.random stagec.numpy.linalg stagec.numpy.fft stagec.scipy.special "
-    "stagec.lax.linalg stagec.tree_util stagec.debug"
+    "stagec.lax.linalg stagec.tree_util stagec.debug stagec.ops"
 ).split()
 # Dtypes of JAX that arrays cannot have.
 _SMALL_DTYPES = ("int1", "uint1")
@@ -54,17 +54,83 @@ _INSTEAD = {
     },
     "Array": {
         "append": "arrays are immutable; stagec.numpy.append(x, values) makes a new one",
+        "bool": "use x.astype(bool)",
         "cpu": "use numpy.asarray(x)",
-        "detach": "use stagec.lax.stop_gradient(x)",
+        "double": "use x.astype(float)",
         "fill": "arrays are immutable; use stagec.numpy.full_like(x, value)",
+        "float": "use x.astype(float)",
+        "half": "use x.astype('float16')",
+        "int": "use x.astype(int)",
+        "long": "use x.astype(int)",
         "map": "use stagec.vmap(f)(x)",
         "put": "arrays are immutable; use x.at[index].set(value)",
         "resize": "arrays are immutable; use stagec.numpy.resize(x, shape)",
         "sharding": "an array is on one device, x.device",
         "to": "use x.astype(dtype), or stagec.device_put(x, device)",
+        "type": "use x.astype(dtype)",
         "to_numpy": "use numpy.asarray(x)",
         "values": "use numpy.asarray(x)",
     },
+}
+_ARRAY = "use stagec.numpy.array(values)"
+_GRADIENT = "take derivatives with stagec.grad(loss)(params)"
+_KEY = "make a key with stagec.random.key(seed), and pass it to the functions of stagec.random"
+_LAYERS = "take layers and optimizers from a library for JAX, as docs/how-to/run-jax-code.md shows"
+_PRODUCT = "use stagec.numpy.matmul(x, y)"
+_UPDATE = "arrays are immutable; use x.at[index].set(value)"
+# Names of PyTorch and TensorFlow, in modules and of arrays, unless they exist there.
+_OF_TENSORS = {
+    **dict.fromkeys(
+        ("as_tensor", "constant", "convert_to_tensor", "from_numpy", "tensor", "Tensor", "Variable"), _ARRAY
+    ),
+    **dict.fromkeys(("backward", "GradientTape", "requires_grad", "requires_grad_"), _GRADIENT),
+    **dict.fromkeys(("default_rng", "Generator", "manual_seed", "RandomState", "seed", "set_seed"), _KEY),
+    **dict.fromkeys(("Adam", "AdamW", "Dropout", "Embedding", "keras", "layers", "Linear", "Module", "optim"), _LAYERS),
+    **dict.fromkeys(("Sequential", "SGD"), _LAYERS),
+    **dict.fromkeys(("bmm", "mm", "mv"), _PRODUCT),
+    **dict.fromkeys(("index_copy", "index_fill", "index_put", "scatter", "tensor_scatter_nd_update"), _UPDATE),
+    "cast": "use x.astype(dtype)",
+    "cat": "use stagec.numpy.concatenate(arrays)",
+    "chunk": "use stagec.numpy.array_split(x, n)",
+    "clamp": "use stagec.numpy.clip(x, low, high)",
+    "clone": "use stagec.numpy.copy(x)",
+    "contiguous": "leave it out: arrays are in row-major order always",
+    "cuda": "use stagec.device_put(x, device)",
+    "detach": "use stagec.lax.stop_gradient(x)",
+    "dim": "use x.ndim",
+    "div": "use stagec.numpy.divide(x, y)",
+    "expand": "use stagec.numpy.broadcast_to(x, shape)",
+    "flatten": "use stagec.numpy.ravel(x)",
+    "floor_div": "use stagec.numpy.floor_divide(x, y)",
+    "gather": "use stagec.numpy.take_along_axis(x, indices, axis)",
+    "half": "use stagec.numpy.float16",
+    "index_select": "use stagec.numpy.take(x, indices, axis)",
+    "layer_norm": "use stagec.nn.standardize(x, axis=-1)",
+    "long": "use stagec.numpy.int32",
+    "map_fn": "use stagec.lax.map(f, xs)",
+    "masked_fill": "use stagec.numpy.where(mask, value, x)",
+    "mul": "use stagec.numpy.multiply(x, y)",
+    "narrow": "use stagec.lax.dynamic_slice_in_dim(x, start, size, axis)",
+    "neg": "use stagec.numpy.negative(x)",
+    "no_grad": "leave it out: stagec.grad alone takes derivatives, and stagec.lax.stop_gradient(x) leaves one out",
+    "numel": "use x.size",
+    "permute": "use stagec.numpy.transpose(x, axes)",
+    "rand": "use stagec.random.uniform(key, shape)",
+    "randn": "use stagec.random.normal(key, shape)",
+    "random": "use the functions of stagec.random, which take a key",
+    "rank": "use x.ndim",
+    "reduce_max": "use stagec.numpy.max(x, axis)",
+    "reduce_mean": "use stagec.numpy.mean(x, axis)",
+    "reduce_min": "use stagec.numpy.min(x, axis)",
+    "reduce_prod": "use stagec.numpy.prod(x, axis)",
+    "reduce_sum": "use stagec.numpy.sum(x, axis)",
+    "repeat_interleave": "use stagec.numpy.repeat(x, n)",
+    "sub": "use stagec.numpy.subtract(x, y)",
+    "t": "use x.T",
+    "topk": "use stagec.lax.top_k(x, k)",
+    "unbind": "use stagec.numpy.unstack(x)",
+    "unsqueeze": "use stagec.numpy.expand_dims(x, axis)",
+    "view": "use stagec.numpy.reshape(x, shape)",
 }
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
@@ -89,7 +155,7 @@ def hook(namespace: dict[str, Any], submodules: Collection[str] = ()) -> Callabl
                 return importlib.import_module(f"{module}.{name}")
         if _import_asks():
             raise AttributeError(name)
-        raise error(module, name, namespace)
+        raise error(module, name, dir(sys.modules[module]))
 
     return missing
 
@@ -122,7 +188,8 @@ def attribute_error(owner: Any, name: str) -> AttributeError:
     if name.startswith("_"):
         return AttributeError(what)
     listed = "docs/reference/numpy.md lists the functions, and dir(x) the methods"
-    fixes = [_INSTEAD["Array"].get(name) or _function(name) or _close(name, dir(type(owner)), "x."), listed]
+    known = _INSTEAD["Array"].get(name) or _OF_TENSORS.get(name) or _in_place(name) or _function(name)
+    fixes = [known or _close(name, dir(type(owner)), "x."), listed]
     rows = [("array", owner.aval.long(), owner.origin())]
     if hasattr(np.ndarray, name):
         rows.append(("elsewhere", f"numpy.ndarray.{name}", ""))
@@ -147,6 +214,12 @@ def _joined(fixes: Iterable[str]) -> str:
     return "; ".join(f for f in fixes if f).replace("?; ", "? ")
 
 
+def _in_place(name: str) -> str:
+    """What takes the place of PyTorch's methods that write to their array, such as `x.add_(y)`."""
+    function = name.endswith("_") and _function(name[:-1])
+    return f"arrays are immutable; {function.replace('(x)', '')}, which returns a new one" if function else ""
+
+
 def _function(name: str) -> str:
     where = next((m for m in ("stagec.numpy", "stagec.nn", "stagec.lax") if name in public_names(m)), None)
     return f"use {where}.{name}(x)" if where else ""
@@ -154,8 +227,8 @@ def _function(name: str) -> str:
 
 def _instead(module: str, name: str, known: list[str]) -> str:
     table = _INSTEAD.get(module, {})
-    if name in table:
-        return table[name]
+    if name in table or name in _OF_TENSORS:
+        return table.get(name) or _OF_TENSORS[name]
     where = next((m for m in _MODULES if m != module and name in public_names(m)), None)
     return f"use {where}.{name}" if where else _close(name, known, f"{module}.")
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 else:
     _Interface = object
 
+location.assists(__file__)
+
 
 class _Functions(dict[str, Callable[..., Any]]):
     """The functions by name; the first look-up loads all of them."""

@@ -51,11 +51,14 @@ class Primitive:
       python: `(code, *values, **params) -> value`, a line of NumPy for a plan; None where `eval` has to be called.
       trim: `(equation, live) -> equation`, how a row with inner graphs drops results that are not used.
       effects: running it matters even when its results are not used.
+      numpy_ns: nanoseconds that `eval` takes for an element of the largest operand or result, about; a second number
+        is for complex elements.
     """
 
     registry: dict[str, Primitive] = {}  # noqa: RUF012
     # Whether the operation has a list of results.
     multiple: bool
+    numpy_ns: tuple[float, float] = (1.0, 3.0)
 
     def __init__(
         self,
@@ -71,6 +74,7 @@ class Primitive:
         trim: Callable[..., Any] | None = None,
         python: Callable[..., Any] | None = None,
         effects: bool = False,
+        numpy_ns: float | tuple[float, float] = 1.0,
     ) -> None:
         self.name = name
         self.shape = shape
@@ -83,6 +87,7 @@ class Primitive:
         self.trim = trim
         self.python = python
         self.effects = effects
+        self.numpy_ns = numpy_ns if isinstance(numpy_ns, tuple) else (numpy_ns, 3.0 * numpy_ns)
         if name in Primitive.registry:
             raise ValueError(f"primitive {name!r} exists already")
         Primitive.registry[name] = self

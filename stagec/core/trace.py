@@ -94,7 +94,7 @@ class Tracer(ArrayOperators):
         return False
 
     def __bool__(self) -> bool:
-        raise self._concretization(errors.TracerBoolConversionError, "truth value", advice.conditional())
+        raise self._concretization(errors.TracerBoolConversionError, "truth value", advice.conditional(self.aval.dtype))
 
     def __int__(self) -> int:
         raise self._concretization(errors.TracerIntegerConversionError, "int() value", advice.integer())

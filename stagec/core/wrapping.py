@@ -1,4 +1,4 @@
-"""`functools.wraps` for what users pass, which may be an object with a state of its own."""
+"""`functools.wraps` for what users pass, which may be an object with a state of its own, and the names of functions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.core.callables import Function, P, R
+from stagec.core.location import is_internal
+
+# The attribute of functions that transformations make.
+_SHOWN = "_stagec_shown_name"
 
 
-def wraps(function: Callable[P, R]) -> Callable[[Callable[..., Any]], Function[P, R]]:
+def wraps(function: Callable[P, R], transformation: str = "") -> Callable[[Callable[..., Any]], Function[P, R]]:
     """`functools.wraps`, which copies the public attributes alone of what is no plain function.
 
     A jitted function keeps its loaded programs in private ones: they belong to it, and cannot be pickled.
+
+    Args:
+      transformation: what is done to the function, if it becomes another one: `shown_name` then has its name, too.
+        The attribute `__name__` stays that of the function, as in JAX.
 
     >>> wraps(len)(lambda x: 0).__name__
     'len'
@@ -25,6 +33,26 @@ def wraps(function: Callable[P, R]) -> Callable[[Callable[..., Any]], Function[P
         state = getattr(function, "__dict__", {})
         vars(wrapper).update({name: v for name, v in state.items() if plain or not name.startswith("_")})
         vars(wrapper)["__wrapped__"] = function
+        if transformation:
+            vars(wrapper)[_SHOWN] = f"{transformation}({shown_name(function)})"
         return wrapper
 
     return decorate
+
+
+def shown_name(function: Any) -> str:
+    """What messages, tables and programs call a function.
+
+    >>> import stagec
+    >>> shown_name(stagec.grad(abs))
+    'grad(abs)'
+    """
+    code = getattr(function, "__code__", None)
+    # A user's wrapper around a gradient may have its attributes, and is another function.
+    if code is None or is_internal(code.co_filename):
+        shown: str = getattr(function, _SHOWN, "")
+        if shown:
+            return shown
+    if isinstance(function, functools.partial):
+        return shown_name(function.func)
+    return getattr(function, "__name__", "") or type(function).__name__

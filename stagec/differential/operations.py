@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from stagec.api.exact import MOVING
 from stagec.api.program import evaluated
+from stagec.compiler.exact import MOVING
 from stagec.control import bodies
 from stagec.core import dtypes, errors, location
 from stagec.core.config import config

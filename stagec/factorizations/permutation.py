@@ -14,6 +14,7 @@ from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, SinglePrimitiv
 from stagec.factorizations.row import batch_of, each_of, lowering
 from stagec.factorizations.vectors import at, exchanged
 from stagec.numpy.creation import arange
+from stagec.primitives.axes import as_int
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.typing import ArrayLike
 
@@ -57,7 +58,10 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
     >>> lu_pivots_to_permutation(snp.array([2, 2, 2]), 3)
     Array([2, 0, 1], dtype=int32)
     """
-    pivots = as_operand(pivots)
+    pivots, permutation_size = (
+        as_operand(pivots),
+        as_int(permutation_size, "lu_pivots_to_permutation", "permutation_size"),
+    )
     aval = aval_of(pivots)
     if not dtypes.is_integer(aval.dtype) or not aval.ndim or aval.shape[-1] > permutation_size:
         raise location.error(
@@ -65,4 +69,4 @@ def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
             f"lu_pivots_to_permutation: {aval.long()} are not pivots of {permutation_size} rows",
             fix="pass integers, at most one for each row",
         )
-    return lu_pivots_to_permutation_p(pivots, size=int(permutation_size))
+    return lu_pivots_to_permutation_p(pivots, size=permutation_size)

@@ -14,6 +14,7 @@ from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.factorizations.pairs import ALGORITHMS, in_pairs
 from stagec.numpy.creation import eye
@@ -22,8 +23,8 @@ from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.rounding import conj
 from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.checks import check_dtype
-from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import Operand, aval_of
+from stagec.primitives.convert import as_array, convert_element_type
+from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
@@ -62,16 +63,31 @@ def factorization(
 
     multiple = kind.multiple
     each = ALGORITHMS[name] = each_of(algorithm, shape, multiple, ranks)
+    of_elements = lowering(each, shape, multiple)
+
+    def lower(cx: Any, *values: Any, **params: Any) -> Any:
+        shaped = shape(*cx.in_avals, **params)
+        if not _without_elements(cx.in_avals) and not _without_elements(shaped if multiple else [shaped]):
+            return of_elements(cx, *values, **params)
+        # The results are constants: without elements, or identity matrices, for example.
+        found = eval(*(np.zeros(a.shape, a.dtype) for a in cx.in_avals), **params)
+        out = cx.apply(lambda *_: [as_array(as_operand(f)) for f in (found if multiple else [found])], *values)
+        return out if multiple else out[0]
+
     return kind(
         name,
         shape=checked,
         eval=eval,
-        lower=lowering(each, shape, multiple),
+        lower=lower,
         jvp=jvp,
         transpose=transpose,
         batch=batch_of(multiple),
         trim=trim,
     )
+
+
+def _without_elements(avals: Sequence[ShapedArray]) -> bool:
+    return all(any(not is_open(n) and n == 0 for n in a.shape) for a in avals)
 
 
 def lowering(each: Callable[..., list[Any]], shape: Callable[..., Any], multiple: bool) -> Callable[..., Any]:

@@ -100,11 +100,12 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     dtype = aval_of(u).dtype
     across, down = s[..., None, :], s[..., :, None]
     gaps = (across + down) * (across - down)
-    # As in JAX, vectors of equal singular values are not rotated into each other, and vectors of zeros have no tangent.
-    weights = where(gaps == 0, 0, 1 / where(gaps == 0, 1, gaps)).astype(dtype)
+    # Vectors of equal singular values have no derivative: as in JAX, it is infinite or NaN. Vectors of zeros have no
+    # tangent.
+    same = np.eye(min(m, n), dtype=bool)
+    weights = where(same, 0, 1 / where(same, 1, gaps)).astype(dtype)
     inverse = where(s == 0, 0, 1 / where(s == 0, 1, s)).astype(dtype)
     scaled, also = across.astype(dtype) * inner, down.astype(dtype) * inner
-    same = np.eye(min(m, n), dtype=bool)
     # A change of phase, which both vectors of a pair could absorb, goes to the left one.
     phase = where(same, (inner - adjoint(inner)) / 2 * inverse[..., None, :], 0)
     u_dot = u @ (weights * (scaled + adjoint(scaled)) + phase)

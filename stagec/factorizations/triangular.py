@@ -20,6 +20,7 @@ from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
+from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import (
     dynamic_index_in_dim,
     dynamic_slice,
@@ -166,7 +167,8 @@ def triangular_solve(
 
     Args:
       a: square matrices; only one triangle is read.
-      b: right-hand sides: `(..., n, k)`, or `(..., k, n)` if not `left_side`, with the leading axes of `a`.
+      b: right-hand sides: `(..., n, k)`, or `(..., k, n)` if not `left_side`, with the leading axes of `a`; or vectors
+        `(..., n)`.
       left_side: solve `a x = b`, else `x a = b`.
       lower: read the lower triangle, otherwise the upper one.
       transpose_a, conjugate_a: use the transpose, the conjugate, or both.
@@ -180,6 +182,9 @@ def triangular_solve(
     """
     a, b = promote_weak_scalars(a, b)
     a = matrix_argument("triangular_solve", a, square=True)
+    vector = aval_of(b).ndim == aval_of(a).ndim - 1
+    shape = aval_of(b).shape
+    b = reshape(b, (*shape, 1) if left_side else (*shape[:-1], 1, shape[-1])) if vector else b
     b = matrix_argument("triangular_solve", b)
     a_aval, b_aval = aval_of(a), aval_of(b)
     if a_aval.shape[:-2] != b_aval.shape[:-2] or a_aval.shape[-1] != b_aval.shape[-2 if left_side else -1]:
@@ -194,7 +199,7 @@ def triangular_solve(
             f"triangular_solve: {a_aval.long()} and {b_aval.long()} have different dtypes",
             fix="convert one of them with astype",
         )
-    return triangular_solve_p(
+    solved = triangular_solve_p(
         a,
         b,
         left_side=bool(left_side),
@@ -203,3 +208,4 @@ def triangular_solve(
         conjugate_a=bool(conjugate_a),
         unit=bool(unit_diagonal),
     )
+    return reshape(solved, shape) if vector else solved

@@ -17,9 +17,10 @@ def _alone(site: Site, name: str = "replica_groups") -> np.ndarray[Any, Any]:
         return np.zeros(1, np.int64)
     given = site.op.attributes[name]
     if isinstance(given, bindings.ir.DenseElementsAttr):
-        numbers = np.asarray(given)
+        # One number may stand for any number of elements.
+        numbers = np.asarray(given.get_splat_value().value if given.is_splat else given)
     else:
-        numbers = np.arange(np.prod(printed.mesh_sizes(given), dtype=np.int64))
+        numbers = np.asarray(printed.mesh_sizes(given)) - 1
     if np.any(numbers > 0):
         raise site.refusal("is between several processes", "export the program for one device")
     return numbers

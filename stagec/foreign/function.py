@@ -6,10 +6,12 @@ import contextlib
 import inspect
 import math
 import os
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from passes.trial import Trial
 from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.jit import jit
 from stagec.core import dtypes, errors, location
@@ -55,6 +57,12 @@ def from_stablehlo(module: str | bytes | os.PathLike[str], *, function: str = "m
     Array([1.3817732, 1.3817732, 1.3817732], dtype=float32)
     """
     found = source.read(module)
+    if not isinstance(function, str):
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"from_stablehlo takes the name of a function, not {brief(function)}",
+            fix="pass a string, as in function='main'",
+        )
     return Imported(found, function)
 
 
@@ -102,9 +110,10 @@ class Imported:
     @cached_property
     def _replay(self) -> Any:
         """The module, parsed; a call of a stored program does not need it."""
-        from stagec.foreign import parsed  # the compiler
+        with Trial() as trial:
+            from stagec.foreign import parsed  # the compiler, which is loaded while the process of the trial starts
 
-        return parsed.replay_of(self._source)
+            return parsed.replay_of(self._source, trial)
 
     def _described(self) -> Any:
         from stagec.foreign import parsed  # the compiler
@@ -158,6 +167,17 @@ class Imported:
                 "pass one array for each parameter, in this order",
             )
         values = [p.fitted(value, self.name) for p, value in zip(self._parameters, args)]
+        try:
+            return self._called(values)
+        except RecursionError:
+            raise location.error(
+                errors.UnsupportedError,
+                f"{self.name} nests calls, loops or conditionals too deep for Python's limit of recursion",
+                [("limit", str(sys.getrecursionlimit()), "")],
+                "raise the limit, as in sys.setrecursionlimit(10_000), or nest fewer",
+            ) from None
+
+    def _called(self, values: list[Any]) -> Any:
         # Under options that a block of code overrides, and while something is traced, the module itself is traced.
         may_store = state.plain
         with config.override(enable_x64=True) if self.is_wide else contextlib.nullcontext():

@@ -15,9 +15,11 @@ import stagec.foreign.scatters
 import stagec.foreign.shapes
 import stagec.foreign.sorting  # noqa: F401  each registers its rules
 from passes import bindings
+from passes.errors import StagecError
+from passes.trial import Trial
 from passes.types import numpy_dtype
 from stagec.core import errors, location
-from stagec.foreign import trial, vhlo
+from stagec.foreign import vhlo
 from stagec.foreign.bytecode import without_unknown
 from stagec.foreign.damaged import Damaged
 from stagec.foreign.mistakes import mistake
@@ -26,13 +28,13 @@ from stagec.foreign.site import refuse
 from stagec.foreign.source import Source
 
 
-def replay_of(source: Source) -> Replay:
-    """The functions of a module, which is parsed.
+def replay_of(source: Source, trial: Trial) -> Replay:
+    """The functions of a module, which is parsed, in the process of `trial` first.
 
     Raises:
       ArtifactError: the module cannot be read, or is damaged.
     """
-    module = _parsed(source.text, source.name, source.path if source.is_unchanged() else "")
+    module = _parsed(source.text, source.name, source.path if source.is_unchanged() else "", trial)
     return Replay(module, source.name)
 
 
@@ -42,7 +44,7 @@ def described(replay: Replay, function: str, name: str) -> dict[str, Any]:
         names = list(replay.functions)
         raise location.error(
             errors.ArtifactError,
-            f"{name} has no function {function!r}",
+            f"{name} {'only declares' if function in replay.only_declared else 'has no function'} {function!r}",
             [("functions", ", ".join(names) or "none", "")],
             f"pass one of these, as in function={names[0]!r}" if names else "give a module that defines a function",
         )
@@ -73,29 +75,36 @@ def _parameter(op: Any, name: str, type_: Any) -> Any:
     return ["array", name, str(type_), dtype.name, shape]
 
 
-def _parsed(given: str | bytes, name: str, path: str) -> Any:
-    context = bindings.new_context()
+def _parsed(given: str | bytes, name: str, path: str, trial: Trial) -> Any:
+    ir, context = bindings.ir, bindings.new_context()
     # Attributes of other dialects may stand in a module; their operations are refused one by one.
     context.allow_unregistered_dialects = True
-    try:
-        if isinstance(given, bytes):
+
+    def parsed(given: str | bytes, path: str) -> Any:
+        fault = trial.fault(given.encode() if isinstance(given, str) else given)
+        if fault:
+            raise _unreadable(name, fault, given, path)
+        try:
+            # Operations of a file know its path, besides their lines.
+            return ir.Module.parseFile(path, context) if path else ir.Module.parse(given, context)
+        except ir.MLIRError as error:
+            raise _unreadable(name, str(error), given, path) from None
+
+    if isinstance(given, bytes):
+        path = ""
+        try:
             given = without_unknown(given, lambda dialect: _is_known(context, dialect))
-            fault = trial.fault(given)
-            if fault:
-                raise _unreadable(name, fault)
-            module = bindings.ir.Module.parse(given, context)
-        elif path:
-            # Operations then know the file, besides their lines.
-            module = bindings.ir.Module.parseFile(path, context)
-        else:
-            module = bindings.ir.Module.parse(given, context)
-    except (bindings.ir.MLIRError, Damaged) as error:
-        raise _unreadable(name, str(error), given, path) from None
+        except Damaged as error:
+            raise _unreadable(name, str(error)) from None
+    module = parsed(given, path)
     if any(op.operation.name.startswith("vhlo.") for op in module.body.operations):
         try:
-            module = vhlo.as_stablehlo(module)
-        except (bindings.ir.MLIRError, TypeError, ValueError, KeyError) as error:
-            raise _unreadable(name, str(error)) from None
+            text = vhlo.as_stablehlo(module)
+        except StagecError:
+            raise
+        except Exception as error:  # what MLIR does not check may have any form
+            raise _unreadable(name, f"{type(error).__name__}: {error}") from error
+        module = parsed(text, "")
     return module
 
 
@@ -114,6 +123,8 @@ _NEWER = ("is unknown", "has no custom assembly form", "unregistered operation '
 def _unreadable(name: str, fault: str, given: str | bytes = b"", path: str = "") -> errors.ArtifactError:
     is_newer = "'stablehlo." in fault and any(text in fault for text in _NEWER)
     fix = "serialize the program for an older version of StableHLO" if is_newer else ""
+    if fault.startswith("it nests"):
+        fix = "write inner parts of the program as functions of the module, and call them"
     found = mistake(fault, given, path) if isinstance(given, str) else None
     if found is not None:
         what = f"{name} has {found.what}"

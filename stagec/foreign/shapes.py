@@ -2,19 +2,44 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from passes import printed
+from passes.errors import InterpretError
 from passes.numeric.interpreter import evaluate
 from stagec import lax
+from stagec.core import dtypes
 from stagec.foreign.site import Site, Value, rule
+
+# Constants of more elements are no shapes, so they need not be known while tracing.
+_SMALL = 64
 
 
 @rule("constant", "chlo.constant")
 def _constant(site: Site) -> Value:
-    site.dtype()  # refuses types that stagec does not have
-    return evaluate(site.op, [])[0]
+    dtype, shape = site.dtype(), site.shape()  # refuses types that stagec does not have
+    if math.prod(shape) > _SMALL:
+        kind, inside = printed.constant(site.op.get_asm(large_elements_limit=8))
+        if kind == "dense" and inside[:1] not in ("", "[", '"'):
+            # One number may fill an array larger than the memory.
+            return lax.full(shape, printed.dense(f"dense<{inside}> : tensor<", dtype, ()), dtype)
+    try:
+        return evaluate(site.op, [])[0]
+    except InterpretError:
+        kind, inside = printed.constant(site.op.get_asm())
+        if kind != "dense_resource":
+            raise
+    blob = site.resource(inside)
+    if 8 * len(blob) != dtypes.itemsize_bits(dtype) * math.prod(shape):
+        raise site.refusal(
+            f"has elements in {kind}<{inside}>, which the module holds {len(blob)} bytes of",
+            "print the module with all elements of its constants, as dense<...>",
+        )
+    # A byte is a boolean, and may be any number.
+    return np.frombuffer(blob, np.uint8 if dtypes.is_bool(dtype) else dtype).astype(dtype).reshape(shape)
 
 
 @rule("iota")

@@ -62,12 +62,19 @@ class Site:
         """Run a function of the module.
 
         Raises:
-          UnsupportedError: it calls itself.
+          UnsupportedError: it calls itself, or has no body.
         """
+        if name not in self._replay.functions:
+            raise refuse(self.op, f"calls {name}, which has no body", "define the function in the module")
         if self._replay.is_running(name):
             fix = "write the recursion as a stablehlo.while, or repeat the function's text as often as it is called"
             raise refuse(self.op, f"makes {name} call itself, and compiled programs have no recursion", fix)
         found: list[Value] = self._replay.call(name, values)
+        return found
+
+    def resource(self, name: str) -> bytes:
+        """The content of `dense_resource<name>`; empty if the module does not have it."""
+        found: bytes = self._replay.resources.get(name, b"")
         return found
 
     def compares(self, name: str) -> str:

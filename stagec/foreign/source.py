@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import Any
 
 from stagec.core import errors, location
@@ -29,18 +30,18 @@ class Source:
         self.content = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
         self.name = name
         self.path = path
-        self.text: str | bytes = content
-        self.exported: jax_export.Exported | None = None
-        if isinstance(content, bytes) and not content.startswith(_BYTECODE):
-            self.exported = jax_export.read(content, name)
-            self.text = content.decode("utf-8", "replace") if self.exported is None else self.exported.module
+        self.exported = jax_export.read(content, name) if isinstance(content, bytes) else None
+        self.text: str | bytes = self.content if self.exported is None else self.exported.module
+        if not self.text.startswith(_BYTECODE):
+            self.text = self.text.decode("utf-8", "replace")
+            if self.text.encode() != self.content:
+                self.path = ""  # MLIR would read other strings from the file
 
     def is_unchanged(self) -> bool:
         """Whether there is a file, with the content that was read."""
         try:
-            with open(self.path, "rb") as file:
-                return file.read() == self.content
-        except OSError:
+            return _content(self.path) == self.content
+        except (OSError, ValueError):
             return False
 
 
@@ -57,17 +58,12 @@ def read(given: Any) -> Source:
     """
     name, path = "the module", ""
     if isinstance(given, os.PathLike) or (isinstance(given, str) and not any(mark in given for mark in _MARKS)):
-        path = os.fspath(given)
+        path = os.fsdecode(given)
         name = os.path.basename(path)
         try:
-            with open(path, "rb") as file:
-                given = file.read()
-        except (FileNotFoundError, IsADirectoryError) as error:
-            raise location.error(
-                type(error),
-                f"from_stablehlo: there is no file {path!r}, and it is not the text of a module",
-                fix="pass the path of a file, or MLIR, as jax.jit(f).lower(...).as_text() returns it",
-            ) from None
+            given = _content(path)
+        except (OSError, ValueError) as error:
+            raise _unreadable(path, error) from None
     if isinstance(given, (bytearray, memoryview)):
         given = bytes(given)
     if not isinstance(given, (str, bytes)):
@@ -77,3 +73,31 @@ def read(given: Any) -> Source:
             fix="pass str(module) of an MLIR module, exported.serialize() of jax.export, or a path",
         )
     return Source(given, name, path)
+
+
+def _content(path: str) -> bytes:
+    """The content of a regular file; a device might never end, and a pipe might block.
+
+    Raises:
+      OSError: it cannot be opened.
+      ValueError: it is not a regular file, or no path.
+    """
+    flags = getattr(os, "O_NONBLOCK", 0)
+    with open(path, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ValueError("it is not a regular file")
+        return file.read()
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> Exception:
+    if isinstance(error, ValueError):
+        what, fix = f"from_stablehlo: {brief(path)} cannot be read: {error}", "copy its content to a file"
+        return location.error(errors.ArtifactError, what, fix=fix)
+    if isinstance(error, PermissionError):
+        what = f"from_stablehlo: {brief(path)} cannot be read: {error.strerror}"
+        return location.error(PermissionError, what, fix="allow this user to read it")
+    return location.error(
+        type(error),
+        f"from_stablehlo: there is no file {brief(path)}, and it is not the text of a module",
+        fix="pass the path of a file, or MLIR, as jax.jit(f).lower(...).as_text() returns it",
+    )

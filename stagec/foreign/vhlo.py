@@ -21,8 +21,8 @@ _SHARDING = ("sdy.mesh", "sdy.sharding_constraint", "builtin.unrealized_conversi
 _VERSION = re.compile(r"_v\d+$")
 
 
-def as_stablehlo(module: Any) -> Any:
-    """Convert a module of VHLO to StableHLO, in the same context.
+def as_stablehlo(module: Any) -> str:
+    """The text in StableHLO of a module of VHLO.
 
     Raises:
       UnsupportedError: an operation, a type or an attribute is not known.
@@ -36,8 +36,7 @@ def as_stablehlo(module: Any) -> Any:
         )
         if text is not None and "." in name
     )
-    text = f"module attributes {{{attributes}}} {{\n{''.join(writer.lines)}\n}}"
-    return bindings.ir.Module.parse(text, module.context)
+    return f"module attributes {{{attributes}}} {{\n{''.join(writer.lines)}\n}}"
 
 
 class _Writer:
@@ -114,6 +113,8 @@ _INTERFACES = {
     "API_VERSION_STATUS_RETURNING_UNIFIED": 3,
     "API_VERSION_TYPED_FFI": 4,
 }
+# The most elements of an attribute that is not a constant. Even one number may be repeated any number of times.
+_MOST_ELEMENTS = 1 << 16
 # Attributes that name functions.
 _SYMBOLS = {"callee", "decomposition"}
 # Attributes that are not needed, or that are left out if they have their default.
@@ -189,7 +190,10 @@ def _as_array(text: str | None, name: str) -> str | None:
 
 def _elements(text: str) -> np.ndarray[Any, Any]:
     with bindings.new_context():
-        return np.asarray(bindings.ir.Attribute.parse(text)).reshape(-1)
+        found = bindings.ir.Attribute.parse(text)
+        if len(found) > _MOST_ELEMENTS:
+            raise _Unknown(f"an attribute of {len(found)} elements")
+        return np.asarray(found).reshape(-1)
 
 
 def _plain(text: str) -> str:

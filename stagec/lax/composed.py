@@ -10,6 +10,7 @@ import numpy as np
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.trace import operand_rows
 from stagec.numpy.arguments import array_argument, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar, convert, logic
@@ -112,6 +113,13 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     a, b = promote_weak_scalars(x, y)
     kind = same_dtype("mulhi", (aval_of(a), aval_of(b)))
     check_dtype("mulhi", kind, dtypes.INTEGER)
+    if len({aval_of(v).ndim for v in (a, b) if aval_of(v).ndim}) > 1:
+        raise location.error(
+            errors.ShapeError,
+            f"mulhi: {aval_of(a).long()} and {aval_of(b).long()} differ in their number of axes",
+            operand_rows((a, b)),
+            "add axes with x[None]",
+        )
     shape = np.broadcast_shapes(aval_of(a).shape, aval_of(b).shape)
     first, second = (array_argument(broadcast_to_shape(o, shape), "mulhi") for o in (a, b))
     # By halves, h * 2^k + l, whose products fit into the dtype.

@@ -46,6 +46,7 @@ from stagec.lax.linalg_choices import (
 )
 from stagec.numpy.decompositions import svd as _part_of_svd
 from stagec.primitives.operand import as_operand, aval_of
+from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
 __all__ = [
@@ -247,4 +248,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

@@ -157,7 +157,7 @@ class Context:
             if found is not None:
                 return [found]
             if name in open_copies.IN_PLACE:
-                operands = open_copies.copied(self, operands)
+                operands = open_copies.copied(self, operands, name == "stablehlo.while")
             if name == "stablehlo.sort" and len(operands) > 1:
                 # A result that nothing reads would become an array of unknown size on the stack.
                 return open_copies.held(self, self.create_all(name, operands, attributes, avals, regions))
@@ -353,7 +353,7 @@ def lower(
         trace = LowerTrace(types, callbacks, backend)
         if is_open:
             trace.sizes = open_values.Sizes(types, block, in_avals)
-            trace.avals.update(zip(block.arguments, in_avals))
+            trace.avals.update((v, a) for v, a in zip(block.arguments, in_avals) if a.is_open)
         with ir.InsertionPoint(block), current(trace):
             arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, in_avals)]
             cx = Context(trace, [], [])
@@ -382,4 +382,4 @@ def _host_name(i: int, callback: HostCallback) -> str:
 
 
 def _symbol(name: str) -> str:
-    return "jit_" + "".join(c if c.isalnum() or c == "_" else "_" for c in name)
+    return "jit_" + "".join(c if c.isalnum() or c == "_" else "_" for c in name).rstrip("_")

@@ -27,14 +27,20 @@ def held(cx: Any, values: Sequence[Any]) -> list[Any]:
     return [v if a is None else next(results) for v, a in zip(values, avals)]
 
 
-def copied(cx: Any, values: Sequence[Any]) -> list[Any]:
+def copied(cx: Any, values: Sequence[Any], of_loop: bool = False) -> list[Any]:
     """Values to be overwritten, each in memory of its own if it is open.
 
     The compiler updates arrays in place, loses track of what else is in their memory where there are loops and
     branches, and fuses what computes them with a sort, on a stack of unknown size. For known shapes,
     `passes.legalize.control_flow` finds out which need a copy; here all do that may.
+    What an update made may also be read after a loop that starts from it, or in its body.
+
+    Args:
+      of_loop: whether the values are the initial state of a loop.
     """
-    return [_copied(cx, v, cx.trace.avals[v]) if v in cx.trace.avals and not _is_own(v) else v for v in values]
+    return [
+        _copied(cx, v, cx.trace.avals[v]) if v in cx.trace.avals and (of_loop or not _is_own(v)) else v for v in values
+    ]
 
 
 def _is_own(value: Any) -> bool:

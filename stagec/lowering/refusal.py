@@ -17,7 +17,8 @@ def refusal(op: Any, what: str, fix: str, where: str) -> errors.UnsupportedError
       what: what is wrong with it, after its name.
       where: its line; empty if it is unknown.
     """
-    shown = " ".join(op.get_asm(large_elements_limit=8, skip_regions=True).split())
+    text = op.get_asm(binary=True, large_elements_limit=8, skip_regions=True).decode("utf-8", "replace")
+    shown = " ".join(text.split())
     shown = shown if len(shown) <= _MOST_CHARACTERS else shown[: _MOST_CHARACTERS - 3] + "..."
     headline = f"{where}: {op.name} {what}" if where else f"{op.name} {what}"
     return location.error(errors.UnsupportedError, headline, [("operation", shown, "")], fix)

@@ -24,7 +24,7 @@ from stagec.primitives.axes import as_shape, canonical_axes, canonical_axis
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import broadcasted_iota
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_max, reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, expand_dims
 from stagec.scipy.sums import logsumexp as logsumexp
@@ -82,7 +82,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
 def _count(x: Operand, axes: tuple[int, ...], where: Any, keepdims: bool) -> Any:
     aval = aval_of(x)
     if where is None:
-        return float(math.prod([aval.shape[a] for a in axes]))
+        return literal(math.prod([aval.shape[a] for a in axes]), dtype_of(x))
     mask = broadcast_to_shape(truth(as_operand(where)), aval.shape)
     total = reduce_sum(convert_element_type(mask, dtype_of(x)), axes)
     return expand_dims(total, axes) if keepdims else total

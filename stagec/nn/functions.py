@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy.arithmetic import (
     absolute,
@@ -19,7 +19,7 @@ from stagec.numpy.conditionals import where as choose
 from stagec.numpy.elementary import expm1, tanh as tanh
 from stagec.numpy.extremes import clip, logaddexp, maximum, minimum
 from stagec.numpy.logical import greater_equal
-from stagec.numpy.promotion import promote_inexact
+from stagec.numpy.promotion import promote_inexact, promote_numeric
 from stagec.primitives import arithmetic as ar, logic, special, transcendental as tr
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import as_array
@@ -44,7 +44,7 @@ def relu(x: ArrayLike) -> Array:
     >>> round(float(relu(-2.0)), 4)
     0.0
     """
-    x = as_operand(x, "relu's argument")
+    (x,) = promote_numeric("relu", as_operand(x, "relu's argument"))
     return logic.select(logic.le(x, 0), 0, x)
 
 
@@ -174,8 +174,9 @@ def hard_tanh(x: ArrayLike) -> Array:
     >>> round(float(hard_tanh(3.0)), 4)
     1.0
     """
-    x = as_operand(x, "hard_tanh's argument")
-    return logic.select(logic.gt(x, 1), 1, logic.select(logic.lt(x, -1), -1, x))
+    (x,) = promote_numeric("hard_tanh", x)
+    low = 0 if dtypes.is_unsigned(aval_of(x).dtype) else -1
+    return logic.select(logic.gt(x, 1), 1, logic.select(logic.lt(x, low), low, x))
 
 
 def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
@@ -244,8 +245,8 @@ def log1mexp(x: ArrayLike) -> Array:
     (x,) = promote_inexact(x)
     small = logic.lt(x, math.log(2))
     # Maechler, "Accurately computing log(1 - exp(-|a|))", 2012.
-    near = tr.log(ar.neg(tr.expm1(ar.neg(x))))
-    return logic.select(small, near, tr.log1p(ar.neg(tr.exp(ar.neg(x)))))
+    near = tr.log(ar.neg(tr.expm1(ar.neg(logic.select(small, x, 1.0)))))
+    return logic.select(small, near, tr.log1p(ar.neg(tr.exp(ar.neg(logic.select(small, 1.0, x))))))
 
 
 def glu(x: ArrayLike, axis: int = -1) -> Array:

@@ -42,6 +42,21 @@ def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:
     return found
 
 
+def requested_dtype_of(kind: str, dtype: Any, name: str) -> np.dtype[Any]:
+    """As `requested_dtype`, of one kind alone: "an integer", "an inexact" or "a complex" dtype."""
+    found = requested_dtype(dtype, name)
+    if not _KINDS[kind](found):
+        raise location.error(
+            errors.DtypeError,
+            f"{name}: dtype must be {kind} dtype, got {found.name}",
+            fix=f"leave dtype out, or pass {kind} dtype; convert the result with astype",
+        )
+    return found
+
+
+_KINDS = {"an integer": dtypes.is_integer, "an inexact": dtypes.is_inexact, "a complex": dtypes.is_complex}
+
+
 def from_numpy(value: np.ndarray[Any, Any], dtype: np.dtype[Any] | None = None, weak_type: bool = False) -> Array:
     """Copy a NumPy array into an Array with memory of its own."""
     dtype = value.dtype if dtype is None else dtype

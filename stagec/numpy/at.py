@@ -15,7 +15,7 @@ from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.dynamic_slices import windowed
-from stagec.numpy.index_syntax import parse
+from stagec.numpy.index_syntax import parse, with_arrays
 from stagec.numpy.indexing import getitem
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
@@ -44,7 +44,7 @@ class At:
         self._array = x
 
     def __getitem__(self, index: Any) -> AtIndex:
-        return AtIndex(self._array, index)
+        return AtIndex(self._array, with_arrays(index))
 
     def __repr__(self) -> str:
         return f"At({self._array!r})"

@@ -9,9 +9,10 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Axis
+from stagec.core.dims import is_open
 from stagec.numpy import reductions as rd
-from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.promotion import broadcast_to_shape, truth
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, requested_dtype_of
+from stagec.numpy.promotion import broadcast_to_shape, promote_dtypes, truth
 from stagec.numpy.reductions import count_over, mask_like, strong, with_axes
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import canonical_axes
@@ -125,7 +126,7 @@ def var(
     square = real(ar.mul(gap, conj(gap))) if dtypes.is_complex(work) else ar.mul(gap, gap)
     total = rd.sum(square, axes, keepdims=True, where=where)
     width = aval_of(total).dtype
-    if where is None:
+    if where is None and not (ddof and is_open(count_over(shape, axes))):
         freedom = count_over(shape, axes) - ddof
         divisor = literal(freedom if freedom > 0 else math.nan, width)
     else:
@@ -154,6 +155,8 @@ def std(
     1.0
     """
     refuse_out(out, "std")
+    if dtype is not None:
+        dtype = requested_dtype_of("an inexact", dtype, "std")
     return ar.sqrt(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
@@ -207,7 +210,7 @@ def average(
         count = literal(count_over(shape, axes), aval_of(result).dtype)
         return result, as_array(strong(broadcast_to_shape(count, aval_of(result).shape)))
     w = array_argument(weights, "average's weights")
-    dtype = dtypes.to_inexact(dtypes.promote_types(aval_of(x).dtype, aval_of(w).dtype))
+    dtype = dtypes.to_inexact(aval_of(promote_dtypes(x, w)[0]).dtype)
     if aval_of(w).shape != shape:
         if axis is None or aval_of(w).shape != tuple([shape[i] for i in axes]):
             raise location.error(

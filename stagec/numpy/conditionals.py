@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dims, dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.core.operators import ArrayOperators
@@ -194,7 +194,8 @@ def allclose(
     >>> bool(allclose(1.0, 1.1))
     False
     """
-    return _all(isclose(a, b, rtol, atol, equal_nan))
+    x, y = promote("allclose", a, b)
+    return _all(isclose(x, y, rtol, atol, equal_nan))
 
 
 def _all(x: Array) -> Array:
@@ -216,7 +217,8 @@ def array_equal(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any], eq
     True
     """
     x, y = (_as_array(v, "array_equal") for v in (a1, a2))
-    if aval_of(x).shape != aval_of(y).shape:
+    shape, other = aval_of(x).shape, aval_of(y).shape
+    if len(shape) != len(other) or not all(map(dims.equal, shape, other)):
         return as_array(literal(False, dtypes.bool_))
     same = logic.eq(*promote("array_equal", x, y))
     if equal_nan:
@@ -231,8 +233,12 @@ def array_equiv(a1: ArrayLike | Sequence[Any], a2: ArrayLike | Sequence[Any]) ->
     True
     """
     x, y = (_as_array(v, "array_equiv") for v in (a1, a2))
+    shape, other = aval_of(x).shape, aval_of(y).shape
     try:
-        broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
+        broadcast_shapes(shape, other)
     except errors.ShapeError:
+        # Open sizes that may fit at a call are an error.
+        fits = [dims.equal(m, n) or dims.equal(m, 1) or dims.equal(n, 1) for m, n in zip(shape[::-1], other[::-1])]
+        assert not all(fits), "shapes of known sizes that fit broadcast"
         return as_array(literal(False, dtypes.bool_))
-    return _all(logic.eq(*promote("array_equiv", x, y)))
+    return _all(logic.eq(*broadcast_together("array_equiv", promote_dtypes(x, y))))

@@ -23,7 +23,7 @@ from stagec.primitives.axes import as_int, as_shape
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import eq, ge
-from stagec.primitives.operand import as_operand, aval_of, is_array_like, is_wide, promotable
+from stagec.primitives.operand import as_operand, aval_of, is_array_like, is_wide, literal, promotable
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device
@@ -186,8 +186,8 @@ def _open_arange(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
     size = -((first - last) // distance)
     counter = _iota.iota(wanted, maximum(size, 0))
     if distance != 1:
-        counter = mul(counter, distance)
-    return counter if first == 0 else add(counter, first)
+        counter = mul(counter, literal(distance, wanted))
+    return counter if first == 0 else add(counter, literal(first, wanted))
 
 
 def arange(
@@ -266,7 +266,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
         raise location.error(
             ValueError, f"meshgrid: indexing is {indexing!r}", fix="use indexing='xy' or indexing='ij'"
         )
-    vectors = [array_argument(x, "xi") for x in xi]
+    vectors = [array_argument(x, "*xi") for x in xi]
     for x in vectors:
         if x.ndim > 1:
             raise location.error(

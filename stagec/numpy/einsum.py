@@ -35,6 +35,10 @@ def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     def text(labels: Any) -> str:
         return "".join("..." if i is Ellipsis else _LETTERS[int(i)] for i in labels)
 
+    texts = [labels for labels in operands if isinstance(labels, str)]
+    if texts:
+        fix = "write the subscripts first, as in einsum('ij,jk->ik', a, b)"
+        raise _error(f"the subscripts {texts[0]!r} follow an operand", fix)
     pairs = list(zip(operands[::2], operands[1::2]))
     spec = ",".join(text(labels) for _, labels in pairs)
     if len(operands) % 2:
@@ -173,7 +177,7 @@ def einsum(
     if not operands:
         raise _error("there are no operands", "pass an array for each term")
     preferred = None if preferred_element_type is None else requested_dtype(preferred_element_type, "einsum")
-    arrays = list(promote_dtypes(*matched_dtypes([array_argument(x, "operands") for x in operands], preferred)))
+    arrays = list(promote_dtypes(*matched_dtypes([array_argument(x, "*operands") for x in operands], preferred)))
     terms, result = _parse(subscripts, arrays)
     sizes: dict[str, int] = {}
     for x, term in zip(arrays, terms):

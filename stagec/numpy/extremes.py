@@ -11,13 +11,16 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.numpy.arithmetic import absolute, dtype_of, nonzero_divisor, real_only, reject
 from stagec.numpy.promotion import broadcast_together, promote, promote_dtypes, promote_floating
-from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
+from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.broadcast import instantiate
+from stagec.primitives.complex_order import keeps
 from stagec.primitives.convert import as_array
 from stagec.primitives.gcd import gcd_p
 from stagec.primitives.iota import full_like
 from stagec.primitives.operand import Operand, as_operand
 from stagec.typing import ArrayLike
+
+_LOG2_E = 1.4426950408889634
 
 
 def maximum(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -26,10 +29,7 @@ def maximum(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     >>> round(float(maximum(2, 3.5)), 4)
     3.5
     """
-    x, y = promote("maximum", x1, x2)
-    if dtypes.is_complex(dtype_of(x)):
-        return logic.select(_keeps(logic.gt, logic.ge, x, y), x, y)
-    return ar.max(x, y)
+    return ar.max(*promote("maximum", x1, x2))
 
 
 def minimum(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -38,19 +38,7 @@ def minimum(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     >>> round(float(minimum(2, 3.5)), 4)
     2.0
     """
-    x, y = promote("minimum", x1, x2)
-    if dtypes.is_complex(dtype_of(x)):
-        return logic.select(_keeps(logic.lt, logic.le, x, y), x, y)
-    return ar.min(x, y)
-
-
-def _keeps(strict: Any, loose: Any, x: Operand, y: Operand) -> Array:
-    """Whether the first of two complex numbers wins: by order, or because it is NaN."""
-    a, b = cplx.real(x), cplx.real(y)
-    first = logic.bitwise_and(logic.eq(a, b), loose(cplx.imag(x), cplx.imag(y)))
-    ordered = logic.bitwise_or(strict(a, b), first)
-    # y may be NaN in its imaginary part only, while the real parts decide the order.
-    return logic.bitwise_or(logic.ne(x, x), logic.bitwise_and(logic.eq(y, y), ordered))
+    return ar.min(*promote("minimum", x1, x2))
 
 
 def fmax(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -60,7 +48,7 @@ def fmax(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     1.0
     """
     x, y = promote("fmax", x1, x2)
-    first = _keeps(logic.gt, logic.ge, x, y) if dtypes.is_complex(dtype_of(x)) else logic.gt(x, y)
+    first = keeps(x, y, True) if dtypes.is_complex(dtype_of(x)) else logic.gt(x, y)
     take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
     return logic.select(take_x, x, y)
 
@@ -72,7 +60,7 @@ def fmin(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     1.0
     """
     x, y = promote("fmin", x1, x2)
-    first = _keeps(logic.lt, logic.le, x, y) if dtypes.is_complex(dtype_of(x)) else logic.lt(x, y)
+    first = keeps(x, y, False) if dtypes.is_complex(dtype_of(x)) else logic.lt(x, y)
     take_x = logic.bitwise_or(logic.ne(y, y), logic.bitwise_and(first, logic.eq(x, x)))
     return logic.select(take_x, x, y)
 
@@ -185,7 +173,7 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """
     x, y = promote_floating("logaddexp", x1, x2)
     if dtypes.is_complex(dtype_of(x)):
-        return _complex_logaddexp(x, y)
+        return _complex_logaddexp(x, y, tr.exp, 1.0)
     return custom.call(custom.custom_jvp_p, custom.Rule("logaddexp", _real_logaddexp, _logaddexp_derivative), [x, y])[0]
 
 
@@ -212,10 +200,10 @@ def _weighted(
     return [out], [ar.add(*parts)]
 
 
-def _complex_logaddexp(x: Array, y: Array) -> Array:
-    first = _keeps(logic.gt, logic.ge, x, y)
+def _complex_logaddexp(x: Array, y: Array, exponential: Any, scale: float) -> Array:
+    first = keeps(x, y, True)
     top, low = logic.select(first, x, y), logic.select(first, y, x)
-    return ar.add(top, tr.log1p(tr.exp(ar.sub(low, top))))
+    return ar.add(top, ar.mul(tr.log1p(exponential(ar.sub(low, top))), scale))
 
 
 def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -225,15 +213,15 @@ def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     3.585
     """
     x, y = promote_floating("logaddexp2", x1, x2)
-    real_only("logaddexp2", x)
+    if dtypes.is_complex(dtype_of(x)):
+        return _complex_logaddexp(x, y, tr.exp2, _LOG2_E)
     rule = custom.Rule("logaddexp2", _real_logaddexp2, _logaddexp2_derivative)
     return custom.call(custom.custom_jvp_p, rule, [x, y])[0]
 
 
 def _real_logaddexp2(x: Array, y: Array) -> list[Operand]:
     top, gap = ar.max(x, y), ar.sub(x, y)
-    log_2e = 1.4426950408889634
-    smooth = ar.add(top, ar.mul(tr.log1p(tr.exp2(ar.neg(ar.abs(gap)))), log_2e))
+    smooth = ar.add(top, ar.mul(tr.log1p(tr.exp2(ar.neg(ar.abs(gap)))), _LOG2_E))
     return [logic.select(logic.ne(gap, gap), ar.add(x, y), smooth)]
 
 

@@ -26,6 +26,7 @@ from stagec.numpy.manipulation import roll
 from stagec.primitives.axes import canonical_axes, canonical_axis
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.complex import complex, conj, imag, real
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.fft import fft_last
 from stagec.primitives.fft_plan import roots_of_unity
 from stagec.primitives.joining import concatenate
@@ -337,7 +338,8 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Dev
 
 def _frequencies(name: str, of_numpy: Any, n: Any, d: ArrayLike, dtype: Any, device: Any) -> Array:
     wanted = dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
-    return on_device(true_divide(from_numpy(of_numpy(length(name, n, 0)), wanted), d), device)
+    found = true_divide(from_numpy(of_numpy(length(name, n, 0)), dtypes.to_inexact(wanted)), d)
+    return on_device(found if dtype is None else convert_element_type(found, wanted), device)
 
 
 def fftshift(x: ArrayLike, axes: int | Sequence[int] | None = None) -> Array:

@@ -70,8 +70,8 @@ def size(a: ArrayLike | Sequence[Any], axis: int | Sequence[int] | None = None) 
     """
     x = _as_array(a)
     if axis is None:
-        return int(x.size)
-    return math.prod(int(x.shape[i]) for i in canonical_axes(axis, x.ndim, "size"))
+        return x.size
+    return math.prod(x.shape[i] for i in canonical_axes(axis, x.ndim, "size"))
 
 
 def iterable(y: object) -> bool:

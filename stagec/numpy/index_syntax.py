@@ -14,6 +14,7 @@ from stagec.core.dims import Dim
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
+from stagec.numpy.values import array
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import lt, select
@@ -52,6 +53,19 @@ def _is_basic_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_))
 
 
+def with_arrays(index: Any) -> Any:
+    """An index whose lists and tuples of integers or bools, inside of the tuple that it is, are arrays."""
+    if not isinstance(index, tuple) or not any(isinstance(entry, (list, tuple)) for entry in index):
+        return index
+    return tuple([_as_array(entry) if isinstance(entry, (list, tuple)) else entry for entry in index])
+
+
+def _as_array(entry: Sequence[Any]) -> Any:
+    found = array(entry)
+    # What is known stays known where it is traced.
+    return found if isinstance(found, Tracer) else np.asarray(found)
+
+
 def _entries(index: Any) -> list[Any]:
     if isinstance(index, list):
         raise index_error(
@@ -64,12 +78,6 @@ def _entries(index: Any) -> list[Any]:
             out.append(entry)
         elif isinstance(entry, (bool, np.bool_)):
             out.append(np.asarray(entry))
-        elif isinstance(entry, (list, tuple)):
-            raise index_error(
-                "Using a non-tuple sequence for multidimensional indexing is not allowed: a list or tuple stands "
-                "inside of an index",
-                "wrap it in stagec.numpy.array",
-            )
         elif isinstance(entry, (ArrayOperators, np.ndarray, Literal)) or hasattr(entry, "__stagec_array__"):
             out.append(as_operand(entry) if not isinstance(entry, np.ndarray) else entry)
         elif hasattr(entry, "__index__") and not isinstance(entry, np.generic):

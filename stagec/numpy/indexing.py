@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open, minimum
 from stagec.numpy.dynamic_slices import windowed
-from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask
+from stagec.numpy.index_syntax import Parsed, Part, index_error, parse, traced_mask, with_arrays
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape
 from stagec.primitives.axes import shape_error
 from stagec.primitives.convert import convert_element_type
@@ -39,7 +39,7 @@ def getitem(
 
     Args:
       x: an array.
-      index: integers, slices, None, an ellipsis, integer arrays, masks, or a tuple of them.
+      index: integers, slices, None, an ellipsis, integer arrays, masks, or a tuple of them, and of lists of integers.
       mode: as in `lax.gather`.
 
     Raises:
@@ -54,6 +54,7 @@ def getitem(
     fills = parsed_mode == GatherScatterMode.FILL_OR_DROP
     if fill_value is not None and np.ndim(fill_value):
         raise shape_error("get", f"fill_value has shape {np.shape(fill_value)}", "give one number")
+    index = with_arrays(index)
     window = windowed(x, index)
     if window is not None:
         x, index = window.part, window.entries

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.dims import is_open, open_error
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, concrete
 from stagec.numpy.indexing import getitem
@@ -17,8 +18,9 @@ from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic, joining as _joining, shape as _shape
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.iota import full
-from stagec.primitives.logic import eq, lt, select
+from stagec.primitives.iota import full, iota
+from stagec.primitives.logic import eq, ge, lt, select
+from stagec.primitives.operand import literal
 from stagec.typing import ArrayLike
 
 
@@ -62,7 +64,7 @@ def insert(
         count = values.shape[axis]
     values = broadcast_to_shape(values, tuple([count if i == axis else n for i, n in enumerate(a.shape)]))
     both = _joining.concatenate([a, values], axis)
-    source = (_traced_sources if traced else _sources)(flat, size, count)
+    source = (_traced_sources if traced or is_open(size) else _sources)(flat, size, count)
     return getitem(both, (*[slice(None)] * axis, source))
 
 
@@ -80,16 +82,16 @@ def _sources(positions: np.ndarray[Any, Any], size: int, count: int) -> np.ndarr
 
 
 def _traced_sources(positions: Array, size: int, count: int) -> Array:
-    positions = convert_element_type(positions, dtypes.int32)
+    positions, end = convert_element_type(positions, dtypes.int32), literal(size, dtypes.int32)
     positions = arithmetic.min(
-        arithmetic.max(select(lt(positions, 0), arithmetic.add(positions, size), positions), 0), size
+        arithmetic.max(select(lt(positions, 0), arithmetic.add(positions, end), positions), 0), end
     )
     positions = broadcast_to_shape(positions, (count,))
     order = positions.argsort(stable=True)
     at = getitem(positions, order) + np.arange(count, dtype=np.int32)
     nothing = full((size + count,), 0, dtypes.int32)
     new = nothing.at[at].set(1)
-    return select(eq(new, 0), (1 - new).cumsum() - 1, nothing.at[at].set(order + size))
+    return select(eq(new, 0), (1 - new).cumsum() - 1, nothing.at[at].set(arithmetic.add(order, end)))
 
 
 def _moved(values: Any, axis: int) -> Array:
@@ -100,6 +102,8 @@ def _moved(values: Any, axis: int) -> Array:
 
 def _positions(obj: Any, size: int, name: str, instead: str = "") -> np.ndarray[Any, Any]:
     if isinstance(obj, slice):
+        if is_open(size):
+            raise open_error(name, f"a slice of {size} positions")
         return np.arange(size)[obj]
     value = np.asarray(obj) if isinstance(obj, (list, tuple)) else concrete(obj, name, "obj", instead)
     if value.dtype == np.bool_:
@@ -132,9 +136,7 @@ def delete(
     axis = canonical_axis(axis, a.ndim, "delete")
     size = a.shape[axis]
     if isinstance(obj, Tracer) and obj.ndim == 0:
-        position = obj + size * (obj < 0)
-        kept = np.arange(size - 1, dtype=np.int32)
-        return getitem(a, (*[slice(None)] * axis, kept + (kept >= position)))
+        return _without(a, axis, obj + size * (obj < 0))
     if isinstance(obj, Tracer) and assume_unique_indices and not dtypes.is_bool(obj.dtype):
         # The stable sort puts the kept elements first, in order.
         order = full((size,), 0, dtypes.int32).at[ravel(obj)].set(1).argsort(stable=True)
@@ -146,6 +148,19 @@ def delete(
             f"delete: an index is out of bounds for axis {axis} with size {size}",
             fix=f"give positions from {-size} to {size - 1}",
         )
+    if is_open(size):
+        if len(positions) != 1:
+            raise open_error("delete", f"{len(positions)} positions on an axis of size {size}")
+        position = int(positions[0])
+        return _without(a, axis, literal(position + size * (position < 0), dtypes.int32))
     keep = np.ones(size, bool)
     keep[positions] = False
     return getitem(a, (*[slice(None)] * axis, np.flatnonzero(keep).astype(np.int32)))
+
+
+def _without(a: Array, axis: int, position: Any) -> Array:
+    """An array without one position of an axis."""
+    kept = iota(dtypes.int32, a.shape[axis] - 1)
+    position = convert_element_type(position, dtypes.int32)
+    skipped = convert_element_type(ge(kept, position), dtypes.int32)
+    return getitem(a, (*[slice(None)] * axis, arithmetic.add(kept, skipped)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stagec.core import errors, location
+from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.conditionals import where
@@ -43,6 +43,12 @@ def interp(
     values = array_argument(fp, "interp's fp")
     at, known = promote_inexact(array_argument(x, "interp's x"), array_argument(xp, "interp's xp"))
     given, points = aval_of(values), aval_of(known)
+    if dtypes.is_complex(points.dtype):
+        raise location.error(
+            errors.DtypeError,
+            f"interp does not accept {points.dtype.name} positions",
+            fix="take the parts of x and xp with real() and imag() first; fp may be complex",
+        )
     if points.ndim != 1 or given.shape != points.shape or points.size == 0:
         raise location.error(
             errors.ShapeError,

@@ -58,6 +58,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike = None) -
     >>> concatenate([snp.arange(2), snp.ones(1)])
     Array([0., 1., 1.], dtype=float32)
     """
+    _joining.refuse_arrays("concatenate", axis, dtype)
     parts = _joined(_sequence(arrays, "concatenate"), dtype, "concatenate")
     if axis is None:
         parts, axis = [ravel(p) for p in parts], 0
@@ -78,6 +79,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
     Array([[0, 0],
            [1, 1]], dtype=int32)
     """
+    _joining.refuse_arrays("stack", axis, out, dtype)
     refuse_out(out, "stack")
     if is_array_like(arrays) and getattr(arrays, "ndim", None):
         whole = array_argument(arrays, "arrays")
@@ -116,6 +118,7 @@ def vstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     >>> vstack([snp.arange(2), snp.arange(2)]).shape
     (2, 2)
     """
+    _joining.refuse_arrays("vstack", dtype)
     return concatenate([atleast_2d(a) for a in _sequence(tup, "vstack")], 0, dtype)
 
 
@@ -126,6 +129,7 @@ def hstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     >>> hstack([snp.arange(2), snp.arange(2)]).shape
     (4,)
     """
+    _joining.refuse_arrays("hstack", dtype)
     parts = [atleast_1d(a) for a in _sequence(tup, "hstack")]
     return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype)
 
@@ -137,6 +141,7 @@ def dstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     >>> dstack([snp.arange(2), snp.arange(2)]).shape
     (1, 2, 2)
     """
+    _joining.refuse_arrays("dstack", dtype)
     return concatenate([atleast_3d(a) for a in _sequence(tup, "dstack")], 2, dtype)
 
 

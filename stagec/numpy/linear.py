@@ -13,7 +13,7 @@ from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype, 
 from stagec.numpy.indexing import getitem
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import moveaxis, ravel
-from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote, promote_dtypes
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, check_ranks, promote, promote_dtypes
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
@@ -188,6 +188,7 @@ def vecdot(
     Array([3., 3., 3., 3.], dtype=float32)
     """
     x, y = _pair(x1, x2, preferred_element_type)
+    check_ranks("vecdot", (x, y))
     x = moveaxis(x, canonical_axis(axis, x.ndim, "vecdot"), -1)
     y = moveaxis(y, canonical_axis(axis, y.ndim, "vecdot"), -1)
     if x.shape[-1] != y.shape[-1]:
@@ -209,7 +210,8 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     >>> matvec(snp.eye(2), snp.array([1.0, 2.0]))
     Array([1., 2.], dtype=float32)
     """
-    y = array_argument(x2, "x2")
+    x1, y = array_argument(x1, "x1"), array_argument(x2, "x2")
+    check_ranks("matvec", (x1, y), (2, 1))
     return squeeze(matmul(x1, expand_dims(y, (y.ndim,))), (-1,))
 
 
@@ -220,7 +222,8 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     >>> vecmat(snp.array([1.0, 2.0]), snp.eye(2))
     Array([1., 2.], dtype=float32)
     """
-    x = _conjugate(array_argument(x1, "x1"))
+    x, x2 = _conjugate(array_argument(x1, "x1")), array_argument(x2, "x2")
+    check_ranks("vecmat", (x, x2), (1, 2))
     return squeeze(matmul(expand_dims(x, (x.ndim - 1,)), x2), (-2,))
 
 
@@ -323,6 +326,8 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = (convert_element_type(v, v.dtype) for v in _pair(a, b))  # drops weak types
+    if x.ndim > 1 and y.ndim > 1:
+        check_ranks("cross", (x, y))
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     for v in (x, y):
         if v.shape[-1] not in (2, 3):

@@ -8,9 +8,8 @@ from typing import Any, overload
 
 import numpy as np
 
-from stagec.core import dtypes, location
+from stagec.core import dims, dtypes, location
 from stagec.core.array import Array, Axis, Shape
-from stagec.core.dims import as_array, divided, is_open
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
@@ -29,7 +28,10 @@ def _check_order(order: str | None, name: str) -> str:
         return "C"
     if order == "F":
         return "F"
-    raise location.error(ValueError, f"{name}: order is {order!r}", fix="use order='C' or order='F'")
+    fix = "use order='C' or order='F'"
+    if isinstance(order, int) and name == "reshape":
+        fix = "pass the sizes as one tuple, as in reshape(x, (2, 3))"
+    raise location.error(ValueError, f"{name}: order is {order!r}", fix=fix)
 
 
 def reshape(a: ArrayLike, shape: Shape | None = None, order: str = "C", *, copy: bool | None = None) -> Array:
@@ -65,7 +67,7 @@ def _resolved(a: Any, shape: Any) -> tuple[int, ...]:
         )
     if unknown:
         known = math.prod([n for n in sizes if n != -1])
-        size = None if known == 0 else divided(a.size, known)
+        size = None if known == 0 else dims.divided(a.size, known)
         if size is None:
             raise shape_error(
                 "reshape",
@@ -179,8 +181,11 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     (3,)
     """
     a = array_argument(a, "a")
-    axes = [i for i, n in enumerate(a.shape) if n == 1] if axis is None else canonical_axes(axis, a.ndim, "squeeze")
-    return _shape.squeeze(a, tuple(axes))
+    if axis is None:
+        axes = tuple([i for i, n in enumerate(a.shape) if dims.equal(n, 1, "name the axes to remove, as in axis=0")])
+    else:
+        axes = canonical_axes(axis, a.ndim, "squeeze")
+    return _shape.squeeze(a, axes)
 
 
 def expand_dims(a: ArrayLike, axis: int | tuple[int, ...] | list[int]) -> Array:
@@ -219,7 +224,7 @@ def broadcast_arrays(*args: ArrayLike) -> list[Array]:
     >>> [x.shape for x in broadcast_arrays(snp.zeros(3), snp.zeros((2, 1)))]
     [(2, 3), (2, 3)]
     """
-    arrays = [array_argument(x, "args") for x in args]
+    arrays = [array_argument(x, "*args") for x in args]
     sizes = promotion.broadcast_shapes(*[x.shape for x in arrays])
     return [promotion.broadcast_to_shape(x, sizes) for x in arrays]
 
@@ -269,8 +274,8 @@ def atleast_3d(*arys: ArrayLike) -> Any:
 def _atleast(arrays: Sequence[Any], raise_rank: Any) -> Any:
     if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)):
         arrays = arrays[0]
-        return [raise_rank(array_argument(x, "arys")) for x in arrays]
-    out = [raise_rank(array_argument(x, "arys")) for x in arrays]
+        return [raise_rank(array_argument(x, "*arys")) for x in arrays]
+    out = [raise_rank(array_argument(x, "*arys")) for x in arrays]
     return out[0] if len(out) == 1 else out
 
 
@@ -309,11 +314,11 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
         size = a.shape[dim]
         if not size:
             continue
-        if isinstance(distance, Tracer) or is_open(size):
+        if isinstance(distance, Tracer) or dims.is_open(size):
             if isinstance(distance, Tracer):
                 start = size - convert_element_type(distance, dtypes.int32) % size
             else:
-                start = as_array(size - as_int(distance, "roll", "shift") % size)
+                start = dims.as_array(size - as_int(distance, "roll", "shift") % size)
             twice = _joining.concatenate([a, a], dim)
             a = dynamic_slice_in_dim(twice, start, size, dim)
             continue

@@ -12,6 +12,7 @@ from stagec.core.array import Array, Shape
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.manipulation import moveaxis
+from stagec.numpy.promotion import check_ranks
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.iota import broadcasted_iota
@@ -68,6 +69,7 @@ def vectorize(
             )
         sizes: dict[str, int] = {}
         outer = [_outer(value, core, sizes, i) for i, (value, core) in enumerate(zip(values, core_dims))]
+        check_ranks("vectorize", values, [len(core) for core in core_dims])
         whole = _broadcast(outer)
         results: list[Any] = []
 

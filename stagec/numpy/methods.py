@@ -82,6 +82,9 @@ def _view(x: Any, dtype: Any = None, type: Any = None) -> Any:
     """Reinterpret the bits as another dtype; if item sizes differ, the last axis grows or shrinks."""
     if dtype is None:
         return x
+    if isinstance(dtype, (int, tuple)):
+        fix = "use x.reshape(shape) for another shape"
+        raise location.error(errors.DtypeError, f"view takes a dtype, got {dtype!r}", fix=fix)
     wanted = requested_dtype(dtype, "view")
     if dtypes.is_bool(x.dtype) and not dtypes.is_bool(wanted):
         return _view(x.astype(np.uint8), wanted)

@@ -7,7 +7,7 @@ from typing import Any
 from stagec.core import dtypes
 from stagec.core.array import Array, Axis
 from stagec.numpy import averages as av, reductions as rd
-from stagec.numpy.arguments import array_argument, refuse_out
+from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype_of
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.logic import bitwise_and, eq, select
@@ -217,4 +217,6 @@ def nanstd(
     1.0
     """
     refuse_out(out, "nanstd")
+    if dtype is not None:
+        dtype = requested_dtype_of("an inexact", dtype, "nanstd")
     return ar.sqrt(nanvar(a, axis, dtype, None, ddof, keepdims, where, mean))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stagec.control.loops import fori_loop
-from stagec.core import dtypes, location
+from stagec.core import dims, dtypes, location
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument, concrete
@@ -137,6 +137,8 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
     """
     order = _order("polyder", m)
     (found,) = _vectors("polyder", p, inexact=True)
+    if aval_of(found).is_open:
+        raise dims.open_error("polyder", f"coefficients {aval_of(found).long()}")
     powers = np.arange(aval_of(found).size)[::-1][: max(aval_of(found).size - order, 0)]
     factors = np.prod([powers - i for i in range(order)], axis=0) if order else np.ones(len(powers))
     return multiply(found[: len(powers)], factors.astype(aval_of(found).dtype))

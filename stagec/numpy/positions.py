@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import array_argument, concrete, from_numpy, requested_dtype
+from stagec.numpy.arguments import array_argument, concrete, from_numpy, requested_dtype_of
 from stagec.numpy.index_syntax import wrap_negative
 from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import ravel, reshape
@@ -194,7 +194,9 @@ def ravel_multi_index(
     for part, n in pairs:
         wide = broadcast_to_shape(convert_element_type(part, dtypes.default_int()), shape)
         total = arithmetic.add(arithmetic.mul(total, n), wide)
-    return total if dtype is None else convert_element_type(total, requested_dtype(dtype, "ravel_multi_index"))
+    if dtype is None:
+        return total
+    return convert_element_type(total, requested_dtype_of("an integer", dtype, "ravel_multi_index"))
 
 
 def ix_(*args: ArrayLike | Sequence[Any]) -> tuple[Array, ...]:

@@ -17,12 +17,47 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of, literal, promotable
 from stagec.primitives.shape import broadcast_in_dim
 
+location.assists(__file__)
+
+
+def check_dtypes(pairs: Sequence[tuple[np.dtype[Any], bool]]) -> None:
+    """Raise for dtypes, with their weak types, of the user's operands that strict promotion refuses."""
+    if dtypes.is_strict() and location.is_called_by_user():
+        dtypes.check_strict(pairs)
+
+
+def check_ranks(name: str, operands: Sequence[Operand], cores: Sequence[int] = ()) -> None:
+    """Warn of operands of the user's that differ in their number of axes, or refuse them, where that is asked for.
+
+    Args:
+      cores: how many trailing axes of each operand are not broadcast.
+    """
+    if not config.checks_promotion() or config.numpy_rank_promotion == "allow":
+        return
+    avals = [aval_of(o) for o in operands]
+    if (
+        len({a.ndim - core for a, core in zip(avals, cores or [0] * len(avals)) if a.ndim}) < 2
+        or not location.is_called_by_user()
+    ):
+        return
+    error = location.error(
+        errors.ShapeError,
+        f"{name}: {' and '.join(v.long() for v in avals)} differ in their number of axes",
+        operand_rows(operands),
+        "add axes with x[None], or allow it with stagec.numpy_rank_promotion('allow')",
+    )
+    if config.numpy_rank_promotion == "raise":
+        raise error
+    location.warn(str(error), UserWarning)
+
 
 def promote_dtypes(*values: Any) -> list[Array]:
     """Convert operands to one dtype, by the promotion lattice."""
     operands = [promotable(v, f"operand {i}") for i, v in enumerate(values)]
     avals = [aval_of(o) for o in operands]
-    dtype, weak = dtypes.lattice_result([(a.dtype, a.weak_type) for a in avals])
+    pairs = [(a.dtype, a.weak_type) for a in avals]
+    dtype, weak = dtypes.lattice_result(pairs)
+    check_dtypes(pairs)
     return [_as_dtype(o, a, dtype, weak) for o, a in zip(operands, avals)]
 
 
@@ -68,7 +103,7 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         sizes = {s[axis] for s in shapes if len(s) >= -axis}
         sizes.discard(1)
         if len(sizes) > 1:
-            a, b = sorted(sizes)[:2]
+            a, b = sorted(sizes, key=str)[:2]
             raise location.error(
                 errors.ShapeError,
                 f"shapes {', '.join(str(tuple(s)) for s in shapes)} do not broadcast (axis {axis}: {a} vs {b})",
@@ -93,25 +128,11 @@ def broadcast_together(name: str, operands: Sequence[Operand]) -> list[Operand]:
     shapes = {a.shape for a in avals if a.shape}
     if len(shapes) <= 1:
         return list(operands)
-    if len({len(shape) for shape in shapes}) > 1 and config.numpy_rank_promotion != "allow":
-        _refuse_ranks(name, operands, avals)
     try:
         shape = broadcast_shapes(*[a.shape for a in avals])
     except errors.ShapeError:
         raise _mismatch(name, operands, avals) from None
     return [o if not a.shape else broadcast_to_shape(o, shape) for o, a in zip(operands, avals)]
-
-
-def _refuse_ranks(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArray]) -> None:
-    error = location.error(
-        errors.ShapeError,
-        f"{name}: {' and '.join(v.long() for v in avals)} differ in their number of axes",
-        operand_rows(operands),
-        "add axes with x[None], or allow it with stagec.numpy_rank_promotion('allow')",
-    )
-    if config.numpy_rank_promotion == "raise":
-        raise error
-    location.warn(str(error), UserWarning)
 
 
 def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArray]) -> errors.ShapeError:
@@ -129,9 +150,14 @@ def _mismatch(name: str, operands: Sequence[Operand], avals: Sequence[ShapedArra
     return location.error(errors.ShapeError, headline, operand_rows(operands), fix)
 
 
+def _broadcast_checked(name: str, operands: Sequence[Operand]) -> list[Operand]:
+    check_ranks(name, operands)
+    return broadcast_together(name, operands)
+
+
 def promote(name: str, *values: Any) -> list[Array]:
     """Convert operands to one dtype and one shape (or rank 0)."""
-    return broadcast_together(name, promote_dtypes(*values))
+    return _broadcast_checked(name, promote_dtypes(*values))
 
 
 def promote_numeric(name: str, *values: Any) -> list[Array]:
@@ -139,9 +165,9 @@ def promote_numeric(name: str, *values: Any) -> list[Array]:
     operands = promote_dtypes(*values)
     if aval_of(operands[0]).dtype == dtypes.bool_:
         operands = [convert_element_type(o, dtypes.default_int()) for o in operands]
-    return broadcast_together(name, operands)
+    return _broadcast_checked(name, operands)
 
 
 def promote_floating(name: str, *values: Any) -> list[Array]:
     """Convert operands to one floating or complex dtype, and one shape (or rank 0)."""
-    return broadcast_together(name, promote_inexact(*values))
+    return _broadcast_checked(name, promote_inexact(*values))

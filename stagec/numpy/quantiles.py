@@ -13,8 +13,10 @@ from stagec.core.array import Array, Axis
 from stagec.core.dims import is_open
 from stagec.core.graph import Literal
 from stagec.numpy.arguments import array_argument, is_traced, refuse_out
+from stagec.numpy.manipulation import moveaxis
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact
 from stagec.numpy.reductions import strong, with_axes
+from stagec.numpy.selection import take, take_along_axis
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.checks import HALF
@@ -29,6 +31,8 @@ from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort
 from stagec.typing import ArrayLike
 
+# More fractions than these are computed as one array, with indices into the sorted elements.
+_FEW = 4
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
@@ -202,13 +206,17 @@ def _quantile(
         amounts = reshape(transpose(amounts, (*kept, *axes)), (*kept_shape, count))
         values = strong(array_argument(q, f"{name}'s q"), work)
         q_shape = aval_of(values).shape
-        flat = _weighted(rows, amounts, reshape(values, (math.prod(q_shape),)), nan, skip_nan)
+        found = _weighted(rows, amounts, reshape(values, (math.prod(q_shape),)), nan, skip_nan)
     elif fractions is not None and not skip_nan and not is_open(count):
         rows = sort(rows, last)
-        flat = [_between_static(rows, float(f), count, method) for f in fractions.ravel()]
-        bad = reduce_or(nan, (last,))
-        flat = [select(bad, literal(math.nan, work), v) for v in flat]
         q_shape = fractions.shape
+        bad = reduce_or(nan, (last,))
+        if fractions.size > _FEW:
+            between = _between_many(rows, fractions.ravel(), count, method)
+            found = select(_along_last(bad, fractions.size), literal(math.nan, work), between)
+        else:
+            flat = [_between_static(rows, float(f), count, method) for f in fractions.ravel()]
+            found = [select(bad, literal(math.nan, work), v) for v in flat]
     else:
         rows = sort(rows, last)
         values = strong(array_argument(q, f"{name}'s q"), work)
@@ -218,12 +226,21 @@ def _quantile(
         if not skip_nan:
             numbers = select(reduce_or(nan, (last,)), literal(math.nan, work), numbers)
         values = reshape(values, (size,))
-        flat = [_between(rows, index_in_dim(values, i, 0, False), numbers, method) for i in range(size)]
-    results = [strong(with_axes(v, axes, keepdims), dtype) for v in flat]
-    if q_shape == ():
-        return results[0]
-    whole = aval_of(results[0]).shape if results else reduced_shape(kept_shape, axes, keepdims)
-    return _stack(results, q_shape, whole, dtype)
+        if size > _FEW:
+            each = broadcast_in_dim(values, (*kept_shape, size), (last,))
+            found = _between(rows, each, _along_last(numbers, size), method)
+        else:
+            found = [_between(rows, index_in_dim(values, i, 0, False), numbers, method) for i in range(size)]
+    whole = reduced_shape(kept_shape, axes, keepdims)
+    if not isinstance(found, list):
+        return reshape(strong(moveaxis(found, -1, 0), dtype), (*q_shape, *whole))
+    results = [strong(with_axes(v, axes, keepdims), dtype) for v in found]
+    return results[0] if q_shape == () else _stack(results, q_shape, whole, dtype)
+
+
+def _along_last(x: Array, size: int) -> Array:
+    """Repeat an array along a new last axis."""
+    return broadcast_in_dim(x, (*aval_of(x).shape, size), tuple(range(aval_of(x).ndim)))
 
 
 def reduced_shape(kept_shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
@@ -259,7 +276,7 @@ def _broadcast_weights(
     )
 
 
-def _weighted(rows: Array, amounts: Array, fractions: Array, nan: Array, skip_nan: bool) -> list[Any]:
+def _weighted(rows: Array, amounts: Array, fractions: Array, nan: Array, skip_nan: bool) -> Any:
     """Return the first element of each row at which the cumulative weight reaches each fraction of the total."""
     shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
     last = len(shape) - 1
@@ -271,8 +288,16 @@ def _weighted(rows: Array, amounts: Array, fractions: Array, nan: Array, skip_na
     bad = eq(reduce_sum(strong(ne(nan, True), dtype), (last,)), zero) if skip_nan else reduce_or(nan, (last,))
     # Leading elements without weight are no result for any fraction, not even 0.
     reached = select(eq(reached, zero), literal(-math.inf, dtype), reached)
+    count = aval_of(fractions).size
+    if count > _FEW:
+        wanted = ar.mul(broadcast_in_dim(fractions, (*shape[:-1], count), (last,)), _along_last(total, count))
+        pairs = (*shape[:-1], count, shape[last])
+        sums = broadcast_in_dim(reached, pairs, (*range(last), last + 1))
+        below = lt(sums, broadcast_in_dim(wanted, pairs, tuple(range(last + 1))))
+        position = ar.min(reduce_sum(strong(below, dtypes.int32), (last + 1,)), shape[last] - 1)
+        return select(_along_last(bad, count), literal(math.nan, dtype), _pick(rows, position, last))
     flat = []
-    for i in range(aval_of(fractions).size):
+    for i in range(count):
         wanted = ar.mul(broadcast_to_shape(index_in_dim(fractions, i, 0, False), shape[:-1]), total)
         below = lt(reached, broadcast_in_dim(wanted, shape, tuple(range(last))))
         position = ar.min(reduce_sum(strong(below, dtypes.int32), (last,)), shape[last] - 1)
@@ -307,6 +332,30 @@ def _between_static(rows: Array, fraction: float, count: int, method: str) -> An
     above = index_in_dim(rows, high, last, False)
     weight = 0.5 if method == "midpoint" else position - math.floor(position)
     return ar.add(ar.mul(below, literal(1 - weight, dtype)), ar.mul(above, literal(weight, dtype)))
+
+
+def _between_many(rows: Array, fractions: np.ndarray[Any, Any], count: int, method: str) -> Array:
+    """The same for an array of fractions, along the last axis."""
+    last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
+    position = np.nan_to_num(fractions * (count - 1))
+    low, high = np.floor(position), np.ceil(position)
+    if method == "inverted_cdf":
+        low = high = np.ceil(np.nan_to_num(fractions) * count - 1)
+    elif method == "nearest":
+        low = high = np.rint(position)
+    elif method in ("lower", "higher"):
+        low = high = low if method == "lower" else high
+    weight = np.full_like(position, 0.5) if method == "midpoint" else position - np.floor(position)
+    weight = np.where(low == high, 0, weight)
+    low, high = (np.clip(v, 0, count - 1).astype(np.int32) for v in (low, high))
+    below, above = (take(rows, v, axis=last) for v in (low, high))
+    shares = [array_argument(v.astype(dtype), "weight") for v in (1 - weight, weight)]
+    below_share, above_share = (broadcast_to_shape(v, aval_of(below).shape) for v in shares)
+    mixed = ar.add(ar.mul(below, below_share), ar.mul(above, above_share))
+    # Interpolating an infinity with itself would give NaN.
+    out = select(ne(above_share, literal(0, dtype)), mixed, below)
+    missing = broadcast_to_shape(array_argument(np.isnan(fractions), "missing"), aval_of(below).shape)
+    return select(missing, literal(math.nan, dtype), out)
 
 
 def _between(rows: Array, fraction: Array, numbers: Array, method: str) -> Array:
@@ -346,6 +395,9 @@ def _between(rows: Array, fraction: Array, numbers: Array, method: str) -> Array
 
 
 def _pick(rows: Array, position: Array, last: int) -> Array:
+    """The elements at a position of each row, or at several."""
+    if aval_of(position).ndim > last:
+        return take_along_axis(rows, strong(position, dtypes.int32), last)
     shape, dtype = aval_of(rows).shape, aval_of(rows).dtype
     index = broadcasted_iota(dtypes.int32, shape, last)
     wanted = broadcast_in_dim(strong(position, dtypes.int32), shape, tuple(range(last)))

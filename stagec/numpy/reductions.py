@@ -51,7 +51,13 @@ def count_over(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
 
 def mask_like(x: Any, where: Any, name: str) -> Array:
     """Convert `where=` to bools of the shape of `x`."""
-    mask = truth(array_argument(where, f"{name}'s where"))
+    mask = array_argument(where, f"{name}'s where")
+    if not dtypes.is_bool(aval_of(mask).dtype):
+        raise location.error(
+            errors.DtypeError,
+            f"{name}: where must be an array of bools, got {aval_of(mask).long()}",
+            fix="compare it, where != 0, or convert it with astype(bool)",
+        )
     if not stretches_to(aval_of(mask).shape, aval_of(x).shape):
         raise location.error(
             errors.ShapeError,
@@ -112,7 +118,7 @@ def sum(
     """
     refuse_out(out, "sum")
     x = _summand("sum", a, dtype, promote_integers)
-    return _reduction("sum", rd.reduce_sum, ar.add, x, axis, keepdims, initial, where, 0)
+    return _as_asked(_reduction("sum", rd.reduce_sum, ar.add, x, axis, keepdims, initial, where, 0), dtype)
 
 
 def _summand(name: str, a: Any, dtype: Any, promote_integers: bool = True) -> Array:
@@ -125,6 +131,11 @@ def _summand(name: str, a: Any, dtype: Any, promote_integers: bool = True) -> Ar
         found = integer_sum_dtype(aval_of(x).dtype) if promote_integers else aval_of(x).dtype
         found = dtypes.default_int() if dtypes.is_bool(found) else found
     return strong(x, found)
+
+
+def _as_asked(result: Array, dtype: Any) -> Array:
+    """The result of integers, as bools where those are asked for."""
+    return truth(result) if dtype is not None and dtypes.is_bool(dtypes.canonicalize(dtype)) else result
 
 
 def prod(
@@ -145,7 +156,7 @@ def prod(
     """
     refuse_out(out, "prod")
     x = _summand("prod", a, dtype, promote_integers)
-    return _reduction("prod", rd.reduce_prod, ar.mul, x, axis, keepdims, initial, where, 1)
+    return _as_asked(_reduction("prod", rd.reduce_prod, ar.mul, x, axis, keepdims, initial, where, 1), dtype)
 
 
 def _extreme(name: str, a: Any, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Axis
 from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
-from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_dtypes, promote_inexact
+from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_dtypes, promote_inexact, truth
 from stagec.numpy.reductions import integer_sum_dtype, strong, sum
 from stagec.primitives import arithmetic as ar, cumulative as cu
 from stagec.primitives.axes import canonical_axes, canonical_axis
@@ -28,14 +28,17 @@ def _running(
 ) -> Array:
     x = array_argument(a, name)
     found = aval_of(x).dtype if dtype is None else requested_dtype(dtype, name)
-    if dtypes.is_bool(found):
-        found = dtypes.default_int()
     if nan_as is not None and dtypes.is_inexact(aval_of(x).dtype):
         x = select(ne(x, x), literal(nan_as, aval_of(x).dtype), x)
+    as_bools = dtype is not None and dtypes.is_bool(found)
+    if dtypes.is_bool(found):
+        x, found = truth(x), dtypes.default_int()
     x = strong(x, found)
     if axis is None:
-        return row(reshape(x, (aval_of(x).size,)), 0)
-    return row(x, canonical_axis(axis, aval_of(x).ndim, name))
+        out = row(reshape(x, (aval_of(x).size,)), 0)
+    else:
+        out = row(x, canonical_axis(axis, aval_of(x).ndim, name))
+    return truth(out) if as_bools else out
 
 
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike = None, out: None = None) -> Array:

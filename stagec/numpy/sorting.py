@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.dims import LARGEST, bounds, is_open
-from stagec.numpy.arguments import array_argument, requested_dtype
+from stagec.numpy.arguments import array_argument, requested_dtype_of
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
@@ -106,7 +106,7 @@ def argsort(
         out = rev(out, (axis,))
         last = literal(aval_of(x).shape[axis] - 1, aval_of(out).dtype)
         out = ar.sub(broadcast_in_dim(last, aval_of(out).shape, ()), out)
-    return strong(out, dtypes.default_int() if dtype is None else requested_dtype(dtype, "argsort"))
+    return strong(out, dtypes.default_int() if dtype is None else requested_dtype_of("an integer", dtype, "argsort"))
 
 
 def _positions(shape: Sequence[int], axis: int) -> Array:

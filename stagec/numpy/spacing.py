@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dims, dtypes, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import on_device, requested_dtype, to_array
-from stagec.numpy.promotion import broadcast_to_shape, promote, promote_inexact
+from stagec.numpy.promotion import broadcast_to_shape, check_ranks, promote, promote_inexact
 from stagec.primitives import arithmetic, transcendental
 from stagec.primitives.axes import as_int, canonical_axis
 from stagec.primitives.convert import convert_element_type
@@ -73,6 +73,7 @@ def linspace(
     first, last = (to_array(v) for v in promote_inexact(start, stop))
     computed = first.dtype
     wanted = computed if dtype is None else requested_dtype(dtype, "linspace")
+    check_ranks("linspace", (first, last))
     shape = np.broadcast_shapes(first.shape, last.shape)
     first, last = (convert_element_type(broadcast_to_shape(v, shape), computed) for v in (first, last))
     intervals = count - 1 if endpoint else count

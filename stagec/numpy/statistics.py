@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes, errors, location
+from stagec.core import dims, dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy import reductions as rd
-from stagec.numpy.arguments import array_argument, concrete, requested_dtype
+from stagec.numpy.arguments import array_argument, concrete, requested_dtype_of
 from stagec.numpy.averages import mean
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.numpy.sorting import searchsorted
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.axes import shape_error
+from stagec.primitives.axes import as_shape, shape_error
 from stagec.primitives.complex import complex as make_complex, conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
 from stagec.primitives.dot import dot_general
@@ -74,7 +74,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
         found = concrete(values, "bincount", "x", "give the size of the result, length=")
         length = max(minlength, int(found.max()) + 1 if found.size else 0)
     else:
-        length = max(int(length), minlength)
+        length = max(as_shape((length,), "bincount")[0], minlength)
     if weights is None:
         amounts = full(aval_of(values).shape, 1, dtypes.default_int())
     else:
@@ -163,7 +163,8 @@ def histogram(
     """
     x = array_argument(a, "histogram")
     edges = edges_of("histogram", x, bins, range)
-    flat, edges = promote_inexact(reshape(x, (aval_of(x).size,)), edges)
+    # The edges have this dtype already.
+    flat = strong(reshape(x, (aval_of(x).size,)), aval_of(edges).dtype)
     dtype, n = aval_of(flat).dtype, aval_of(edges).size
     if weights is None:
         amounts = full(aval_of(flat).shape, 1, dtype)
@@ -223,14 +224,18 @@ def cov(
     parts = [array_argument(m, "cov")] + ([] if y is None else [array_argument(y, "cov's y")])
     parts = promote_inexact(*parts)
     if dtype is not None:
-        parts = [strong(p, requested_dtype(dtype, "cov")) for p in parts]
+        parts = [strong(p, requested_dtype_of("an inexact", dtype, "cov")) for p in parts]
     rows = []
-    for p in parts:
-        if aval_of(p).ndim > 2:
+    for i, p in enumerate(parts):
+        rank = aval_of(p).ndim
+        if rank > 2:
             raise shape_error("cov", f"{aval_of(p).long()} has more than two axes", "give a row for each variable")
-        p = reshape(p, (1, aval_of(p).size)) if aval_of(p).ndim < 2 else p
-        rows.append(transpose(p, (1, 0)) if not rowvar and aval_of(p).shape[0] != 1 else p)
-    x = strong(concatenate(rows, 0))
+        p = reshape(p, (1, aval_of(p).size)) if rank < 2 else p
+        # As in NumPy, a single row of `y` is one variable whatever `rowvar` says.
+        is_row = rank < 2 or (i > 0 and aval_of(p).shape[0] == 1)
+        rows.append(p if rowvar or is_row else transpose(p, (1, 0)))
+    # As in NumPy, nothing is computed of `y` where `m` has no variables.
+    x = strong(concatenate(rows if aval_of(rows[0]).shape[0] != 0 else rows[:1], 0))
     variables, n = aval_of(x).shape
     kind = aval_of(x).dtype
     ddof = (0 if bias else 1) if ddof is None else ddof
@@ -248,7 +253,7 @@ def cov(
     if weights is None:
         center = mean(x, 1, keepdims=True)
         weighted = gap = ar.sub(x, broadcast_in_dim(center, (variables, n), (0, 1)))
-        freedom: Any = literal(n - ddof, width)
+        freedom: Any = literal(n - ddof if n != 0 else 0, width)
     else:
         total = rd.sum(weights)
         spread = broadcast_in_dim(strong(weights, kind), (variables, n), (1,))
@@ -263,7 +268,7 @@ def cov(
     other = conj(weighted) if dtypes.is_complex(kind) else weighted
     products = dot_general(gap, other, (((1,), (1,)), ((), ())))
     out = ar.div(products, strong(freedom, kind))
-    return reshape(out, ()) if variables == 1 else out
+    return reshape(out, ()) if dims.equal(variables, 1) else out
 
 
 def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtype: DTypeLike = None) -> Array:
@@ -273,6 +278,8 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, dtyp
     >>> snp.corrcoef(snp.array([[1.0, 2.0], [2.0, 4.0]])).shape
     (2, 2)
     """
+    if dtype is not None:
+        dtype = requested_dtype_of("an inexact", dtype, "corrcoef")
     c = cov(x, y, rowvar, dtype=dtype)
     if aval_of(c).ndim == 0:
         return ar.div(c, c)

@@ -26,6 +26,8 @@ from stagec.numpy.values import array
 from stagec.primitives import reduce as rd
 from stagec.primitives.axes import canonical_axis
 
+location.assists(__file__)
+
 # Ufuncs with a reduction, a running total, or an update of their own; others take one step for each element.
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "add": reductions.sum,
@@ -94,7 +96,7 @@ class ufunc(metaclass=_Kind):
         """
         self._check("outer")
         x, y = array_argument(A, "A"), array_argument(B, "B")
-        return self._call(x.reshape(x.shape + (1,) * y.ndim), y)
+        return self._call(x.reshape(x.shape + (1,) * y.ndim), y.reshape((1,) * x.ndim + y.shape))
 
     def reduce(
         self,

@@ -11,7 +11,6 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
-from stagec.numpy.logical import isnan
 from stagec.numpy.promotion import broadcast_together, promote_floating, promote_inexact
 from stagec.numpy.rounding import trunc
 from stagec.primitives import arithmetic as ar, logic
@@ -111,19 +110,14 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     def constant(value: int) -> Operand:
         return literal(value, integer)
 
-    smallest = 2.0 ** (1 - bias)
-    subnormal = logic.lt(ar.abs(x), smallest)
-    normal = logic.select(subnormal, ar.mul(x, 2.0**mantissa), x)
-    bits = bitcast_convert_type(normal, integer)
-    mask = 2 * bias + 1
-    exponent = logic.bitwise_and(logic.shift_right_logical(bits, constant(mantissa)), constant(mask))
-    exponent = ar.sub(exponent, constant(bias - 1))
-    exponent = ar.sub(exponent, logic.select(subnormal, constant(mantissa), constant(0)))
-    field = mask << mantissa
-    bits = logic.bitwise_or(logic.bitwise_and(bits, constant(~field)), constant((bias - 1) << mantissa))
+    subnormal = logic.lt(ar.abs(x), 2.0 ** (1 - bias))
+    bits = bitcast_convert_type(logic.select(subnormal, ar.mul(x, 2.0**mantissa), x), integer)
+    field = logic.bitwise_and(logic.shift_right_logical(bits, constant(mantissa)), constant(2 * bias + 1))
+    start = logic.select(subnormal, constant(bias - 1 + mantissa), constant(bias - 1))
     special = logic.bitwise_or(logic.eq(x, 0), logic.bitwise_not(logic.is_finite(x)))
-    part = logic.select(special, x, bitcast_convert_type(bits, dtype))
-    return part, convert_element_type(logic.select(special, constant(0), exponent), dtypes.int32)
+    exponent = convert_element_type(logic.select(special, constant(0), ar.sub(field, start)), dtypes.int32)
+    # The bits have no derivative, the product does.
+    return _scaled(x, ar.neg(exponent)), exponent
 
 
 def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -133,7 +127,9 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     '12.0000'
     """
     exponent = as_operand(x2, "ldexp's second argument")
-    if not dtypes.is_integer(dtype_of(exponent)) and dtype_of(exponent) != dtypes.bool_:
+    if dtype_of(exponent) == dtypes.bool_:
+        exponent = convert_element_type(exponent, dtypes.int32)
+    if not dtypes.is_integer(dtype_of(exponent)):
         raise reject("ldexp's second argument", dtype_of(exponent), "convert it with astype(int)")
     (x,) = promote_inexact(x1)
     dtype = dtype_of(x)
@@ -141,21 +137,23 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
         raise reject("ldexp", dtype, "scale the parts, x.real and x.imag")
     if dtype in dtypes.SMALL:
         return convert_element_type(ldexp(_wide(x), exponent), dtype)
+    # Beyond this, every result is zero or infinite.
+    limit, info = 4 * sum(_LAYOUT[dtype]), np.iinfo(dtype_of(exponent))
+    wanted = logic.clamp(max(-limit, info.min), exponent, min(limit, info.max))
+    return _scaled(*broadcast_together("ldexp", [x, convert_element_type(wanted, dtypes.int32)]))
+
+
+def _scaled(x: Array, exponent: Array) -> Array:
+    """`x * 2**exponent`, rounded once, as three products with powers of two."""
+    dtype = dtype_of(x)
     mantissa, bias = _LAYOUT[dtype]
-    part, start = frexp(x)
-    # Beyond this, every result is zero or infinite; within it, the addition below cannot overflow.
-    limit = 4 * (bias + mantissa)
-    wanted = logic.clamp(-limit, convert_element_type(exponent, dtypes.int32), limit)
-    part, start, wanted = broadcast_together("ldexp", [part, start, wanted])
-    total = logic.clamp(2 - bias, ar.add(start, wanted), 2 * bias)
-    below = ar.min(ar.add(ar.add(start, wanted), bias - 2), 0)
-    # The first product is exact, so that a subnormal result is rounded once.
-    first = ar.min(total, bias)
-    remaining = ar.max(ar.add(ar.sub(total, first), below), 1 - bias)
-    out = ar.mul(ar.mul(part, _power_of_two(first, dtype)), _power_of_two(remaining, dtype))
-    x, out = broadcast_together("ldexp", [x, out])
-    special = logic.bitwise_or(logic.eq(x, 0), logic.bitwise_not(logic.is_finite(x)))
-    return logic.select(special, x, out)
+    # An intermediate product that is subnormal, and so inexact, is followed by one that makes it zero.
+    lowest, low, high = 1 - bias, 2 - bias + mantissa, bias
+    for _ in range(2):
+        below, above = logic.lt(exponent, lowest), logic.gt(exponent, high)
+        step = logic.select(below, low, logic.select(above, high, exponent))
+        x, exponent = ar.mul(x, _power_of_two(step, dtype)), ar.sub(exponent, step)
+    return ar.mul(x, _power_of_two(logic.clamp(lowest, exponent, high), dtype))
 
 
 def _power_of_two(exponent: Array, dtype: np.dtype[Any]) -> Array:
@@ -173,7 +171,8 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     """
     refuse_out(out, "modf")
     (x,) = promote_inexact(x)
-    whole = trunc(x)
-    finite = logic.is_finite(x)
-    fraction = logic.select(finite, ar.sub(x, whole), logic.select(isnan(x), x, 0.0))
-    return copysign(fraction, x), whole
+    whole, negative = trunc(x), signbit(x)
+    # A difference of equal numbers is 0.0, so that of a negative number is negated.
+    fraction = logic.select(negative, ar.neg(ar.sub(whole, x)), ar.sub(x, whole))
+    zero = copysign(literal(0, dtype_of(x)), x)
+    return logic.select(logic.eq(ar.abs(x), math.inf), zero, fraction), whole

@@ -16,6 +16,7 @@ from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import from_numpy, on_device, requested_dtype
+from stagec.numpy.promotion import check_dtypes
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import SAME_LENGTH, as_operand, aval_of, check_range, is_array_like, promotable
@@ -163,7 +164,9 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Array:
                 fix="keep values that are not numbers outside of arrays; write nan for a missing number",
             )
     if dtype is None:
-        dtype = dtypes.result_type(*kinds.values()) if kinds else dtypes.default_float()
+        pairs = [dtypes.dtype_and_weak_type(v) for v in kinds.values()]
+        check_dtypes(pairs)
+        dtype = dtypes.lattice_result(pairs)[0] if kinds else dtypes.default_float()
     if traced:
         return _stack(nested, dtype)
     try:

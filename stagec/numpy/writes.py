@@ -14,7 +14,7 @@ from stagec.numpy.arguments import array_argument
 from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import Parsed, parse
 from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with_new_axes
-from stagec.numpy.promotion import broadcast_to_shape, stretches_to
+from stagec.numpy.promotion import broadcast_to_shape, check_dtypes, stretches_to
 from stagec.numpy.values import array
 from stagec.primitives import arithmetic, logic, scatter
 from stagec.primitives.convert import convert_element_type
@@ -22,6 +22,8 @@ from stagec.primitives.gather_parts import GatherScatterMode, ScatterDimensionNu
 from stagec.primitives.operand import aval_of, is_array_like, is_wide
 from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_update_slice
+
+location.assists(__file__)
 
 
 def updated(kind: str, x: Any, index: Any, values: Any, is_sorted: bool, unique: bool, mode: Any) -> Array:
@@ -70,6 +72,7 @@ def _as_values(values: Any, x: Array) -> Any:
     else:
         values = array_argument(values, "values")
     have = values.aval
+    check_dtypes([(x.dtype, False), (have.dtype, have.weak_type)])
     if have.dtype != x.dtype or have.weak_type:
         joined, _ = dtypes.lattice_result([(x.dtype, False), (have.dtype, have.weak_type)])
         if joined != x.dtype:

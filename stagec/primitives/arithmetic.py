@@ -18,6 +18,7 @@ from stagec.primitives.axes import as_int
 from stagec.primitives.broadcast import spread_to, zeros
 from stagec.primitives.checks import HALF, check_dtype
 from stagec.primitives.complex import complex_p, conj_p, real_p
+from stagec.primitives.complex_order import extreme
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import ORDERED, eq_p, lt_p, select_n_p
 from stagec.primitives.operand import as_operand, aval_of, literal, promote_weak_scalars
@@ -81,6 +82,7 @@ rem_p = elementwise(
     lower="stablehlo.remainder",
     jvp=each(lambda x, y, t: t, lambda x, y, t: mul(neg(t), _truncated(div(x, y)))),
     transpose=NOT_LINEAR,
+    numpy_ns=12,
 )
 max_p = elementwise(
     "max",
@@ -196,6 +198,7 @@ sqrt_p = elementwise(
     lower="stablehlo.sqrt",
     jvp=each(lambda out, x, t: div(t, mul(out, 2)), result=True),
     transpose=NOT_LINEAR,
+    numpy_ns=(1, 25),
 )
 rsqrt_p = elementwise(
     "rsqrt",
@@ -204,6 +207,7 @@ rsqrt_p = elementwise(
     lower="stablehlo.rsqrt",
     jvp=each(lambda out, x, t: mul(t, mul(div(out, x), -0.5)), result=True),
     transpose=NOT_LINEAR,
+    numpy_ns=(1, 25),
 )
 cbrt_p = elementwise(
     "cbrt",
@@ -220,6 +224,7 @@ log_p = elementwise(
     lower="stablehlo.log",
     jvp=each(lambda x, t: mul(t, div(1, x))),
     transpose=NOT_LINEAR,
+    numpy_ns=(1, 50),
 )
 pow_p = elementwise(
     "pow",
@@ -228,6 +233,7 @@ pow_p = elementwise(
     lower="stablehlo.power",
     jvp=each(_power_base, _power_exponent, result=True),
     transpose=NOT_LINEAR,
+    numpy_ns=(3, 100),
 )
 
 
@@ -391,13 +397,15 @@ def rem(x: ArrayLike, y: ArrayLike) -> Array:
 
 
 def max(x: ArrayLike, y: ArrayLike) -> Array:
-    """The larger of `x` and `y` for each element; NaN where either is NaN."""
-    return max_p(*promote_weak_scalars(x, y))
+    """The larger of `x` and `y` for each element; NaN where either is NaN. Complex numbers compare by real part."""
+    x, y = promote_weak_scalars(x, y)
+    return extreme(x, y, True) if dtypes.is_complex(aval_of(x).dtype) else max_p(x, y)
 
 
 def min(x: ArrayLike, y: ArrayLike) -> Array:
-    """The smaller of `x` and `y` for each element; NaN where either is NaN."""
-    return min_p(*promote_weak_scalars(x, y))
+    """The smaller of `x` and `y` for each element; NaN where either is NaN. Complex numbers compare by real part."""
+    x, y = promote_weak_scalars(x, y)
+    return extreme(x, y, False) if dtypes.is_complex(aval_of(x).dtype) else min_p(x, y)
 
 
 def sign(x: ArrayLike) -> Array:
@@ -434,9 +442,16 @@ def cbrt(x: ArrayLike, accuracy: Accuracy = None) -> Array:
 
 
 def pow(x: ArrayLike, y: ArrayLike) -> Array:
-    """`x ** y` for each element; `y` is of the same dtype, or a Python integer."""
+    """`x ** y` for each element; `y` is of the same dtype, or of an integer dtype, or a Python integer."""
     if isinstance(y, int) and not isinstance(y, bool):
         return integer_pow(x, y)
+    base, exponent = aval_of(as_operand(x)), aval_of(as_operand(y))
+    if (
+        dtypes.is_inexact(base.dtype)
+        and dtypes.is_integer(exponent.dtype)
+        and not (base.weak_type or exponent.weak_type)
+    ):
+        y = convert_element_type(y, base.dtype)
     return pow_p(*promote_weak_scalars(x, y))
 
 

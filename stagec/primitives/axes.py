@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import errors, location
 from stagec.core.array import Axis
 from stagec.core.dims import Dim
+from stagec.core.operators import ArrayOperators
 from stagec.core.trace import operand_rows
 
 
@@ -35,6 +36,12 @@ def as_int(value: Any, name: str, what: str) -> int:
     """A Python integer from anything that is one, or the size of an open dimension; tracers raise their own error."""
     if type(value) is Dim:
         return value  # type: ignore[return-value]
+    if isinstance(value, ArrayOperators) and value.ndim:
+        raise location.error(
+            errors.ShapeError,
+            f"{name}: {what} must be an integer, got {value.aval.long()}",
+            fix="sizes and axes are Python integers; join several arrays with stagec.numpy.stack([a, b])",
+        )
     try:
         return operator.index(value)
     except errors.StagecError:
@@ -42,7 +49,7 @@ def as_int(value: Any, name: str, what: str) -> int:
     except TypeError:
         raise location.error(
             errors.ShapeError,
-            f"{name}: {what} must be an integer, got {type(value).__name__}: {value!r}",
+            f"{name}: {what} must be an integer, got {type(value).__name__}: {errors.brief(value)}",
             fix="sizes and axes are Python integers; use // instead of / to compute them",
         ) from None
 

@@ -154,6 +154,7 @@ broadcast_in_dim_p = SinglePrimitive(
     jvp=linear(),
     transpose=_broadcast_transpose,
     batch=_broadcast_batch,
+    numpy_ns=0,
 )
 
 
@@ -200,6 +201,7 @@ reshape_p: SinglePrimitive = SinglePrimitive(
         row(moveaxis_to_front(args[0], dims[0]), new_sizes=(size, *params["new_sizes"])),
         0,
     ),
+    numpy_ns=0,
 )
 
 
@@ -229,4 +231,5 @@ transpose_p: SinglePrimitive = SinglePrimitive(
         row(moveaxis_to_front(args[0], dims[0]), permutation=(0, *[p + 1 for p in params["permutation"]])),
         0,
     ),
+    numpy_ns=0,
 )

@@ -19,7 +19,7 @@ from stagec.primitives.conv_dimensions import (
     conv_dimension_numbers,
 )
 from stagec.primitives.operand import aval_of, promote_weak_scalars
-from stagec.primitives.precision import PrecisionLike
+from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import bilinear
 from stagec.primitives.shape import rev
 from stagec.primitives.window import Pairs, explicit_padding, padded, sizes, strided, windows
@@ -236,6 +236,7 @@ def conv_general_dilated(
     left, right = aval_of(x).shape, aval_of(kernel).shape
     numbers = conv_dimension_numbers(left, right, dimension_numbers)
     rank = len(left) - 2
+    canonical_precision(precision)
     strides = sizes(window_strides, rank, _NAME, "window_strides")
     base = sizes(lhs_dilation, rank, _NAME, "lhs_dilation")
     holes = sizes(rhs_dilation, rank, _NAME, "rhs_dilation")

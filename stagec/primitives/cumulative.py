@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +12,23 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
-from stagec.primitives.arithmetic import add, div, max_p, min_p, mul, mul_p, ones_like, sub
+from stagec.primitives.arithmetic import (
+    add,
+    div,
+    max as larger,
+    max_p,
+    min as smaller,
+    min_p,
+    mul,
+    mul_p,
+    ones_like,
+    sub,
+)
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
 from stagec.primitives.checks import HALF, check_dtype, i64_array
 from stagec.primitives.combining import Combine, pair_of, running
+from stagec.primitives.convert import as_array
 from stagec.primitives.logic import ORDERED, eq, gt, is_finite, select
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import highest, lowest
@@ -89,6 +102,7 @@ def cumulative(
         jvp=jvp or _running_jvp(pair_of(combine), identity),
         transpose=transpose,
         batch=_batch,
+        numpy_ns=0.06,
     )
 
 
@@ -200,12 +214,26 @@ cumlogsumexp_p = SinglePrimitive(
     jvp=_running_jvp(_log_sum_pair, lowest),
     transpose=NOT_LINEAR,
     batch=_batch,
+    numpy_ns=0.5,
 )
 
 
 def _running(row: SinglePrimitive, operand: Any, axis: int, reverse: bool) -> Array:
     operand = as_operand(operand)
-    return row(operand, axis=canonical_axis(axis, aval_of(operand).ndim, row.name), reverse=bool(reverse))
+    aval = aval_of(operand)
+    axis, reverse = canonical_axis(axis, aval.ndim, row.name), bool(reverse)
+    if row in _EXTREMES and dtypes.is_complex(aval.dtype):
+        # Complex numbers have no operation for it: their order is written out.
+        combine, end = _EXTREMES[row]
+        (out,) = running(lambda a, b: [combine(a[0], b[0])], [operand], [complex(end, end)], axis, reverse)
+        return as_array(out)
+    return row(operand, axis=axis, reverse=reverse)
+
+
+_EXTREMES: dict[SinglePrimitive, tuple[Callable[..., Any], float]] = {
+    cummax_p: (larger, -math.inf),
+    cummin_p: (smaller, math.inf),
+}
 
 
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:

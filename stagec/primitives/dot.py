@@ -16,7 +16,7 @@ from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
 from stagec.primitives.checks import HALF, check_dtype, same_dtype
 from stagec.primitives.convert import convert_element_type, convert_value
-from stagec.primitives.operand import as_operand, aval_of, promote_weak_scalars
+from stagec.primitives.operand import Operand, as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import bilinear
 from stagec.primitives.shape import transpose
@@ -207,6 +207,7 @@ dot_general_p = SinglePrimitive(
     jvp=bilinear,
     transpose=_dot_transpose,
     batch=_dot_batch,
+    numpy_ns=0.05,
 )
 
 
@@ -216,6 +217,15 @@ def matched_dtypes(operands: Sequence[Any], preferred: Any) -> list[Any]:
     if preferred is None or len(set(kinds)) == 1:
         return list(operands)
     return [convert_element_type(o, dtypes.COMPUTED_IN[k]) if k in dtypes.SMALL else o for o, k in zip(operands, kinds)]
+
+
+def _of_one_dtype(x: Operand, y: Operand) -> list[Operand]:
+    """The operands, converted to the dtype of one of them if that is what both promote to."""
+    kinds = [aval_of(x).dtype, aval_of(y).dtype]
+    if kinds[0] == kinds[1] or not set(kinds) <= dtypes.ALL - dtypes.SMALL:
+        return [x, y]
+    common, _ = dtypes.lattice_result([(kind, False) for kind in kinds])
+    return [convert_element_type(v, common) for v in (x, y)] if common in kinds else [x, y]
 
 
 def dot_general(
@@ -228,7 +238,8 @@ def dot_general(
     """Sum products over contracted axes, for each position of the batch axes.
 
     Args:
-      lhs, rhs: arrays of one dtype; with `preferred_element_type`, dtypes of up to eight bits may differ.
+      lhs, rhs: arrays of one dtype, or of two of which one holds the other's values; with `preferred_element_type`,
+        dtypes of up to eight bits may differ.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, lists of axes.
       precision: `"default"`, `"high"`, `"highest"`, or an algorithm, for hardware that offers several.
       preferred_element_type: dtype of the result. Half-precision products are
@@ -244,7 +255,9 @@ def dot_general(
     >>> dot_general(snp.ones((2, 3)), snp.ones((3, 4)), (((1,), (0,)), ((), ()))).shape
     (2, 4)
     """
-    x, y = promote_weak_scalars(*matched_dtypes([as_operand(lhs), as_operand(rhs)], preferred_element_type))
+    x, y = _of_one_dtype(
+        *promote_weak_scalars(*matched_dtypes([as_operand(lhs), as_operand(rhs)], preferred_element_type))
+    )
     try:
         (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     except (TypeError, ValueError):
@@ -308,6 +321,12 @@ def dot(
     if not aval_of(x).ndim or not aval_of(y).ndim:
         raise shape_error(
             "dot", f"{aval_of(x).long()} and {aval_of(y).long()} need axes", "use * for products with scalars"
+        )
+    if max(aval_of(x).ndim, aval_of(y).ndim) > 2:
+        raise shape_error(
+            "dot",
+            f"{aval_of(x).long()} and {aval_of(y).long()} are not vectors or matrices",
+            "name the axes with dimension_numbers, or use batch_matmul or stagec.numpy.matmul",
         )
     numbers = (((aval_of(x).ndim - 1,), (0,)), ((), ()))
     return dot_general(x, y, numbers, precision, preferred_element_type)

@@ -251,6 +251,7 @@ gather_p = SinglePrimitive(
     jvp=_gather_jvp,
     transpose=_gather_transpose,
     batch=_gather_batch,
+    numpy_ns=10,
 )
 
 
@@ -283,6 +284,7 @@ def _row(
         jvp=jvp,
         transpose=transpose,
         batch=_scatter_batch,
+        numpy_ns=20,
     )
 
 
@@ -294,5 +296,5 @@ scatter_sub_p = _row(
     "scatter_sub", dtypes.NUMERIC, written_by(np.subtract), ar.sub, linear(0, 2), _sum_transpose(ar.neg)
 )
 scatter_mul_p = _row("scatter_mul", dtypes.NUMERIC, written_by(np.multiply), ar.mul, _mul_jvp, _mul_transpose)
-scatter_min_p = _row("scatter_min", ar.REAL, written_by(np.minimum), ar.min, _extreme_jvp, NOT_LINEAR)
-scatter_max_p = _row("scatter_max", ar.REAL, written_by(np.maximum), ar.max, _extreme_jvp, NOT_LINEAR)
+scatter_min_p = _row("scatter_min", dtypes.ORDINARY, written_by(np.minimum), ar.min, _extreme_jvp, NOT_LINEAR)
+scatter_max_p = _row("scatter_max", dtypes.ORDINARY, written_by(np.maximum), ar.max, _extreme_jvp, NOT_LINEAR)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
@@ -64,6 +66,16 @@ concatenate_p = SinglePrimitive(
 )
 
 
+def refuse_arrays(name: str, *options: Any) -> None:
+    """Raise for arrays among the arguments that follow a sequence of arrays: they are meant to be parts of it."""
+    if any(isinstance(value, (ArrayOperators, np.ndarray)) and value.ndim for value in options):
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"{name} takes one sequence of arrays, and got another array after it",
+            fix=f"put the arrays into brackets, as in {name}([a, b])",
+        )
+
+
 def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     """Join arrays of one dtype along an axis.
 
@@ -75,6 +87,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Array:
     >>> concatenate([snp.arange(2), snp.arange(3)], 0)
     Array([0, 1, 0, 1, 2], dtype=int32)
     """
+    refuse_arrays("concatenate", dimension)
     if operands is None or not len(operands):
         raise shape_error("concatenate", "need at least one array to concatenate", "pass one or more arrays")
     values = promote_weak_scalars(*operands)

@@ -66,7 +66,9 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
     raise location.error(
         errors.ArgumentTypeError,
         f"{name}: expected an array or a number, got {type(value).__name__}: {errors.brief(value)}",
-        fix=_from_list(value) if isinstance(value, (list, tuple)) else conversion(value, "x") or NOT_NUMBERS,
+        fix=_from_list(value, name)
+        if isinstance(value, (list, tuple))
+        else conversion(value, "x") or _not_numbers(value),
     )
 
 
@@ -89,6 +91,10 @@ def is_wide(value: Any) -> bool:
     return (value if value >= 0 else ~value).bit_length() >= 8 * dtypes.default_int().itemsize
 
 
+def _not_numbers(value: Any) -> str:
+    return "pass an array or a number; a function without return returns None" if value is None else NOT_NUMBERS
+
+
 NOT_NUMBERS = "keep values that are not numbers outside of arrays"
 SAME_LENGTH = "give every row the same length, as by padding short rows"
 
@@ -100,7 +106,10 @@ def conversion(value: Any, name: str) -> str:
     return f"convert it with {name}.to_numpy()" if hasattr(value, "to_numpy") else ""
 
 
-def _from_list(value: Any) -> str:
+def _from_list(value: Any, name: str) -> str:
+    # A function's `*args` take arrays one by one.
+    if name.startswith("*") and any(isinstance(v, (ArrayOperators, np.ndarray)) for v in value):
+        return "pass the arrays one by one, as in f(a, b) or f(*arrays)"
     try:
         found = np.asarray(value)
     except errors.StagecError:  # tracers

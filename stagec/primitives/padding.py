@@ -83,6 +83,7 @@ slice_p = SinglePrimitive(
     jvp=linear(),
     transpose=_slice_transpose,
     batch=_slice_batch,
+    numpy_ns=0,
 )
 
 

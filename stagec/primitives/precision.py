@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from stagec.core import dtypes, location
 from stagec.core.config import config
+from stagec.core.precisions import PRECISIONS
 
 
 class Precision(enum.Enum):
@@ -83,23 +84,6 @@ class Tolerance(NamedTuple):
 # What `accuracy=` of functions may be.
 Accuracy = AccuracyMode | Tolerance | None
 
-_PRECISIONS: dict[str | None, str | None] = {
-    None: None,
-    "default": None,
-    "fastest": None,
-    "bfloat16": None,
-    "high": "high",
-    "bfloat16_3x": "high",
-    "tensorfloat32": "high",
-    "highest": "highest",
-    "float32": "highest",
-    **dict.fromkeys([p.name.lower() for p in DotAlgorithmPreset]),
-    **dict.fromkeys(("bf16_bf16_f32_x3", "tf32_tf32_f32"), "high"),
-    **dict.fromkeys(
-        ("bf16_bf16_f32_x6", "bf16_bf16_f32_x9", "tf32_tf32_f32_x3", "f32_f32_f32", "f64_f64_f64"), "highest"
-    ),
-}
-
 
 def canonical_precision(precision: Any) -> str | None:
     """One of `None`, `"high"` and `"highest"`, from JAX's names, enums, or a pair of them."""
@@ -115,7 +99,7 @@ def canonical_precision(precision: Any) -> str | None:
     text = getattr(precision, "name", precision)
     text = text.lower() if isinstance(text, str) else text
     try:
-        return _PRECISIONS[text]
+        return None if text is None else PRECISIONS[text]
     except (KeyError, TypeError):
         raise location.error(
             ValueError,

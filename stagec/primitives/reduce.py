@@ -113,7 +113,10 @@ reduce_xor_p = reduction(
 def _along(row: SinglePrimitive, operand: Any, axes: Sequence[int] | None) -> Array:
     operand = as_operand(operand)
     found = tuple(sorted(canonical_axes(axes, aval_of(operand).ndim, row.name)))
-    return row(operand, axes=found) if found else as_array(operand)
+    if found:
+        return row(operand, axes=found)
+    row.shape(aval_of(operand), axes=found)  # checks the dtype
+    return as_array(operand)
 
 
 def reduce_sum(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:

@@ -130,6 +130,7 @@ squeeze_p = SinglePrimitive(
         row(moveaxis_to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
         0,
     ),
+    numpy_ns=0,
 )
 
 
@@ -195,6 +196,7 @@ rev_p: SinglePrimitive = SinglePrimitive(
         row(moveaxis_to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
         0,
     ),
+    numpy_ns=0,
 )
 
 

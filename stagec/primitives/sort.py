@@ -150,6 +150,7 @@ sort_p = MultiplePrimitive(
     jvp=_sort_jvp,
     transpose=NOT_LINEAR,
     batch=_sort_batch,
+    numpy_ns=0.5,
 )
 
 
@@ -235,6 +236,7 @@ top_k_p = MultiplePrimitive(
     jvp=_top_k_jvp,
     transpose=NOT_LINEAR,
     batch=lambda row, args, dims, size, params: (row(moveaxis_to_front(args[0], dims[0]), **params), [0, 0]),
+    numpy_ns=1,
 )
 
 

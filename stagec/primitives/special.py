@@ -16,6 +16,7 @@ from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives.emitter import Emitter
 from stagec.primitives.operand import Operand, as_operand, promote_weak_scalars
 from stagec.primitives.rules import each
 from stagec.primitives.table import elementwise, spread
@@ -23,9 +24,15 @@ from stagec.primitives.transcendental import exp
 from stagec.typing import ArrayLike
 
 
-def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any) -> SinglePrimitive:
+def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any, numpy_ns: float) -> SinglePrimitive:
     return elementwise(
-        name, accepts=FLOATING, eval=through_float64(evaluate), lower=lower, jvp=jvp, transpose=NOT_LINEAR
+        name,
+        accepts=FLOATING,
+        eval=through_float64(evaluate),
+        lower=lower,
+        jvp=jvp,
+        transpose=NOT_LINEAR,
+        numpy_ns=numpy_ns,
     )
 
 
@@ -59,24 +66,43 @@ def _bessel_i1e_jvp(out: Operand, x: Operand, t: Operand) -> Operand:
     return ar.mul(t, logic.select(zero, ar.mul(ar.ones_like(x), 0.5), slope))
 
 
-erf_p = _special("erf", values.erf, "chlo.erf", each(lambda x, t: ar.mul(t, _gauss(x))))
-erfc_p = _special("erfc", values.erfc, "chlo.erfc", each(lambda x, t: ar.neg(ar.mul(t, _gauss(x)))))
+erf_p = _special("erf", values.erf, "chlo.erf", each(lambda x, t: ar.mul(t, _gauss(x))), 70)
+erfc_p = _special("erfc", values.erfc, "chlo.erfc", each(lambda x, t: ar.neg(ar.mul(t, _gauss(x)))), 75)
 erf_inv_p = _special(
-    "erf_inv", values.erf_inv, "chlo.erf_inv", each(lambda out, x, t: ar.div(t, _gauss(out)), result=True)
+    "erf_inv", values.erf_inv, "chlo.erf_inv", each(lambda out, x, t: ar.div(t, _gauss(out)), result=True), 400
 )
-lgamma_p = _special("lgamma", values.lgamma, "chlo.lgamma", each(lambda x, t: ar.mul(t, digamma(x))))
-digamma_p = _special("digamma", values.digamma, "chlo.digamma", each(lambda x, t: ar.mul(t, polygamma(1.0, x))))
+lgamma_p = _special("lgamma", values.lgamma, "chlo.lgamma", each(lambda x, t: ar.mul(t, digamma(x))), 1000)
+digamma_p = _special("digamma", values.digamma, "chlo.digamma", each(lambda x, t: ar.mul(t, polygamma(1.0, x))), 65)
 polygamma_p = _special(
     "polygamma",
     values.polygamma,
     _binary("chlo.polygamma"),
     each(no_derivative("polygamma", "its order"), lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
+    600,
 )
+
+
+def _zeta_lower(cx: Any, x: Any, q: Any) -> Any:
+    """CHLO's sum overflows for large exponents, where only the bases next to 0 count."""
+    aval = cx.out_avals[0]
+    e = Emitter(cx)
+    x, q = spread(cx, [x, q])
+    exponent, one = e("negate", aval, x), e.fill(1, aval)
+    positive = e.compare("GT", q, e.fill(0, aval), aval)
+    fraction = e("subtract", aval, q, e("floor", aval, q))
+    first = e("select", aval, positive, q, fraction)
+    second = e("select", aval, positive, e("add", aval, q, one), e("subtract", aval, fraction, one))
+    terms = [e("power", aval, base, exponent) for base in (first, second)]
+    large = e.compare("GT", x, e.fill(1000, aval), aval)
+    return e("select", aval, large, e("add", aval, *terms), cx.emit("chlo.zeta", [x, q]))
+
+
 zeta_p = _special(
     "zeta",
     values.zeta,
-    _binary("chlo.zeta"),
+    _zeta_lower,
     each(no_derivative("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
+    300,
 )
 
 
@@ -141,8 +167,9 @@ bessel_i0e_p = _special(
     values.bessel_i0e,
     _bessel_lower(0),
     each(lambda out, x, t: ar.mul(t, ar.sub(bessel_i1e(x), ar.mul(ar.sign(x), out))), result=True),
+    300,
 )
-bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1), each(_bessel_i1e_jvp, result=True))
+bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1), each(_bessel_i1e_jvp, result=True), 300)
 
 
 def erf(x: ArrayLike) -> Array:

@@ -53,6 +53,7 @@ def elementwise(
     jvp: Any,
     transpose: Any,
     ufunc: Callable[..., np.ufunc | None] | None = None,
+    numpy_ns: float | tuple[float, float] = 1.0,
 ) -> SinglePrimitive:
     """A row that works on each element alone.
 
@@ -91,6 +92,7 @@ def elementwise(
         transpose=transpose,
         batch=batch_elementwise,
         python=python,
+        numpy_ns=numpy_ns,
     )
 
 

@@ -93,6 +93,7 @@ threefry2x32_p = MultiplePrimitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_threefry_batch,
+    numpy_ns=60,
 )
 
 

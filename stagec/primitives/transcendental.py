@@ -28,7 +28,13 @@ def _function(
     jvp = (lambda out, x, t: ar.mul(t, slope(out, x))) if result else (lambda x, t: ar.mul(t, slope(x)))
     evaluate = computed_in_float32(evaluate)
     return elementwise(
-        name, accepts=INEXACT, eval=evaluate, lower=lower, jvp=each(jvp, result=result), transpose=NOT_LINEAR
+        name,
+        accepts=INEXACT,
+        eval=evaluate,
+        lower=lower,
+        jvp=each(jvp, result=result),
+        transpose=NOT_LINEAR,
+        numpy_ns=(1, 50),
     )
 
 

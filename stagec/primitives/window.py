@@ -39,7 +39,7 @@ def padtype_to_pads(
     """The padding that `"SAME"`, `"SAME_LOWER"` or `"VALID"` stands for.
 
     Args:
-      in_shape: sizes of the operand's axes, holes included.
+      in_shape: sizes of the operand's axes.
       window_shape: sizes of the window, holes included.
       window_strides: how far the window moves.
       padding: one of the names.
@@ -94,7 +94,8 @@ def window_shape(
         x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
     ):
         total = dilated(size, base) + low + high
-        if total < 0:
+        # Without a cut, the size is -1, which code for JAX writes where it does not know a batch.
+        if total < 0 and low + high < 0:
             raise shape_error(
                 name,
                 f"padding {padding} cuts more than {x.long()} has",

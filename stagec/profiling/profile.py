@@ -168,7 +168,12 @@ class profile:
         return self.table()
 
     def __repr__(self) -> str:
-        return f"<stagec.profile of {sum(row.count for row in self.calls)} calls>"
+        count = sum(row.count for row in self.calls)
+        return f"<stagec.profile of {count} call{'s' if count != 1 else ''}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """Show the tables where IPython displays it: in notebooks, and in its shell."""
+        printer.text(self.table())
 
 
 def _row(kind: str, name: str, spans: Sequence[Span]) -> Row:

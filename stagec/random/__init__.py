@@ -68,6 +68,8 @@ from stagec.random.matrices import (
     orthogonal as orthogonal,
 )
 from stagec.random.moving import on_each_word as _on_each_word
+from stagec.random.sharing import sharing as _sharing
+from stagec.runtime.plans import cover as _cover
 
 _retry_with(_on_each_word)
 
@@ -76,4 +78,7 @@ def __dir__() -> list[str]:
     return _exported(globals())
 
 
+_cover(globals(), exactly=True)
+for _name in ("bits", "cauchy", "exponential", "gumbel", "laplace", "logistic", "normal", "rademacher", "uniform"):
+    globals()[_name] = _sharing(globals()[_name])
 _publish(globals())

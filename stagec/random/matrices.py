@@ -86,7 +86,9 @@ def multivariate_normal(
     sizes = drawn_shape(
         "multivariate_normal", shape, *(np.broadcast_to(0, s) for s in (shapes[0][:-1], shapes[1][:-2]))
     )
-    factor = factors[method](parameter("multivariate_normal", spread, wanted, shapes[1]))
+    # Factorizations have no half precision.
+    work = wanted if wanted.itemsize > 2 else dtypes.float32
+    factor = snp.astype(factors[method](parameter("multivariate_normal", spread, work, shapes[1])), wanted)
     drawn = draw_normal(as_key("multivariate_normal", key), (*sizes, size), wanted)
     factor = broadcast_to_shape(factor, (*sizes, size, size))
     return parameter("multivariate_normal", means, wanted, (*sizes, size)) + (factor @ drawn[..., None])[..., 0]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.core import dtypes, errors, forking, location
+from stagec.core import advice, dtypes, errors, forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import shorten
 from stagec.core.exports import without
@@ -206,6 +206,21 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         """Free the memory now; using the array afterwards is an error."""
         self._give_up("delete()")
 
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the data on a CPU, for as long as the array exists; it must not be written to.
+
+        Raises:
+          UnsupportedError: the array is on another device.
+        """
+        if not self.device.is_cpu:
+            raise location.error(
+                errors.UnsupportedError,
+                f"unsafe_buffer_pointer: {self.aval.long()} is on {self.device}, whose memory has no address here",
+                fix="copy it to the CPU first, as with stagec.device_put(x, 'cpu')",
+            )
+        self._exposed = True
+        return self.address()
+
     def is_deleted(self) -> bool:
         """Whether the data was donated or deleted."""
         return self._numpy is None and self._view is None and type(self._state) is not tuple
@@ -364,7 +379,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def __bool__(self) -> bool:
         if self.aval.size != 1:
             size = "an empty array" if self.aval.size == 0 else "an array with more than one element"
-            raise location.error(ValueError, f"The truth value of {size} is ambiguous", fix="use x.any() or x.all()")
+            raise location.error(
+                ValueError, f"The truth value of {size} is ambiguous", fix=advice.ambiguous(self.aval.dtype)
+            )
         return bool(self.numpy().reshape(())[()])
 
     def __int__(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes
 import functools
 import os
 import threading
@@ -44,6 +43,9 @@ def binding() -> Any:
     with forking.importing():
         from iree._runtime.libs import _runtime as _binding
 
+    # Devices are kept for the life of the process, which the bindings would report as leaks at its end. Not left to an
+    # exit handler: a compile in the background may open the runtime after it.
+    _binding.disable_leak_checker()
     _binding.parse_flags(*runtime_flags())
     return _binding
 
@@ -117,10 +119,8 @@ class Device:
                     hal = binding().create_hal_driver(driver) if self.is_cpu else _driver(self.backend)
                     with spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext():
                         found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
-                    if not self.is_cpu:
-                        # At exit, Python frees objects in any order; a driver must outlive its buffers and fences.
-                        for lasting in (hal, found):
-                            ctypes.pythonapi.Py_IncRef(ctypes.py_object(lasting))
+                    # At exit, Python frees objects in any order; a driver must outlive its buffers and fences.
+                    forking.leak(hal, found)
                     self._devices[driver] = found
         return found
 
@@ -167,8 +167,9 @@ class Device:
         return [timeline for last in self._timelines.values() for timeline in last.lineage()]
 
     def _after_fork_in_child(self) -> None:
-        """In a forked child: keep what the parent made from being used and from being destroyed."""
-        forking.leak(*self._devices.values())
+        """In a forked child: keep what the parent made from being used and from being destroyed, as devices are kept
+        anyway.
+        """
         for timeline in self._all_timelines():
             forking.leak(timeline)
             timeline.abandon(None if self.is_cpu else _unusable(self.platform))
@@ -450,9 +451,6 @@ def has_opened_drivers() -> bool:
 
 @atexit.register
 def _release() -> None:
-    # The bindings would report objects that are alive at interpreter exit as leaks.
-    if binding.cache_info().currsize:
-        binding().disable_leak_checker()
     for device in _devices:
         for timeline in device._all_timelines():
             timeline.keep_memory()

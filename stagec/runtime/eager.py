@@ -1,4 +1,4 @@
-"""Evaluation outside `jit`: NumPy evaluates each primitive at once.
+"""Evaluation outside `jit`: NumPy evaluates each primitive at once, or a program runs it (`runtime/outside.py`).
 
 Data that is committed to a device is copied to the host for it. The result is
 committed to the same device, and copied there when a compiled program reads it.
@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import errors, small
+from stagec.compiler import estimate
+from stagec.core import errors, location, small
 from stagec.core.aval import ShapedArray
-from stagec.core.config import config
-from stagec.core.graph import Literal
+from stagec.core.config import config, state
+from stagec.core.graph import Equation, Graph, Literal, Var
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
-from stagec.runtime import recording
+from stagec.runtime import outside, recording
 from stagec.runtime.array import Array, signature
 from stagec.runtime.placement import committed_device
 
@@ -46,6 +47,10 @@ class EagerTrace(Trace):
             out = primitive.shape(*avals, **params)
         except (errors.ShapeError, errors.DtypeError) as error:
             raise with_operands(error, args) from None
+        if (primitive.multiple or primitive.numpy_ns[1] > estimate.QUICK_NS) and not state.evaluates:
+            run = _program(primitive, avals, out, params)
+            if run is not None:
+                return run(args) if primitive.multiple else run(args)[0]
         if small.concerns(primitive, avals, out):
             return small.computed(self, primitive, args, avals, out, params)
         with np.errstate(all="ignore"):
@@ -62,6 +67,20 @@ class EagerTrace(Trace):
 
             nonfinite.check_operation(primitive, values, avals, made)
         return made if primitive.multiple else made[0]
+
+
+def _program(primitive: Primitive, avals: list[ShapedArray], out: Any, params: dict[str, Any]) -> Any:
+    """What runs an operation as a compiled program; None where NumPy evaluates it."""
+    if config.checks_values():
+        return None
+    if primitive.name == "jit":  # the same graph in the next call
+        graph = params["graph"]
+        found = graph.derived.get(_program) or outside.program(graph, (), params["name"], called=True)
+        graph.derived[_program] = found
+        return found
+    inputs, outs = [Var(a) for a in avals], [Var(a) for a in (out if primitive.multiple else [out])]
+    equation = Equation(primitive, [*inputs], outs, params, location.capture())
+    return outside.program(Graph(inputs, [equation], [*outs]), (), primitive.name)
 
 
 def _wrap(result: Any, aval: ShapedArray, inputs: list[np.ndarray[Any, Any]], primitive: Primitive) -> Array:

@@ -20,7 +20,8 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[An
     count = math.prod(shape) * dtype.itemsize
     raw = np.empty(count + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + count].view(dtype).reshape(shape)
+    # Not a view of the bytes: elements of `float0` have none.
+    return np.ndarray(shape, dtype, buffer=raw, offset=start)
 
 
 def is_importable(array: np.ndarray[Any, Any]) -> bool:
@@ -146,6 +147,8 @@ def is_protected(array: np.ndarray[Any, Any]) -> bool:
 def protected(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """A read-only array of the same memory, which users cannot make writeable."""
     array.flags.writeable = False
+    if not array.dtype.itemsize:  # `float0` has no data
+        return array
     # The array interface has no type code for bfloat16, and a wrong one for some dtypes of one byte.
     named = array if array.dtype.itemsize > 1 else array.view(np.uint8)
     found = np.asarray(_Protected(named))

@@ -13,30 +13,45 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.graph import Equation, Graph, Literal, Var
+from stagec.core.location import Location
 from stagec.core.primitive import Primitive
 from stagec.core.trace import bind
 from stagec.runtime.array import Array
 
 
 class Kind(NamedTuple):
-    """What is searched for: NaN or infinity."""
+    """What is searched for: NaN or infinity.
+
+    Attributes:
+      marks: which elements of an array are of the kind.
+      leads_to: which elements may follow from one of the kind. An infinity becomes NaN, as in inf - inf.
+    """
 
     name: str
     several: str
     marks: Callable[[Any], Any]
+    leads_to: Callable[[Any], Any]
     option: str
 
     def count(self, value: Any) -> int:
         """The number of such elements in an array, a literal or a NumPy array."""
-        array = host(value)
-        return int(np.count_nonzero(self.marks(array))) if dtypes.is_inexact(array.dtype) else 0
+        return _count(value, self.marks)
+
+    def may_be_in(self, value: Any) -> bool:
+        """Whether some elements may follow from one of the kind."""
+        return _count(value, self.leads_to) > 0
 
     def phrase(self, count: int) -> str:
         return self.name if count == 1 else f"{count} {self.several}"
 
 
-NAN = Kind("NaN", "NaN", np.isnan, "debug_nans")
-INFINITY = Kind("an infinity", "infinities", np.isinf, "debug_infs")
+def _count(value: Any, marks: Callable[[Any], Any]) -> int:
+    array = host(value)
+    return int(np.count_nonzero(marks(array))) if dtypes.is_inexact(array.dtype) else 0
+
+
+NAN = Kind("NaN", "NaN", np.isnan, np.isnan, "debug_nans")
+INFINITY = Kind("an infinity", "infinities", np.isinf, lambda x: ~np.isfinite(x), "debug_infs")
 
 
 def kinds() -> list[Kind]:
@@ -73,18 +88,32 @@ class Finding:
 
 
 def _finding(
-    primitive: Primitive, kind: Kind, values: Sequence[Any], rows: list[Row], count: int, where: str
+    primitive: Primitive, kind: Kind, values: Sequence[Any], rows: list[Row], results: Sequence[Any], where: Location
 ) -> Finding:
+    """The finding for an operation that made the first value of a kind, or took it from a constant."""
     if any(map(kind.count, values)):
         done, fix = "passed on", "an operand held it before: look where that was made"
+    elif where.is_backward:
+        done, fix = "made", _DERIVATIVE
+    elif kind is NAN and any(map(INFINITY.count, values)):
+        done, fix = "made", _INFINITE
     else:
         done, fix = "made", _ADVICE.get((kind.option, primitive.name), _GENERAL)
-    return Finding(f"{primitive} {done} {kind.phrase(count)}", where, rows, f"{fix}; {turn_off(kind)}")
+    made = f"{primitive} {done} {kind.phrase(sum(map(kind.count, results)))}"
+    headline = f"{made} in the backward pass" if where.is_backward else made
+    return Finding(headline, str(where), rows, f"{fix}; {turn_off(kind)}")
 
 
 _GENERAL = "keep the operands where the operation is defined, as in f(stagec.numpy.where(ok, x, 1))"
+_DERIVATIVE = (
+    "the derivative of this line is infinite or undefined at an operand: replace such operands before the function "
+    "too, as in stagec.numpy.where(ok, f(stagec.numpy.where(ok, x, 1)), 0)"
+)
+_INFINITE = "an operand is infinite: find where it became so with stagec.debug_infs()"
 _DIVISOR = "keep the divisor away from 0, as in x / stagec.numpy.where(y == 0, 1, y)"
 _POSITIVE = "keep what log takes above 0, as in stagec.numpy.log(stagec.numpy.maximum(x, 1e-30))"
+_SINGULAR = "the matrix is singular: stagec.numpy.linalg.lstsq and pinv solve such systems"
+_WITHIN = "keep what it takes from -1 to 1, as in stagec.numpy.clip(x, -1, 1)"
 _ADVICE = {
     ("debug_nans", "log"): _POSITIVE,
     (
@@ -94,11 +123,23 @@ _ADVICE = {
     ("debug_nans", "sqrt"): "keep what sqrt takes at 0 or above, as in stagec.numpy.sqrt(stagec.numpy.maximum(x, 0))",
     ("debug_nans", "rsqrt"): "keep what rsqrt takes above 0, as in stagec.lax.rsqrt(x + 1e-6)",
     ("debug_nans", "div"): _DIVISOR,
-    ("debug_nans", "sub"): "inf - inf is NaN: find where the operands became infinite with stagec.debug_infs()",
+    ("debug_nans", "rem"): _DIVISOR,
     (
         "debug_nans",
         "pow",
     ): "a negative number to a power that is no integer is NaN: use an integer exponent, or stagec.numpy.abs(x)",
+    ("debug_nans", "acos"): _WITHIN,
+    ("debug_nans", "asin"): _WITHIN,
+    ("debug_nans", "atanh"): _WITHIN,
+    ("debug_nans", "erf_inv"): _WITHIN,
+    (
+        "debug_nans",
+        "cholesky",
+    ): "pass a symmetric matrix that is positive definite, for which a + 1e-6 * stagec.numpy.eye(n) may be enough",
+    ("debug_nans", "lu_solve"): _SINGULAR,
+    ("debug_nans", "triangular_solve"): _SINGULAR,
+    ("debug_infs", "lu_solve"): _SINGULAR,
+    ("debug_infs", "triangular_solve"): _SINGULAR,
     ("debug_infs", "log"): _POSITIVE,
     ("debug_infs", "div"): _DIVISOR,
     ("debug_infs", "exp"): "subtract the largest element before exp, as stagec.nn.softmax and stagec.nn.logsumexp do",
@@ -132,10 +173,9 @@ def check_operation(
 ) -> None:
     """Raise if an operation that has just run outside `jit` gave what the options forbid."""
     for kind in kinds():
-        count = sum(map(kind.count, results))
-        if count:
+        if any(map(kind.count, results)):
             rows = [(f"operand {i}", described(v, a), "") for i, (v, a) in enumerate(zip(values, avals))]
-            raise _finding(primitive, kind, values, rows, count, str(location.capture())).error()
+            raise _finding(primitive, kind, values, rows, results, location.capture()).error()
 
 
 class Search:
@@ -182,7 +222,7 @@ class Search:
             location.ambient.location = before
             self._depth -= 1
         outputs = [a if type(a) is Literal else values[a] for a in graph.outputs]  # type: ignore[index]
-        if not self._found and any(map(self.kind.count, outputs)):
+        if not self._found and any(map(self.kind.may_be_in, outputs)):
             self._found += self._traced_back(graph, values, inner, run)
         self._runs = run + 1
         return outputs
@@ -192,14 +232,14 @@ class Search:
     ) -> Iterator[Finding]:
         """The earliest operation that made the values in the results; nothing if they came in with the inputs."""
         producers = {v: e for e in graph.equations for v in e.outputs}
-        bad = [a for a in graph.outputs if type(a) is Var and self.kind.count(values[a])]
+        bad = [a for a in graph.outputs if type(a) is Var and self.kind.may_be_in(values[a])]
         seen = set(bad)
         makers: set[Equation] = set()
         while bad:
             equation = producers.get(bad.pop())
             if equation is None:  # an input
                 continue
-            operands = [a for a in equation.inputs if type(a) is Var and self.kind.count(values[a])]
+            operands = [a for a in equation.inputs if type(a) is Var and self.kind.may_be_in(values[a])]
             if not operands:
                 makers.add(equation)
             bad += [a for a in operands if a not in seen]
@@ -208,6 +248,8 @@ class Search:
             if equation not in makers:
                 continue
             found = inner.get(equation)
+            if found is None and not any(self.kind.count(values[v]) for v in equation.outputs):
+                continue  # NaN that no infinity led to
             if found is None:
                 found = self._finding(graph, values, equation)
             elif equation.primitive.name != "jit":
@@ -229,9 +271,9 @@ class Search:
                 origin = f"from {atom.equation.location.brief()}" if atom.equation is not None else ""
             value = values[atom] if type(atom) is Var else atom
             rows.append((f"operand {i}", described(value, atom.aval), origin))
-        count = sum(kind.count(values[v]) for v in equation.outputs)
-        literals = [a for a in equation.inputs if type(a) is Literal]
-        return _finding(equation.primitive, kind, literals, rows, count, str(equation.location))
+        operands = [values[a] if type(a) is Var else a for a in equation.inputs]
+        results = [values[v] for v in equation.outputs]
+        return _finding(equation.primitive, kind, operands, rows, results, equation.location)
 
 
 def step(equation: Equation, run: int) -> str:

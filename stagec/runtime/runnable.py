@@ -42,6 +42,10 @@ class Code(Protocol):
     def device(self) -> Device: ...
     @property
     def evaluates(self) -> bool: ...
+    def at_hand(self) -> Executable | None:
+        """The program, if it is in memory."""
+        ...
+
     def load(self) -> Executable:
         """Compile or load the program."""
         ...
@@ -142,7 +146,7 @@ class Runnable(Generic[C_co]):
         found = self._executable
         if found is None:
             # Loading may take long, and goes on after an interrupt: the next call waits for it and finds the program.
-            found = interruptible.call(self._loaded)
+            found = self._executable = self.code.at_hand() or interruptible.call(self._loaded)
         found = found.usable()
         if recording.active is not None:
             recording.active.codes[id(found.payload)] = self.code
@@ -267,6 +271,9 @@ class _Sized:
     @property
     def device(self) -> Device:
         return self._base.device
+
+    def at_hand(self) -> Executable | None:
+        return None
 
     def load(self) -> Executable:
         return self._base.executable().at(self._values, *self._base.code.effort(self._values))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.core import dtypes
+from stagec.core import dtypes, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import to_array
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import promote_floating
+
+location.assists(__file__)
 
 
 def real_operands(name: str, *values: Any) -> list[Any]:

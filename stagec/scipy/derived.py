@@ -25,40 +25,46 @@ from stagec.primitives.table import batch_elementwise
 Slope = Callable[..., Any]
 
 
-def derived(*slopes: Slope, name: str = "") -> Callable[[Callable[..., Array]], Callable[..., Array]]:
+def derived(
+    *slopes: Slope, name: str = "", keep_weak: bool = False
+) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
     """A decorator of elementwise functions of real or complex operands of one dtype.
 
-    The function gets operands of one shape, in float32 at least, without derivatives.
+    The function gets operands of one shape, in float32 at least, without derivatives, and static parameters.
 
     Args:
-      slopes: `(value, *operands) -> derivative by the operand`, for each of them.
+      slopes: `(value, *operands, **params) -> derivative by the operand`, for each of them.
       name: of the function, for graphs and messages.
+      keep_weak: results of weak operands are weak, as of operations; else no result is.
     """
 
     def decorate(function: Callable[..., Array]) -> Callable[..., Array]:
         def times(slope: Slope) -> Slope:
             # The result, which further derivatives go through, and not the operand of its value.
-            return lambda out, value, *rest: slope(*map(to_array, (out, *rest[:-1]))) * to_array(rest[-1])
+            return lambda out, value, *rest, **params: (
+                slope(*map(to_array, (out, *rest[:-1])), **params) * to_array(rest[-1])
+            )
 
         row = SinglePrimitive(
             name or function.__name__,
-            shape=lambda value, *operands: value.strip_weak_type(),
-            eval=lambda value, *operands: value,
-            lower=lambda cx, value, *operands: value,
+            shape=lambda value, *operands, **params: value.strip_weak_type(),
+            eval=lambda value, *operands, **params: value,
+            lower=lambda cx, value, *operands, **params: value,
             jvp=each(None, *[times(s) for s in slopes], result=True),
             transpose=NOT_LINEAR,
             batch=batch_elementwise,
         )
 
         @functools.wraps(function)
-        def call(*operands: Operand) -> Array:
+        def call(*operands: Operand, **params: Any) -> Array:
             avals = [aval_of(o) for o in operands]
             shape = next((a.shape for a in avals if a.shape), ())
             dtype = avals[0].dtype
             work = dtypes.float32 if dtype.itemsize < 4 else dtype
             ready = [to_array(broadcast_to_shape(convert_element_type(o, work), shape)) for o in operands]
-            value = function(*[stop_gradient(o) for o in ready])
-            return convert_element_type(row(value, *ready), dtype)
+            value = function(*[stop_gradient(o) for o in ready], **params)
+            weak = keep_weak and all(a.weak_type for a in avals)
+            return convert_element_type(row(value, *ready, **params), dtype, weak)
 
         return call
 

@@ -76,7 +76,12 @@ def exp1(x: ArrayLike) -> Array:
     return snp.where(value < 0, math.nan, -_expi(-value))
 
 
-@derived(no_derivative("expn", "its order"), lambda value, n, x: -expn(n - 1, x))
+def _expn_slope(value: Any, n: Any, x: Any) -> Any:
+    # The order -1 by DLMF 8.19.12.
+    return -snp.where(n > 0, expn(snp.maximum(n - 1, 0), x), (snp.exp(-x) + value) / x)
+
+
+@derived(no_derivative("expn", "its order"), _expn_slope)
 def _expn(n: Any, x: Array) -> Array:
     tail = x > 1
     used = (x > 0) & (n > 0) & snp.isfinite(x)

@@ -78,7 +78,7 @@ def _by_fraction(a: Any, x: Any) -> Operand:
         return any_of(change > eps) & (n < _LIMIT)
 
     def step(state: Any) -> Any:
-        n, y, z, values, slopes, value, slope, _ = state
+        n, y, z, values, slopes, value, slope, least = state
         n, y, z = n + 1, y + 1, z + 2
         c = convert_element_type(n, x.dtype)
         yc = y * c
@@ -91,7 +91,8 @@ def _by_fraction(a: Any, x: Any) -> Operand:
         safe = logic.select(usable, q, zero + 1)
         value = logic.select(usable, p / safe, value)
         fresh = logic.select(usable, (dp - value * dq) / safe, slope)
-        change = logic.select(usable, ar.abs(fresh - slope), zero + 1)
+        # An element that has converged once is done, as its rounding errors may never end all at the same step.
+        change = ar.min(least, logic.select(usable, ar.abs(fresh - slope), zero + 1))
         scale = logic.select(ar.abs(p) > 1 / eps, zero + eps, zero + 1)
         values = (p * scale, p1 * scale), (q * scale, q1 * scale)
         slopes = (dp * scale, dp1 * scale), (dq * scale, dq1 * scale)

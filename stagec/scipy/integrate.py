@@ -2,6 +2,7 @@
 
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.running import trapezoid as trapezoid
+from stagec.runtime.plans import cover as _cover
 
 __all__ = ["trapezoid"]
 
@@ -10,4 +11,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

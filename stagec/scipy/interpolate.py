@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stagec import numpy as snp
-from stagec.core import dtypes, errors, location
+from stagec.core import dims, dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.trace import Tracer
@@ -117,7 +117,7 @@ def _check_method(method: str) -> None:
 
 def _nodes(grid: Array, x: Array, method: str) -> list[tuple[Any, Any]]:
     """The indices of the points around coordinates, each with its weight."""
-    if grid.shape[0] == 1:
+    if dims.equal(grid.shape[0], 1):
         return [(snp.zeros(x.shape, dtypes.default_int()), snp.ones_like(x))]
     low = snp.clip(snp.searchsorted(grid, x, side="right") - 1, 0, grid.shape[0] - 2)
     above = (x - grid[low]) / (grid[low + 1] - grid[low])

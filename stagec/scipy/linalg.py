@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stagec.core.boundary import publish as _publish
+from stagec.runtime.plans import cover as _cover
 from stagec.scipy.matrix_functions import expm as expm, expm_frechet as expm_frechet, polar as polar
 from stagec.scipy.more_matrices import (
     convolution_matrix as convolution_matrix,
@@ -97,4 +98,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

@@ -13,6 +13,7 @@ from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.operand import aval_of
+from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
 __all__ = ["map_coordinates"]
@@ -111,4 +112,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

@@ -12,7 +12,7 @@ from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.chebyshev import series
-from stagec.scipy.derived import derived
+from stagec.scipy.derived import derived, no_derivative
 from stagec.typing import ArrayLike
 
 _EULER = 0.57721566490153286060651209008240243
@@ -111,6 +111,50 @@ def fresnel(x: ArrayLike) -> tuple[Array, Array]:
     return _fresnel_sine(value), _fresnel_cosine(value)
 
 
+def _bessel_slope(value: Any, n: Array, x: Array, *, most: int, steps: int, rows: bool) -> Array:
+    """DLMF 10.6.1, where the order -1 is minus the order 1."""
+    options: Any = {"most": most + 1, "steps": max(steps, most + 3), "rows": False}
+    below, above = _bessel(abs(n - 1), x, **options), _bessel(n + 1, x, **options)
+    return (snp.where(n == 0, -below, below) - above) / 2
+
+
+@derived(no_derivative("bessel_jn", "its order"), _bessel_slope, name="bessel_jn")
+def _bessel(n: Array, x: Array, *, most: int, steps: int, rows: bool) -> Array:
+    """The Bessel function of order n, which is at most `most`.
+
+    Args:
+      steps: the order at which the recurrence begins.
+      rows: x is the same along the first axis.
+    """
+    x = x[:1] if rows else x
+    near = abs(x) < 1e-4
+    safe = snp.where(near, 1, x)
+    limit = 1e10
+
+    def back(k: Any, above: Any, this: Any, total: Any) -> tuple[Any, Any, Any, Any]:
+        """Go from the orders k + 1 and k to k and k - 1; scale all values down before they overflow."""
+        below = 2 * k / safe * this - above
+        scale = snp.where(abs(below) > limit, 1 / limit, 1)
+        total = total + snp.where(k % 2 == 0, 2, 0) * this
+        return this * scale, below * scale, total * scale, scale
+
+    def step(i: Any, state: Any) -> Any:
+        return back(snp.astype(steps - i, x.dtype), *state)[:3]
+
+    zero = x * 0
+    above, this, total = fori_loop(0, steps - most, step, (zero, zero + 1e-10, zero))
+    found, power = zero, zero + 1
+    for k in range(most, 0, -1):
+        found = snp.where(n == k, this, found)
+        power = snp.where(n >= k, power * (x / (2 * k)), power)
+        above, this, total, scale = back(float(k), above, this, total)
+        found = found * scale
+    # J_0 + 2 J_2 + 2 J_4 + ... is 1.
+    value = snp.where(n == 0, this, found) / (total + this)
+    # Near 0, the first terms of the power series, DLMF 10.2.2.
+    return snp.where(near, power * (1 - x * x / 4 / (n + 1)), value)
+
+
 def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     """Bessel functions of the first kind of the orders 0 to `v`, along a new first axis.
 
@@ -128,29 +172,5 @@ def bessel_jn(z: ArrayLike, *, v: int, n_iter: int = 50) -> Array:
     order, steps = operator.index(v), max(operator.index(n_iter), operator.index(v) + 2)
     if order < 0:
         raise location.error(errors.ShapeError, f"bessel_jn: v is {order}", fix="give a largest order of 0 or more")
-    steps += steps % 2
-    zero = x == 0
-    safe = snp.where(zero, 1, x)
-    limit = 1e10
-
-    def back(n: Any, above: Array, this: Array, total: Array) -> tuple[Any, Any, Any, Any]:
-        """Go from the orders n + 1 and n to n and n - 1; scale all values down before they overflow."""
-        below = 2 * n / safe * this - above
-        scale = snp.where(abs(below) > limit, 1 / limit, 1)
-        below, this = below * scale, this * scale
-        even = (n - 1) % 2 == 0
-        return this, below, total * scale + snp.where(even, 2, 0) * below, scale
-
-    def step(i: Any, state: Any) -> Any:
-        above, this, total = state
-        return back(snp.astype(steps - i, x.dtype), above, this, total)[:3]
-
-    one = safe * 0 + 1
-    above, this, total = fori_loop(0, steps - order, step, (one * 0, one * 1e-10, one * 2e-10))
-    found = [this]
-    for n in range(order, 0, -1):
-        above, this, total, scale = back(float(n), above, this, total)
-        found = [value * scale for value in found] + [this]
-    # J_0 + 2 J_2 + 2 J_4 + ... is 1.
-    total = total - this
-    return snp.stack([snp.where(zero, float(n == 0), value / total) for n, value in enumerate(reversed(found))])
+    orders = snp.arange(order + 1, dtype=x.dtype).reshape(-1, *[1] * x.ndim)
+    return _bessel(*snp.broadcast_arrays(orders, x), most=order, steps=steps, rows=True)

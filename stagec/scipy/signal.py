@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stagec.core.boundary import publish as _publish
+from stagec.runtime.plans import cover as _cover
 from stagec.scipy.convolutions import (
     convolve as convolve,
     convolve2d as convolve2d,
@@ -30,4 +31,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

@@ -29,11 +29,14 @@ from stagec.typing import ArrayLike
 
 
 def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
-    """Matrices and right-hand sides of two axes with the same leading axes; whether b was a vector."""
+    """Matrices and right-hand sides of two axes with the same leading axes; whether b was vectors.
+
+    A `b` with one axis less than `a` is a vector for each matrix if it may be, as in JAX.
+    """
     a, b = promote_inexact(array_argument(a, "a"), array_argument(b, "b"))
     a = matrix_argument(name, a, square=True)
     a_shape, b_shape = aval_of(a).shape, aval_of(b).shape
-    vector = len(b_shape) == 1
+    vector = len(b_shape) == 1 or (len(b_shape) == len(a_shape) - 1 and b_shape[-1] == a_shape[-1])
     if not b_shape or b_shape[-1 if vector else -2] != a_shape[-1]:
         raise shape_error(
             name, f"{aval_of(a).long()} and {aval_of(b).long()} do not match", "give b as many rows as a has"
@@ -74,6 +77,9 @@ def cho_solve(
 ) -> Array:
     """Solve systems of positive definite matrices by their factors.
 
+    Args:
+      b: a vector for each matrix if it has one axis less than the factor, and as long a last one; otherwise matrices.
+
     >>> import stagec.numpy as snp
     >>> cho_solve(cho_factor(snp.array([[4.0, 2.0], [2.0, 5.0]])), snp.array([8.0, 12.0]))
     Array([1., 2.], dtype=float32)
@@ -97,6 +103,7 @@ def lu_solve(
     """Solve systems of matrices by their factors.
 
     Args:
+      b: as for `cho_solve`.
       trans: solve for the matrix (0), its transpose (1), or its adjoint (2).
 
     >>> import stagec.numpy as snp
@@ -176,8 +183,7 @@ def solve(
     if assume_a == "pos":
         a, b = promote_inexact(array_argument(a, "a"), array_argument(b, "b"))
         return cho_solve(cho_factor(a, lower), b)
-    matrix, right, vector = _pair("solve", a, b)
-    return _as_given(systems.solve(matrix, right), vector)
+    return systems.solve(a, b)
 
 
 def solve_triangular(
@@ -193,6 +199,7 @@ def solve_triangular(
     """Solve systems of triangular matrices.
 
     Args:
+      b: as for `cho_solve`.
       trans: solve for the matrix (0 or `"N"`), its transpose (1 or `"T"`), or its adjoint (2 or `"C"`).
       lower: which triangle is read.
       unit_diagonal: assume that the diagonal is ones.

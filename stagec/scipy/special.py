@@ -278,7 +278,9 @@ def logit(x: ArrayLike) -> Array:
     near = logic.lt(ar.abs(ar.sub(x, 0.5)), 0.25)
     twice = ar.mul(logic.select(near, ar.sub(x, 0.5), 0.0), 2.0)
     far = logic.select(near, 0.75, x)
-    return logic.select(near, ar.sub(tr.log1p(twice), tr.log1p(ar.neg(twice))), tr.log(ar.div(far, ar.sub(1.0, far))))
+    middle = ar.sub(tr.log1p(twice), tr.log1p(ar.neg(twice)))
+    # The derivative of this difference is infinite at both ends, that of log(x / (1 - x)) is NaN.
+    return logic.select(near, middle, ar.sub(tr.log(far), tr.log1p(ar.neg(far))))
 
 
 def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
@@ -288,7 +290,7 @@ def xlogy(x: ArrayLike, y: ArrayLike) -> Array:
     2.1972
     """
     x, y = promote_floating("xlogy", x, y)
-    return _zero_wins(x, y, tr.log)
+    return _xlogy(x, y)
 
 
 def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
@@ -298,14 +300,27 @@ def xlog1py(x: ArrayLike, y: ArrayLike) -> Array:
     2.7726
     """
     x, y = promote_floating("xlog1py", x, y)
-    return _zero_wins(x, y, tr.log1p)
+    return _xlog1py(x, y)
 
 
 def _zero_wins(x: Array, y: Array, function: Any) -> Array:
     zero = logic.bitwise_and(logic.eq(x, 0.0), logic.eq(y, y))
-    # The logarithm of 1 has a finite derivative where its value is not used.
-    safe = logic.select(zero, 1.0, y)
-    return logic.select(zero, 0.0, ar.mul(x, function(safe)))
+    return logic.select(zero, 0.0, ar.mul(x, function(y)))
+
+
+def _quotient(x: Array, y: Array) -> Array:
+    """`x / y`, and 0 where both are."""
+    return x / logic.select(logic.bitwise_and(logic.eq(x, 0.0), logic.eq(y, 0.0)), 1.0, y)
+
+
+@derived(lambda value, x, y: tr.log(y), lambda value, x, y: _quotient(x, y), name="xlogy", keep_weak=True)
+def _xlogy(x: Array, y: Array) -> Array:
+    return _zero_wins(x, y, tr.log)
+
+
+@derived(lambda value, x, y: tr.log1p(y), lambda value, x, y: _quotient(x, y + 1), name="xlog1py", keep_weak=True)
+def _xlog1py(x: Array, y: Array) -> Array:
+    return _zero_wins(x, y, tr.log1p)
 
 
 def entr(x: ArrayLike) -> Array:
@@ -369,7 +384,11 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 
 def _log_ndtr_slope(value: Any, x: Array) -> Array:
-    return tr.exp(-0.5 * x * x - _HALF_LOG_2PI - value)
+    low = x < -1
+    # The quotient of the density and of `ndtr`, in which exp(-x^2 / 2) cancels.
+    tail = math.sqrt(2 / math.pi) / erfcx(logic.select(low, x, -1.0) * -math.sqrt(0.5))
+    near = logic.select(low, 0.0, -0.5 * x * x - value)
+    return logic.select(low, tail, tr.exp(near - _HALF_LOG_2PI))
 
 
 @derived(_log_ndtr_slope, name="log_ndtr")
@@ -389,6 +408,11 @@ def ndtri(p: ArrayLike) -> Array:
     1.96
     """
     (p,) = _real("ndtri", p)
+    return _ndtri(to_array(p))
+
+
+@derived(lambda value, p: math.sqrt(2 * math.pi) * tr.exp(0.5 * value * value), name="ndtri")
+def _ndtri(p: Array) -> Array:
     middle = ar.mul(sp.erf_inv(ar.sub(ar.mul(p, 2.0), 1.0)), math.sqrt(2))
     upper = logic.gt(p, 0.5)
     tail = logic.select(upper, ar.sub(1.0, p), p)

@@ -9,7 +9,7 @@ import numpy as np
 
 from stagec.core import location
 from stagec.core.array import Array
-from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype
+from stagec.numpy.arguments import array_argument, from_numpy, requested_dtype, requested_dtype_of
 from stagec.numpy.creation import arange, zeros, zeros_like
 from stagec.numpy.joining import concatenate
 from stagec.numpy.manipulation import atleast_1d, broadcast_to, flip
@@ -94,7 +94,7 @@ def block_diag(*arrs: ArrayLike) -> Array:
            [0., 0., 1.],
            [0., 0., 1.]], dtype=float32)
     """
-    parts = promote_dtypes(*[array_argument(a, "arrs") for a in arrs or (zeros((1, 0)),)])
+    parts = promote_dtypes(*[array_argument(a, "*arrs") for a in arrs or (zeros((1, 0)),)])
     blocks = []
     for part in parts:
         aval = aval_of(part)
@@ -153,7 +153,7 @@ def dft(n: int, scale: str | None = None, *, dtype: DTypeLike = None) -> Array:
     index = np.arange(count)
     divisor = {None: 1.0, "sqrtn": math.sqrt(count or 1), "n": count or 1}[scale]
     found = np.exp(-2j * np.pi * (index[:, None] * index % (count or 1)) / (count or 1)) / divisor
-    return from_numpy(found, requested_dtype(complex if dtype is None else dtype, "dft"))
+    return from_numpy(found, requested_dtype_of("a complex", complex if dtype is None else dtype, "dft"))
 
 
 def hadamard(n: int, dtype: DTypeLike = int) -> Array:

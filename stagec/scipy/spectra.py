@@ -84,10 +84,10 @@ def detrend(
 
 
 def _without_line(x: Array) -> Array:
-    centered = np.arange(x.shape[-1]) - (x.shape[-1] - 1) / 2
-    t = snp.asarray(centered, x.real.dtype)
+    size, dtype = x.shape[-1], x.real.dtype
+    t = snp.arange(size, dtype=dtype) - snp.asarray(size - 1, dtype) / 2
     flat = x - x.mean(-1, keepdims=True)
-    slope = (flat * t).sum(-1, keepdims=True) / (float(centered @ centered) or 1.0)
+    slope = (flat * t).sum(-1, keepdims=True) / snp.maximum((t * t).sum(), 0.5)  # which is 0 for one number
     return flat - slope * t
 
 

@@ -10,6 +10,7 @@ from stagec.core.config import state
 from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay, trace_flat
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, current, under
+from stagec.core.wrapping import shown_name
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.operand import aval_of
 from stagec.transforms.jvp import jvp_flat
@@ -60,7 +61,7 @@ def linearize_flat(
     Args:
       active: which arguments are differentiated; by default those that have derivatives.
     """
-    partial = PartialTrace(name or getattr(function, "__name__", "function"))
+    partial = PartialTrace(name or shown_name(function))
     avals = [aval_of(p) for p in primals]
     used = [differentiable(a) and (active is None or active[i]) for i, a in enumerate(avals)]
     tangents = [partial.unknown.argument(a.strip_weak_type()) if u else zero_of(a) for a, u in zip(avals, used)]

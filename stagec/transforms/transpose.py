@@ -40,7 +40,7 @@ def transpose_graph(graph: Graph, operands: Sequence[Any], cts: Sequence[Any]) -
             found = [gathered.pop(v, None) for v in equation.outputs]
             if all(ct is None for ct in found):
                 continue
-            location.ambient.location = equation.location
+            location.ambient.location = equation.location.backward()
             _pull(equation, found, known, gathered)
     finally:
         location.ambient.location = before

@@ -116,6 +116,46 @@ func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tenso
         ),
     ),
     Workaround(
+        id="source-read-on-both-sides-of-a-loop",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE clones fills, and dispatches that read no arrays, into the groups of dispatches that read their "
+        "results, but overlooks readers in a loop or a conditional, and on its other side",
+        guard="hides by barriers that such a value is computed from nothing, between the phases `flow` and `stream`",
+        hooks=("stagec.compiler.phase_workarounds:hold_sources",),
+        upstream="none found (searched: streamable op expected to be in an execution region)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %rows = stablehlo.iota dim = 0 : tensor<4x4xf32>
+  %a = stablehlo.sine %rows : tensor<4x4xf32>
+  %0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0]
+    : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1:2 = stablehlo.while(%i = %zero, %s = %0) : tensor<i32>, tensor<4x4xf32>
+  cond {
+    %2 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  } do {
+    %2 = stablehlo.dot_general %s, %a, contracting_dims = [1] x [0]
+      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2 : tensor<i32>, tensor<4x4xf32>
+  }
+  %4 = stablehlo.dot_general %1#1, %a, contracting_dims = [1] x [0]
+    : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %4 : tensor<4x4xf32>
+}""",
+            (np.arange(16, dtype=np.float32).reshape(4, 4),),
+            shows="streamable op expected to be in an execution region",
+            flags=("--iree-opt-const-eval=false", "--iree-opt-const-expr-hoisting=false"),
+            placed=True,
+        ),
+    ),
+    Workaround(
         id="state-behind-a-barrier",
         backends=("cpu", "vulkan"),
         versions=("3.13",),

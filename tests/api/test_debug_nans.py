@@ -215,6 +215,40 @@ def test_infinities_are_found_by_their_own_option():
     assert "debug_infs=False" in text
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_nan_of_the_backward_pass_is_said_to_be_of_it(compiled):
+    def chosen(x):
+        return snp.where(x > 0, snp.sqrt(x), 0).sum()  # the chosen root
+
+    gradient = stagec.grad(chosen)
+    text = message(stagec.jit(gradient) if compiled else gradient, snp.array([0.0, 1.0]))
+    assert text.startswith("div made NaN in the backward pass\n")
+    assert line_of("the chosen root") in text
+    assert "the derivative of this line is infinite or undefined at an operand" in text
+
+
+def test_nan_of_the_forward_pass_of_a_gradient_is_not_said_to_be_of_the_backward_pass():
+    text = message(stagec.jit(stagec.grad(lambda a: snp.linalg.cholesky(a).sum())), -snp.eye(2))
+    assert text.startswith("cholesky made 4 NaN\n")
+    assert "positive definite" in text
+
+
+def test_nan_of_infinite_operands_is_explained_by_these():
+    softmax = stagec.jit(lambda x: snp.exp(x) / snp.exp(x).sum())
+    assert "an operand is infinite: find where it became so with stagec.debug_infs()" in message(softmax, Y + 1e3)
+
+
+def test_an_infinity_that_becomes_nan_is_found():
+    softmax = stagec.jit(lambda x: snp.exp(x) / snp.exp(x).sum())
+    steps = stagec.jit(lambda x: lax.fori_loop(0, 5, lambda i, y: snp.where(i == 3, y - y, y * 1e30), x))
+    with stagec.debug_nans(False), stagec.debug_infs():
+        assert message(softmax, Y + 1e3).startswith("exp made 3 infinities\n")
+        assert "step 0 of a loop of 5" in message(steps, np.float32(1e10))
+        # NaN that no infinity led to, and infinity that leads to a number.
+        assert np.isnan(stagec.jit(lambda x: snp.log(x))(np.float32(-1)))
+        assert stagec.jit(lambda x: 1 / snp.exp(x))(np.float32(1e3)) == 0
+
+
 def test_effects_alone_do_not_happen_again_in_the_search():
     from stagec.core.graph import Equation, Graph, Literal, Var
     from stagec.core.location import UNKNOWN

@@ -1,8 +1,11 @@
 """What users do wrong: each error names their line, the value, and the fix."""
 
 import copy
+import linecache
 import pickle
 import re
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ import passes.build
 import stagec
 import stagec.numpy as snp
 from stagec import errors
+from stagec.api.remat import saved_residuals
 
 
 def raised(kind, function, *args, **kwargs):
@@ -392,3 +396,40 @@ def test_the_article_of_a_class_fits():
     f = stagec.custom_vjp(lambda x: x)
     f.defvjp(lambda x: (x, None), rule)
     assert "an Array" in raised(errors.PytreeError, stagec.grad(f), 1.0)
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    """Defines what the source of a notebook's cell defines, as IPython compiles it."""
+    file = "/tmp/ipykernel_12/3536777308.py"
+    compiler = types.SimpleNamespace(format_code_name=lambda name: ("Cell", "In[15]") if name == file else None)
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = lambda: types.SimpleNamespace(compile=compiler)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+
+    def defined(source):
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        names = {"stagec": stagec, "snp": snp}
+        exec(compile(source, file, "exec"), names)
+        return names["f"]
+
+    yield defined
+    linecache.cache.pop(file, None)
+
+
+def test_lines_of_a_notebook_are_named_by_their_cell(cell):
+    f = cell("def f(x):\n    return x[0] if x[0] > 1 else x\n")
+    text = raised(errors.TracerBoolConversionError, stagec.jit(f), np.ones(3))
+    assert "  Cell In[15]:2 in f:  return x[0] if x[0] > 1 else x\n" in text
+    assert "from Cell In[15]:2, depends on argument x" in text
+    assert repr(stagec.jit(f)) == "<stagec.jit of f at Cell In[15]:1>"
+    assert "3536777308" not in text
+
+
+def test_outside_of_a_notebook_lines_are_named_by_their_file(cell):
+    assert repr(stagec.jit(raised)).startswith("<stagec.jit of raised at test_errors.py:")
+
+
+def test_kept_values_of_a_notebook_are_named_by_their_cell(cell):
+    f = cell("def f(x):\n    return snp.sin(snp.cos(x)).sum()\n")
+    assert any("Cell In[15]:2 (f)" in where for _, where in saved_residuals(f, snp.ones(3)))

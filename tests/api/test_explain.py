@@ -2,12 +2,14 @@
 
 import dataclasses
 import platform
+import types
 
 import numpy as np
 import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec.api import explain
 from stagec.compiler import cache, log
 
 
@@ -245,6 +247,57 @@ def test_a_program_of_the_same_name_is_nearer_than_another():
     stagec.jit(other)(ones(4))
     stagec.clear_caches()
     assert stagec.explain(affine, ones(4)).nearest.startswith("affine on disk")
+
+
+def test_a_program_of_another_function_is_not_named():
+    def other(x):
+        return snp.exp(x)
+
+    stagec.jit(other)(ones(3))
+    stagec.jit(lambda x: x * 3)(ones(3))
+    stagec.clear_caches()
+    found = stagec.explain(lambda x: x * 2, ones(3))
+    assert (found.nearest, found.differing) == ("", [])
+    assert "no program of this function is known, here or on disk" in str(found)
+
+
+def test_the_same_function_is_nearer_than_one_of_its_name_in_the_same_file():
+    def step(x):
+        return x * 2 + 1
+
+    here = stagec.jit(step)
+    here(ones(7, dtype=np.int32))
+
+    def step(x):
+        return x * 3
+
+    stagec.jit(step)(ones(3))
+    stagec.clear_caches()
+    assert [row.what for row in stagec.explain(here, ones(3)).differing] == ["x"]
+
+
+def test_a_function_of_the_same_program_is_named():
+    stagec.jit(lambda x: x * 2)(ones(3))
+    stagec.clear_caches()
+    found = stagec.explain(stagec.jit(lambda x: x * 2, fast_math=True), ones(3))
+    assert [row.what for row in found.differing] == ["fast_math"]
+
+
+@pytest.mark.parametrize(
+    ("there", "here", "same"),
+    [
+        ("step at train.py:3", "step at train.py:9", True),
+        ("step at Cell In[3]:1", "step at Cell In[12]:2", True),
+        ("step at model.py:3", "step at train.py:3", False),
+        ("step at Cell In[3]:1", "step at train.py:1", False),
+        ("<lambda> at train.py:3", "<lambda> at train.py:4", False),
+        ("", "step at train.py:3", False),
+    ],
+)
+def test_functions_are_told_apart_by_file_and_name(there, here, same):
+    header = types.SimpleNamespace(meta={"name": "step", "definition": there})
+    trace = types.SimpleNamespace(name="step", definition=here)
+    assert (explain._distance(trace, header) is not None) == same
 
 
 def test_a_target_that_cannot_run_here_is_told():

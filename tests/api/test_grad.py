@@ -171,6 +171,33 @@ def test_integers_have_gradients_without_data():
     assert tangent.dtype == float0
 
 
+def test_compiled_functions_take_and_return_tangents_without_data(tmp_path):
+    gradient = stagec.grad(lambda x, n: (x * n).sum(), argnums=(0, 1), allow_int=True)
+    x, n = np.ones(3, np.float32), np.arange(3)
+    compiled = stagec.jit(gradient)
+    for _ in range(2):
+        found, none = compiled(x, n)
+        assert found.tolist() == [0, 1, 2]
+        assert (none.dtype, none.shape, np.asarray(none).dtype) == (float0, (3,), float0)
+    assert [v.dtype for v in stagec.jit(lambda x, none: (none, x))(x, none)] == [float0, np.float32]
+    assert float(stagec.jvp(lambda x, n: (x * n).sum(), (x, n), compiled(x, n))[1]) == 5
+    stagec.export(compiled)(x, n).save(tmp_path / "gradient.stagec")
+    assert [v.dtype for v in stagec.load(tmp_path / "gradient.stagec")(x, n)] == [np.float32, float0]
+
+
+def test_loops_and_batches_return_tangents_without_data():
+    of_integers = stagec.grad(lambda x, n: x * n, argnums=1, allow_int=True)
+    x, n = np.ones(3, np.float32), np.arange(3)
+    for function in (
+        stagec.vmap(of_integers),
+        lambda x, n: stagec.lax.map(lambda v: of_integers(*v), (x, n)),
+        lambda x, n: stagec.lax.cond(x[0] > 0, stagec.vmap(of_integers), stagec.vmap(of_integers), x, n),
+        lambda x, n: stagec.jit(stagec.vmap(of_integers))(x, n),
+    ):
+        for found in (function(x, n), stagec.jit(function)(x, n)):
+            assert (found.dtype, found.shape) == (float0, (3,))
+
+
 def test_functions_decide_by_values_outside_jit():
     def divide(x, y):
         if y >= 1.0:

@@ -239,6 +239,35 @@ def test_a_static_one_and_a_static_true_are_different_values():
     assert float(f(1.0, 1)) == -1.0
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (0.0, -0.0),
+        (0j, complex(0, -0.0)),
+        (np.float32(0), np.float32(-0.0)),
+        ((1,), (True,)),
+        ((1, (2,)), (1, (2.0,))),
+        (Point(0.0, 1), Point(-0.0, 1)),
+        (frozenset([1]), frozenset([1.0])),
+    ],
+    ids=repr,
+)
+def test_equal_static_arguments_of_different_meaning_are_told_apart(first, second):
+    f = stagec.jit(lambda x, static: (x, seen.append(repr(static)))[0], static_argnums=1)
+    x = snp.ones(2)
+    seen = []
+    for static in (first, second, first, second):
+        f(x, static)
+    assert seen == [repr(first), repr(second)]
+
+
+def test_a_static_nan_has_one_trace():
+    f = stagec.jit(lambda x, static: x * static[0], static_argnums=1)
+    for _ in range(3):
+        f(snp.ones(2), (float("nan"),))
+    assert f._cache_size() == 1
+
+
 def test_negative_static_argnums_count_from_the_end():
     f = stagec.jit(lambda x, n: x * n, static_argnums=-1)
     assert float(f(2.0, 3)) == 6.0

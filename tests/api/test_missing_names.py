@@ -49,6 +49,13 @@ def test_every_module_says_where_its_list_is(name):
         (snp, "argsrt", "did you mean snp.argsort"),
         (snp, "relu", "use nn.relu"),
         (snp, "vmap", "use stagec.vmap"),
+        (snp, "unsqueeze", "use snp.expand_dims(x, axis)"),
+        (snp, "cat", "use snp.concatenate(arrays)"),
+        (snp, "t", "use x.T"),
+        (snp, "random", "use the functions of stagec.random"),
+        (snp, "segment_sum", "use stagec.ops.segment_sum"),
+        (stagec, "from_numpy", "use snp.array(values)"),
+        (lax, "unsqueeze", "use snp.expand_dims(x, axis)"),
         (snp, "busday_count", "elsewhere  numpy.busday_count"),
         (snp.linalg, "norms", "did you mean snp.linalg.norm"),
         (lax, "where", "use snp.where"),
@@ -60,6 +67,9 @@ def test_every_module_says_where_its_list_is(name):
         (stagec, "pmap", "stagec.vmap maps over an axis"),
         (snp.ones(2), "exp", "use snp.exp(x)"),
         (snp.ones(2), "softmax", "use nn.softmax(x)"),
+        (snp.ones(2), "unsqueeze", "use snp.expand_dims(x, axis)"),
+        (snp.ones(2), "numel", "use x.size"),
+        (snp.ones(2), "add_", "arrays are immutable; use snp.add, which returns a new one"),
         (snp.ones(2), "fill", "use snp.full_like(x, value)"),
         (snp.ones(2), "fill", "elsewhere  numpy.ndarray.fill"),
         (snp.ones(2), "to_numpy", "use np.asarray(x)"),
@@ -68,6 +78,11 @@ def test_every_module_says_where_its_list_is(name):
 )
 def test_what_there_is_instead_is_named(owner, name, expected):
     assert expected in missed([owner], name)
+
+
+def test_modules_that_users_do_not_import_are_not_proposed():
+    assert "snp.constants" not in missed([snp], "constans")
+    assert "did you mean snp.linalg" in missed([snp], "linlag")
 
 
 def test_methods_of_tracers_are_missed_with_the_argument():
@@ -99,6 +114,7 @@ def test_private_names_are_missed_in_few_words():
 
 
 X = snp.array([3.0, 1.0, 2.0])
+M = snp.ones((2, 3))
 
 
 # What the table says in words, done. `x` is an array, `numpy` is NumPy.
@@ -133,11 +149,66 @@ ADVISED = {
     "arrays are immutable; use stagec.numpy.resize(x, shape)": lambda: snp.resize(X, (2, 2)),
     "an array is on one device, x.device": lambda: X.device,
     "use x.astype(dtype), or stagec.device_put(x, device)": lambda: (X.astype(int), stagec.device_put(X, "cpu")),
+    "use x.astype(bool)": lambda: X.astype(bool),
+    "use x.astype(float)": lambda: X.astype(float),
+    "use x.astype('float16')": lambda: X.astype("float16"),
+    "use x.astype(int)": lambda: X.astype(int),
+    "use x.astype(dtype)": lambda: X.astype("int32"),
+    # Names of PyTorch and TensorFlow.
+    "use stagec.numpy.array(values)": lambda: snp.array([1, 2]),
+    "take derivatives with stagec.grad(loss)(params)": lambda: stagec.grad(lambda x: x.sum())(X),
+    "make a key with stagec.random.key(seed), and pass it to the functions of stagec.random": lambda: (
+        stagec.random.normal(stagec.random.key(0))
+    ),
+    "take layers and optimizers from a library for JAX, as docs/how-to/run-jax-code.md shows": lambda: (
+        DOCS / "how-to" / "run-jax-code.md"
+    ).read_text(),
+    "use stagec.numpy.matmul(x, y)": lambda: snp.matmul(M, M.T),
+    "use stagec.numpy.concatenate(arrays)": lambda: snp.concatenate([X, X]),
+    "use stagec.numpy.array_split(x, n)": lambda: snp.array_split(X, 2),
+    "use stagec.numpy.clip(x, low, high)": lambda: snp.clip(X, 1, 2),
+    "use stagec.numpy.copy(x)": lambda: snp.copy(X),
+    "leave it out: arrays are in row-major order always": None,
+    "use stagec.device_put(x, device)": lambda: stagec.device_put(X, "cpu"),
+    "use x.ndim": lambda: X.ndim,
+    "use stagec.numpy.divide(x, y)": lambda: snp.divide(X, 2),
+    "use stagec.numpy.broadcast_to(x, shape)": lambda: snp.broadcast_to(X, (2, 3)),
+    "use stagec.numpy.ravel(x)": lambda: snp.ravel(M),
+    "use stagec.numpy.floor_divide(x, y)": lambda: snp.floor_divide(X, 2),
+    "use stagec.numpy.take_along_axis(x, indices, axis)": lambda: snp.take_along_axis(X, snp.array([0, 2]), 0),
+    "use stagec.numpy.float16": lambda: snp.float16(1),
+    "use stagec.numpy.take(x, indices, axis)": lambda: snp.take(M, snp.array([0, 2]), 1),
+    "use stagec.nn.standardize(x, axis=-1)": lambda: nn.standardize(M, axis=-1),
+    "use stagec.lax.map(f, xs)": lambda: lax.map(abs, X),
+    "use stagec.numpy.where(mask, value, x)": lambda: snp.where(X > 1, 0, X),
+    "use stagec.numpy.multiply(x, y)": lambda: snp.multiply(X, 2),
+    "use stagec.lax.dynamic_slice_in_dim(x, start, size, axis)": lambda: lax.dynamic_slice_in_dim(X, 1, 2, 0),
+    "use stagec.numpy.negative(x)": lambda: snp.negative(X),
+    "leave it out: stagec.grad alone takes derivatives, and stagec.lax.stop_gradient(x) leaves one out": lambda: (
+        lax.stop_gradient(X)
+    ),
+    "use x.size": lambda: X.size,
+    "use stagec.numpy.transpose(x, axes)": lambda: snp.transpose(M, (1, 0)),
+    "use stagec.random.uniform(key, shape)": lambda: stagec.random.uniform(stagec.random.key(0), (2,)),
+    "use stagec.random.normal(key, shape)": lambda: stagec.random.normal(stagec.random.key(0), (2,)),
+    "use the functions of stagec.random, which take a key": lambda: stagec.random.normal(stagec.random.key(0)),
+    "use stagec.numpy.max(x, axis)": lambda: snp.max(M, 1),
+    "use stagec.numpy.mean(x, axis)": lambda: snp.mean(M, 1),
+    "use stagec.numpy.min(x, axis)": lambda: snp.min(M, 1),
+    "use stagec.numpy.prod(x, axis)": lambda: snp.prod(M, 1),
+    "use stagec.numpy.sum(x, axis)": lambda: snp.sum(M, 1),
+    "use stagec.numpy.repeat(x, n)": lambda: snp.repeat(X, 2),
+    "use stagec.numpy.subtract(x, y)": lambda: snp.subtract(X, 2),
+    "use x.T": lambda: M.T,
+    "use stagec.lax.top_k(x, k)": lambda: lax.top_k(X, 2),
+    "use stagec.numpy.unstack(x)": lambda: snp.unstack(X),
+    "use stagec.numpy.expand_dims(x, axis)": lambda: snp.expand_dims(X, 0),
+    "use stagec.numpy.reshape(x, shape)": lambda: snp.reshape(M, (3, 2)),
 }
 
 
 def test_every_advice_of_the_table_is_tried_here():
-    given = {text for table in missing._INSTEAD.values() for text in table.values()}
+    given = {text for table in [*missing._INSTEAD.values(), missing._OF_TENSORS] for text in table.values()}
     assert given == set(ADVISED)
 
 

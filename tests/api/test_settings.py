@@ -7,6 +7,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec import lax
 from stagec.compiler import log
 from stagec.errors import DtypeError, KeyReuseError, LeakedTracerError, ShapeError
 from stagec.primitives.precision import canonical_precision
@@ -97,6 +98,15 @@ def test_products_take_the_precision_of_the_block():
         assert "HIGHEST" in stagec.jit(f).lower(V).as_text("stablehlo")
     with pytest.raises(ValueError, match="default_matmul_precision: 'exact' is not one of"):
         stagec.default_matmul_precision("exact").__enter__()
+    for preset in lax.DotAlgorithmPreset:
+        with stagec.default_matmul_precision(preset.name):
+            assert canonical_precision(None) == canonical_precision(preset)
+    levels = {"bfloat16": None, "tensorfloat32": "high", "float32": "highest", "F32_F32_F32": "highest"}
+    for name, level in levels.items():
+        with stagec.default_matmul_precision(name):
+            assert canonical_precision(None) == level
+    with pytest.raises(ValueError, match="unknown precision 'exact'"):
+        lax.conv(V[None, None], V[None, None, :1], (1,), "SAME", precision="exact")
     with pytest.raises(ValueError, match="numpy_rank_promotion: 'never' is not one of"):
         stagec.numpy_rank_promotion("never").__enter__()
 

@@ -64,6 +64,13 @@ def test_zeros_keep_their_signs():
     assert [float(f(one, y)[0]) for y in (0.0, -0.0, 0.0, -0.0)] == [np.inf, -np.inf, np.inf, -np.inf]
 
 
+def test_complex_numbers_keep_the_signs_of_their_zeros():
+    of_one, of_another = stagec.jit(snp.angle), stagec.jit(lambda z: snp.angle(z) + 0)
+    below, above = complex(-2, -0.0), complex(-2, 0.0)
+    assert [float(of_one(z)) > 0 for z in (above, above, below, above)] == [True, True, False, True]
+    assert [float(of_another(z)) > 0 for z in (below, below, above)] == [False, False, True]
+
+
 def test_equal_numbers_of_other_types_are_told_apart():
     f = stagec.jit(lambda x: x + 1)
     assert [f(x).dtype.name for x in (1, 1.0, 1, 1.0)] == ["int32", "float32", "int32", "float32"]

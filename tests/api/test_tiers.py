@@ -55,7 +55,7 @@ def compiler(monkeypatch):
     log.clear()
     yield made
     made.gate.set()
-    config.update("tiered", False)
+    config.update("tiered", None)
     config.update("enable_cache", before)
 
 
@@ -421,3 +421,16 @@ def test_functions_of_open_dimensions_wait_for_the_compiler(compiler):
     double = stagec.jit(lambda x: 2 * x, dynamic={"x": "b"})
     assert [double(snp.arange(n)).tolist() for n in (2, 3)] == [[0, 2], [0, 2, 4]]
     assert said() == [] and compiler.count == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "setting", "evaluated"), [(["-i"], "auto", True), ([], "auto", False), (["-i"], "0", False)]
+)
+def test_tiers_are_on_where_a_person_types(flags, setting, evaluated):
+    code = "import stagec; print(stagec.jit(lambda x: x * 3)(2))\n"
+    environment = {**os.environ, "STAGEC_CACHE": "0", "STAGEC_TIERED": setting}
+    done = subprocess.run(
+        [sys.executable, *flags], input=code, capture_output=True, text=True, env=environment, check=True
+    )
+    assert done.stdout.strip() == "6"
+    assert done.stderr.count("NumPy computes") == evaluated

@@ -33,6 +33,10 @@ def power(x, n):
 
 def wide(x):
     return x * 2
+
+
+def scaled(x, *, scale=2.0):
+    return x * scale
 """
 
 X = np.linspace(0, 1, 8, dtype=np.float32).reshape(2, 4)
@@ -66,6 +70,14 @@ def test_a_function_goes_from_the_shell_to_a_file_and_runs(folder):
     np.testing.assert_allclose(np.load("y.npy"), np.tanh(X @ w) + B, rtol=1e-5)
 
 
+def test_a_keyword_only_argument_is_given_by_name(folder):
+    compiled("shipped.py:scaled", "f32[2,4]", "scale=f32[]")
+    assert "[0.   " in command("run", "model.stagec", "x.npy", "scale=3")
+    said = command("run", "model.stagec", "x.npy", "3", code=1)
+    assert said.startswith("Error: scaled: takes 1 array without names, and 2 were given")
+    assert "Fix: pass scale by name" in said
+
+
 def test_inputs_are_given_by_order_by_name_or_in_one_file(folder):
     compiled("shipped.py:predict", "f32[2,4]", "f32[40]")
     np.savez("all.npz", b=B, x=X)
@@ -90,7 +102,7 @@ def test_containers_are_taken_apart_and_named(folder):
     ("inputs", "problem"),
     [
         (["x.npy"], r"predict: missing argument 'b'\n"),
-        (["x.npy", "b.npy", "3"], "predict: takes 2 arrays, and 3 were given"),
+        (["x.npy", "b.npy", "3"], "predict: takes 2 arrays without names, and 3 were given"),
         (["b.npy", "x.npy"], r"predict was compiled for x of float32\[2,4\], called with float32\[40\]"),
         (["y=x.npy", "b.npy"], "predict: unexpected argument 'y'"),
         (["x=x.npy", "x=x.npy"], "predict: multiple values for argument 'x'"),

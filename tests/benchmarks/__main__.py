@@ -1,12 +1,12 @@
 """Measure and print: `python -m tests.benchmarks [case ...] [--repeat N] [--json]`.
 
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
-loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `rounds` compares loops that
-are one kernel with loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with
-those by stagec's own algorithms. `dynamic` compares programs for open dimensions with those for one size, and
-`processes` several processes with one. `tiers` measures first results and stalls while the compiler works, `pages` the
-documentation's examples beside JAX, `passes` what the laws of the passes are worth, and `memory` the memory that calls
-take beside JAX's.
+loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `outside` calls all public
+functions outside `jit`, beside JAX and beside their jitted forms. `rounds` compares loops that are one kernel with
+loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with those by stagec's own
+algorithms. `dynamic` compares programs for open dimensions with those for one size, and `processes` several processes
+with one. `tiers` measures first results and stalls while the compiler works, `pages` the documentation's examples
+beside JAX, `passes` what the laws of the passes are worth, and `memory` the memory that calls take beside JAX's.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 
@@ -37,6 +37,7 @@ from tests.benchmarks import (
     library_programs,
     loops,
     memory,
+    outside,
     pages,
     processes,
     rounds,
@@ -61,6 +62,7 @@ MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "libraries": lambda arguments: loops.main(arguments, library_programs.PROGRAMS),
     "loops": loops.main,
     "memory": memory.main,
+    "outside": outside.main,
     "pages": pages.main,
     "passes": simplified.main,
     "processes": processes.main,

@@ -16,6 +16,7 @@ from stagec.compiler.driver import compile_module, prepared, run
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.ready import serialize
 from stagec.core.errors import CompileError
+from stagec.workarounds import control_flow
 
 CPU = Target.parse("cpu")
 COMPILERS_OWN = CompileOptions(kernels=False)
@@ -345,3 +346,10 @@ with new_session() as session:
 def test_memory_of_loops_that_nothing_is_to_wait_for_is_allocated_by_the_host():
     # In a process of its own, since a fault here is a loop without an end in MLIR.
     subprocess.run([sys.executable, "-c", ALLOCATION], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("flag_set", ["plain", "careful", "separate"])
+def test_what_is_computed_from_nothing_is_read_inside_and_outside_of_a_loop(flag_set):
+    (record,) = [record for record in control_flow.WORKAROUNDS if record.id == "source-read-on-both-sides-of-a-loop"]
+    made = compile_module(record.shown_by.text, CPU, options=CompileOptions(flag_set=flag_set))
+    assert made.flags == flag_set

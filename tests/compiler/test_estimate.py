@@ -9,7 +9,9 @@ import stagec.numpy as snp
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler.build import choose_driver
-from stagec.compiler.estimate import operations
+from stagec.compiler.estimate import duration, operations
+from stagec.core.duration import Duration
+from stagec.scipy.special import polygamma
 
 X = snp.ones((100, 100))
 
@@ -35,6 +37,28 @@ def test_the_estimate_counts_what_is_computed(function, least, most):
     assert least <= of(function, X) <= most
 
 
+def rounds(count, function):
+    return lambda x: lax.fori_loop(0, count, lambda i, x: function(x), x)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: x + 1, Duration.QUICK),
+        (lambda x: polygamma(3, x), Duration.QUICK),
+        (lambda x: polygamma(3, snp.tile(x, 10)), Duration.BOUNDED),
+        (rounds(10_000, snp.sin), Duration.BOUNDED),
+        (rounds(10_000_000, snp.sin), Duration.OPEN),
+        # A short call of these does not tell how long others take.
+        (lambda x: lax.while_loop(lambda x: x[0, 0] < 9, lambda x: x + 1, x), Duration.OPEN),
+        (lambda x: lax.cond(x[0, 0] > 0, rounds(10_000, snp.sin), lambda x: x, x), Duration.OPEN),
+        (lambda x: lax.cond(x[0, 0] > 0, rounds(10_000, snp.sin), rounds(9_000, snp.cos), x), Duration.BOUNDED),
+    ],
+)
+def test_what_is_known_of_a_duration(function, expected):
+    assert duration(stagec.jit(function).trace(X)._trace.graph, queued=False) is expected
+
+
 @pytest.mark.parametrize(
     ("function", "size", "queue"),
     [
@@ -49,3 +73,10 @@ def test_the_estimate_counts_what_is_computed(function, least, most):
 def test_sums_are_shared_from_more_elements_on_than_what_writes_as_much_as_it_reads(function, size, queue):
     graph = stagec.jit(function).trace(stagec.ShapeDtypeStruct((size,), "float32"))._trace.graph
     assert choose_driver(graph, Target.parse("cpu")) == queue
+
+
+def test_a_call_without_results_that_an_inner_function_keeps_is_no_work():
+    returns_nothing = stagec.custom_jvp(lambda x: ())
+    returns_nothing.defjvp(lambda primals, tangents: ((), ()))
+    function = stagec.checkpoint(lambda x: (returns_nothing(x), x + 1)[1])
+    assert stagec.jit(function)(snp.arange(3.0)).tolist() == [1, 2, 3]

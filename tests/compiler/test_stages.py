@@ -20,7 +20,7 @@ TYPICAL = {
         "stream": "stream.",
         "hal": "hal.executable",
         "vm": "vm.module",
-        "asm": ".text.elements",
+        "asm": "elements:",
     },
 }
 
@@ -40,9 +40,7 @@ def test_an_unknown_stage_names_the_known_ones():
         stage_text(TEXT, CPU, "linalg")
 
 
-@pytest.mark.parametrize(
-    ("target", "word"), [("cpu", ".text.elements"), ("cuda", ".target sm_80"), ("vulkan", "spirv.")]
-)
+@pytest.mark.parametrize(("target", "word"), [("cpu", "elements:"), ("cuda", ".target sm_80"), ("vulkan", "spirv.")])
 def test_everything_is_dumped_in_order(tmp_path, target, word):
     written = dump_all(TEXT, Target.parse(target), str(tmp_path / "out"), prefix="f")
     names = [os.path.basename(path) for path in written]

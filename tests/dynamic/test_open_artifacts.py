@@ -46,6 +46,20 @@ def test_one_file_serves_any_batch(tmp_path):
         loaded(np.ones((2, 4), np.float32))
 
 
+def test_the_argument_that_does_not_fit_is_named():
+    exported = stagec.export(lambda x, w, *, scale: x @ w * scale)("f32[b,4]", "f32[4,3]", scale="f32[]")
+    loaded = stagec.load(exported.serialize())
+    x, w, one = np.ones((2, 4), np.float32), np.ones((4, 3), np.float32), np.float32(1)
+    with pytest.raises(errors.ShapeError, match=r"for w of float32\[4,3\], called with float32\[4,5\]"):
+        loaded(x, np.ones((4, 5), np.float32), scale=one)
+    with pytest.raises(errors.DtypeError, match=r"for w of float32\[4,3\], called with int32\[4,3\]"):
+        loaded(x, w.astype(np.int32), scale=one)
+    with pytest.raises(errors.DtypeError, match=r"for x of float32\[b,4\], called with int32\[2,4\]"):
+        loaded(x.astype(np.int32), w, scale=one)
+    with pytest.raises(errors.ShapeError, match=r"for scale of float32\[\], called with float32\[2\]"):
+        loaded(x, w, scale=np.ones(2, np.float32))
+
+
 def test_a_file_checks_what_the_function_implies(tmp_path):
     exported = stagec.export(lambda x, y: (x.reshape(-1, 4).sum(1), x[:8] + y[:8]))("f32[b]", "f32[b >= 8]")
     loaded = stagec.load(exported.serialize())

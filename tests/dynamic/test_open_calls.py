@@ -31,6 +31,7 @@ FAMILIES = {
     ),
     "broadcasting": lambda x: (x[:, None] * x[None], x + x[:1], x.T + x[:, 0], snp.broadcast_to(x[:1], x.shape)),
     "reductions": lambda x: (x.sum(0), x.mean(), x.mean(1), x.std(0), x.prod(1), (x > 0).any(0)),
+    "covariances": lambda x: (snp.cov(x, rowvar=False), snp.corrcoef(x, rowvar=False)),
     "extremes": lambda x: (snp.argmax(x, 1), x.max(1), snp.max(x, initial=-1.0), snp.sort(x, 1), lax.top_k(x, 2)),
     "products": lambda x: (x @ W, x @ x.T, x.T @ x, snp.einsum("ij,kj,k->i", x, x, x[:, 0])),
     "layers": lambda x: (
@@ -112,6 +113,71 @@ FAMILIES = {
         lax.reduce_window(snp.tile(x[:, :, None], (1, 1, 4)), -snp.inf, lax.max, (1, 2, 2), (1, 2, 2), "VALID"),
     ),
 }
+
+
+# Functions of a fixed matrix, too, which loops and branches change.
+WITH_A_FIXED_ARRAY = {
+    "loops": lambda x, a: (
+        x @ lax.fori_loop(0, 3, lambda i, c: c * 0.5 + c.T, a),
+        x @ lax.while_loop(lambda c: c.max() > 0.5, lambda c: c * 0.5, a),
+        x @ lax.cond(a.sum() > 0, lambda c: c, lambda c: -c, a),
+        x * lax.switch(a[0, 0].astype(int), [lambda c: c, lambda c: c[::-1]], a)[0],
+    ),
+    "training": lambda x, a: lax.fori_loop(
+        0, 3, lambda i, w: w - 0.01 * stagec.grad(lambda w: snp.mean((x @ w) ** 2))(w), a
+    ),
+    "states": lambda x, a: lax.scan(lambda h, v: (snp.tanh(h @ a + v), h), a[0], x),
+    "a factorization": lambda x, a: x * snp.linalg.det(a),
+}
+
+
+def rounds(x, body, state):
+    return lax.fori_loop(0, x.shape[0], lambda i, state: body(*state), state)
+
+
+def test_a_loop_does_not_change_the_updated_array_that_it_starts_from():
+    def function(x):
+        y = x.at[0].set(1.0)
+        return (
+            lax.fori_loop(0, 3, lambda i, c: c.at[-1].add(2.0), y),
+            y,
+            lax.scan(lambda c, r: (c.at[-1].set(r), r), y, y),
+        )
+
+    compiled = stagec.jit(function, dynamic={"x": "b, _"})
+    for size in (2, 1, 7):
+        x = argument(size)
+        for e, a in zip(*(stagec.tree.leaves(f(snp.asarray(x))) for f in (function, compiled)), strict=True):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-6)
+
+
+def test_states_that_a_loop_writes_without_reading_them_keep_their_size():
+    def function(x):
+        small, unsigned = x[:, 0], x.astype("uint32")
+        return (
+            lax.fori_loop(0, x.shape[0], lambda i, c: snp.ones(x.shape[0]), small),
+            lax.fori_loop(0, x.shape[0], lambda i, c: small * i, small),
+            rounds(x, lambda a, b: (b + 1, x), (x * 2, x)),
+            rounds(x, lambda a, b: (b + 1, unsigned), rounds(x, lambda a, b: (b, unsigned), (unsigned * 2, unsigned))),
+        )
+
+    compiled = stagec.jit(function, dynamic={"x": "b, _"})
+    for size in (2, 1, 7):
+        x = np.abs(argument(size))
+        for e, a in zip(*(stagec.tree.leaves(f(snp.asarray(x))) for f in (function, compiled)), strict=True):
+            np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", WITH_A_FIXED_ARRAY)
+def test_fixed_arrays_are_states_of_loops_and_branches(name):
+    function = WITH_A_FIXED_ARRAY[name]
+    compiled = stagec.jit(function, dynamic={"x": "b, _"})
+    a = np.eye(5, dtype=np.float32) + 0.1 * np.arange(25, dtype=np.float32).reshape(5, 5)
+    for size in (2, 1, 7):
+        x = argument(size)
+        expected = stagec.tree.leaves(function(snp.asarray(x), snp.asarray(a)))
+        for e, r in zip(expected, stagec.tree.leaves(compiled(x, a)), strict=True):
+            np.testing.assert_allclose(np.asarray(r), np.asarray(e), rtol=1e-3, atol=1e-3)
 
 
 def argument(size):

@@ -5,9 +5,11 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec import lax, random
+from stagec import lax, nn, random
 from stagec.compiler import driver
 from stagec.compiler.diagnostics import Attempt, Diagnostic
+from stagec.scipy import signal, stats
+from stagec.scipy.interpolate import RegularGridInterpolator
 
 CASES = {
     "x[1::3]": ("b", lambda x: x[1::3] * 2, (1, 2, 3, 7, 8)),
@@ -61,11 +63,63 @@ def test_a_numpy_array_of_sizes_is_an_error_that_names_the_dimension(make):
     assert fix == "  Fix: make the array with snp.array, which computes its elements from the size at the call"
 
 
+OTHER_FOR_SIZE_ONE = {
+    "squeeze": lambda x: snp.squeeze(x[None]),
+    "a method": lambda x: x[:, None].squeeze(),
+    "cov": lambda x: snp.cov(x[:, None] * x[:4]),
+    "corrcoef": lambda x: snp.corrcoef(x[:, None] * snp.ones(3)),
+    "an interpolator": lambda x: RegularGridInterpolator((x,), x)(snp.ones((1, 1))),
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FOR_SIZE_ONE)
+def test_a_result_of_another_form_for_size_one_needs_a_bound(name):
+    f = OTHER_FOR_SIZE_ONE[name]
+    with pytest.raises(stagec.errors.DimensionError, match=r"^whether b == 1 depends on the size"):
+        stagec.jit(f, dynamic={"x": "b"})(np.ones(3, np.float32))
+    x = np.arange(5, dtype=np.float32)
+    bounded = stagec.jit(f, dynamic={"x": "b >= 4"})(x)
+    np.testing.assert_allclose(np.asarray(bounded), np.asarray(f(snp.asarray(x))), rtol=1e-5, strict=True)
+
+
+@pytest.mark.parametrize("compare", [snp.array_equal, snp.array_equiv])
+def test_whether_arrays_are_equal_depends_on_no_size_at_the_call(compare):
+    f = stagec.jit(lambda x, y: (compare(x, x[:, None] * 1), compare(x, x * 1), compare(x, y)), dynamic={"x": "b"})
+    y = np.ones(3, np.float32)
+    with pytest.raises(stagec.errors.DimensionError, match=r"^whether b == 3 depends on the size"):
+        f(np.ones(2, np.float32), y)
+    longer = stagec.jit(lambda x, y: (compare(x, x * 1), compare(x, y)), dynamic={"x": "b > 3"})
+    assert [bool(same) for same in longer(np.ones(4, np.float32), y)] == [True, False]
+
+
+COUNTS = {
+    "deviations": lambda x: (x.std(0, ddof=1), snp.var(x, ddof=2), stats.sem(x), snp.cov(x, rowvar=False)),
+    "averages": lambda x: (nn.standardize(x, axis=0), nn.logmeanexp(x, axis=0), signal.detrend(x, axis=0)),
+    "counters": lambda x: (snp.arange(x.shape[0], 0, -1, dtype=float) / snp.size(x), snp.polyint(x[:, 0])),
+    "positions": lambda x: (
+        snp.insert(x, 0, np.arange(3.0), axis=0),
+        snp.delete(x, -1, axis=0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_functions_that_count_an_open_axis_are_right_for_every_size(name):
+    function = COUNTS[name]
+    compiled = stagec.jit(function, dynamic={"x": "b, _"})
+    for size in (3, 1, 2, 40):
+        x = np.random.default_rng(size).standard_normal((size, 3)).astype(np.float32)
+        for actual, expected in zip(compiled(x), function(snp.asarray(x)), strict=True):
+            np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-4, atol=1e-5, strict=True)
+
+
 WITHOUT_A_FORM = {
     "fft.fft": lambda x: snp.fft.fft(x),
     "fft.rfft": lambda x: snp.fft.rfft(x),
     "fft.ifft": lambda x: snp.fft.ifft2(x[:, None] * x),
     "the LU factorization, as of linalg.inv": lambda x: snp.linalg.inv(x[:, None] * x),
+    "polyder": lambda x: snp.polyder(x),
+    "delete": lambda x: snp.delete(x, slice(2)),
     "random.permutation": lambda x: random.permutation(random.key(0), x),
 }
 

@@ -231,3 +231,10 @@ def test_derivatives_of_exponentials():
 def test_derivatives_of_qr_with_pivots():
     with stagec.enable_x64():
         check_derivatives(lambda a: LA.qr(a, pivoting=True, full_matrices=False)[:2], (random(5, 3, dtype="float64"),))
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 3), (3, 0)])
+def test_factorizations_of_matrices_without_elements_are_lowered(shape):
+    square = [snp.linalg.det, snp.linalg.inv, snp.linalg.eigh, snp.linalg.eig, snp.linalg.cholesky]
+    for f in [snp.linalg.svd, snp.linalg.qr, snp.linalg.pinv, linalg.lu, *(square if shape == (0, 0) else [])]:
+        assert "func.func" in stagec.jit(f).lower(np.zeros(shape, "float32")).as_text()

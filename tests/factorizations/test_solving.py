@@ -126,6 +126,15 @@ def test_triangular_systems_of_every_kind(dtype):
             near(back.astype(dtype), b if kind["left_side"] else c)
 
 
+@pytest.mark.parametrize("left_side", [True, False])
+@pytest.mark.parametrize("lead", [(), (3,), (5,), (2, 3)], ids=str)
+def test_triangular_systems_take_vectors(lead, left_side):
+    a, b = random(*lead, 5, 5) + 4 * np.eye(5, dtype="float32"), random(*lead, 5)
+    for x in both(lambda a, b: lax.linalg.triangular_solve(a, b, left_side=left_side), a, b):
+        back = wide(np.triu(a)) @ wide(x)[..., None] if left_side else wide(x)[..., None, :] @ wide(np.triu(a))
+        near(back.reshape(b.shape).astype("float32"), b)
+
+
 def test_large_triangular_systems():
     a = (random(150, 150) / 150 + np.eye(150)).astype("float32")
     lower, upper = stagec.jit(

@@ -8,6 +8,8 @@ import pytest
 import stagec
 from passes.numeric.interpreter import interpret
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 BITS = np.array([[5, 1, 4], [1, 5, 9]], np.int32)
 

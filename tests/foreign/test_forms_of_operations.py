@@ -11,6 +11,8 @@ import pytest
 import stagec
 from passes.numeric.interpreter import interpret
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 INF, NAN = np.inf, np.nan
 
 

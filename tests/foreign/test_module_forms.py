@@ -10,6 +10,8 @@ from test_rare_operations import run
 
 import stagec
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 F32 = "!vhlo.tensor_v1<4x!vhlo.f32_v1>"
 VHLO = f"""

@@ -12,6 +12,8 @@ import stagec
 import stagec.numpy as snp
 from stagec import lax
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 CLOSED_OVER = np.linspace(0, 1, 3000, dtype=np.float32).reshape(3, 1000)
 

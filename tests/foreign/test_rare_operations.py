@@ -9,6 +9,8 @@ import pytest
 
 import stagec
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 RNG = np.random.default_rng(0)
 X, A, B = (RNG.standard_normal(shape).astype(np.float32) for shape in ((2, 3, 4), (3, 4), (4, 5)))
 SCALE, OFFSET = RNG.standard_normal((2, 4)).astype(np.float32)

@@ -15,6 +15,8 @@ from stagec import errors
 from stagec.core.config import config
 from stagec.core.errors import CacheWarning
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 FOLDER = pathlib.Path(__file__).parent / "modules"
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 

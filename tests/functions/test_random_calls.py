@@ -64,7 +64,7 @@ def test_vmap_is_a_loop(topic):
 
 @pytest.mark.parametrize("topic", TOPICS)
 def test_derivatives_are_those_of_differences(topic):
-    keep = lambda row: row.smooth and not row.concrete and not row.static and (checks.FUZZ > 1 or not row.costly)  # noqa: E731
+    keep = lambda row: row.derivative in ("compared", "refused")  # noqa: E731
     assert failures(topic, checks.check_derivative, 1, keep) == ""
 
 

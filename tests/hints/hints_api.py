@@ -92,6 +92,12 @@ def without_jit(f, x):
 
 
 CHECKS = "; debug_nans=False turns this check off"
+
+
+def reduced(x, start):
+    return stagec.lax.reduce(x, start, lambda a, b: a * b + 1, (0,))
+
+
 exported = stagec.export(square)
 
 
@@ -306,6 +312,11 @@ CASES = [
         ),
     ),
     (
+        "end the function with return, and the value to differentiate",
+        lambda: stagec.grad(lambda x: print(end=""))(1.0),
+        lambda: stagec.grad(square)(1.0),
+    ),
+    (
         "return one scalar, with has_aux=True for the rest, or use stagec.jacrev",
         lambda: stagec.grad(lambda x: (x, x))(1.0),
         lambda: (stagec.grad(lambda x: (x, x), has_aux=True)(1.0), stagec.jacrev(lambda x: (x, x))(1.0)),
@@ -470,8 +481,8 @@ CASES = [
     ),
     (
         "export it for sizes from 1 on, and treat the empty case outside",
-        lambda: exported(EMPTY),
-        lambda: exported(V[:1]),
+        lambda: stagec.export(reduced)(EMPTY, 0.0),
+        lambda: (stagec.export(reduced)(V[:1], 0.0), exported(EMPTY)),
     ),
     (
         "leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
@@ -505,9 +516,25 @@ CASES = [
         lambda: nans(lambda x: lax.rsqrt(x + 1e-6), snp.array(-1e-9)),
     ),
     (
-        "inf - inf is NaN: find where the operands became infinite with stagec.debug_infs()" + CHECKS,
+        "an operand is infinite: find where it became so with stagec.debug_infs()" + CHECKS,
         lambda: nans(lambda x: x - x, snp.array(np.inf)),
         lambda: infs(lambda x: x - x, snp.array(1.0)),
+    ),
+    (
+        "the derivative of this line is infinite or undefined at an operand: replace such operands before the function too, as in snp.where(ok, f(snp.where(ok, x, 1)), 0)"
+        + CHECKS,
+        lambda: nans(stagec.grad(lambda x: snp.where(x > 0, snp.sqrt(x), 0)), snp.array(0.0)),
+        lambda: nans(stagec.grad(lambda x: snp.where(x > 0, snp.sqrt(snp.where(x > 0, x, 1)), 0)), snp.array(0.0)),
+    ),
+    (
+        "pass a symmetric matrix that is positive definite, for which a + 1e-6 * snp.eye(n) may be enough" + CHECKS,
+        lambda: nans(snp.linalg.cholesky, snp.array([[1.0, 1.0], [1.0, 1.0 - 1e-7]])),
+        lambda: nans(lambda a: snp.linalg.cholesky(a + 1e-6 * snp.eye(2)), snp.array([[1.0, 1.0], [1.0, 1.0 - 1e-7]])),
+    ),
+    (
+        "the matrix is singular: snp.linalg.lstsq and pinv solve such systems" + CHECKS,
+        lambda: nans(snp.linalg.solve, snp.zeros((2, 2)), snp.zeros(2)),
+        lambda: nans(lambda a, b: (snp.linalg.lstsq(a, b)[0], snp.linalg.pinv(a) @ b), snp.zeros((2, 2)), snp.zeros(2)),
     ),
     (
         "a negative number to a power that is no integer is NaN: use an integer exponent, or snp.abs(x)" + CHECKS,
@@ -523,9 +550,14 @@ CASES = [
         lambda: (infs(nn.softmax, snp.array([1e3, 1.0])), infs(nn.logsumexp, snp.array([1e3, 1.0]))),
     ),
     (
-        "keep the operands where the operation is defined, as in f(snp.where(ok, x, 1))" + CHECKS,
+        "keep what it takes from -1 to 1, as in snp.clip(x, -1, 1)" + CHECKS,
         lambda: nans(snp.arccos, snp.array(2.0)),
-        lambda: nans(lambda x: snp.arccos(snp.where(abs(x) <= 1, x, 1)), snp.array(2.0)),
+        lambda: nans(lambda x: snp.arccos(snp.clip(x, -1, 1)), snp.array(2.0)),
+    ),
+    (
+        "keep the operands where the operation is defined, as in f(snp.where(ok, x, 1))" + CHECKS,
+        lambda: nans(snp.arccosh, snp.array(0.5)),
+        lambda: nans(lambda x: snp.arccosh(snp.where(x >= 1, x, 1)), snp.array(0.5)),
     ),
     (
         "an operand held it before: look where that was made" + CHECKS,

@@ -123,6 +123,12 @@ CASES = [
     ("convert it with int(x)", lambda: [1, 2][V[1]], lambda: [1, 2][int(V[1])]),
     ("use x.any() or x.all()", lambda: bool(V), lambda: (bool(V.any()), bool(V.all()))),
     (
+        "write (0 < V) & (V < 1); use x.any() or x.all()",
+        lambda: 0 < V < 1,
+        lambda: ((V > 0) & (V < 1)).any(),
+    ),
+    ("use snp.maximum(x, y)", lambda: max(V, 0), lambda: snp.maximum(V, 0)),
+    (
         "index it, as in x[0], or use x.item() where it has one element",
         lambda: float(V),
         lambda: (float(V[0]), V[:1].item()),

@@ -31,6 +31,14 @@ def either(x):
     return x[:8] if x.shape[0] >= 8 else x
 
 
+def keyed(x):
+    return x * {1: 10.0}.get(x.shape[0], 1.0)
+
+
+def selected(x):
+    return x * snp.where(snp.asarray(x.shape[0]) == 1, 10.0, 1.0)
+
+
 def named(x):
     return stagec.vmap(lambda v: v * 2, axis_name="i")(x)
 
@@ -104,9 +112,20 @@ CASES = [
         lambda: opened(steps_of_arrays, x="b")(V),
     ),
     (
+        "compare snp.asarray of the size with snp.where, use its text as the key, or leave this dimension static",
+        lambda: opened(keyed, x="b")(V),
+        lambda: opened(selected, x="b")(V),
+    ),
+    (
         "state a bound that decides it, such as 'b >= 8' for a dimension, or leave this dimension static",
         lambda: opened(either, x="b")(EIGHT),
         lambda: opened(either, x="b >= 8")(EIGHT),
+    ),
+    (
+        "name the axes to remove, as in axis=0, or state a bound that decides it, such as 'b >= 8' for a dimension, "
+        "or leave this dimension static",
+        lambda: opened(lambda x: snp.squeeze(x[None]), x="b")(V),
+        lambda: opened(lambda x: snp.squeeze(x[None], axis=0), x="b")(V),
     ),
     (
         "leave the dimension static in the specification, or write the operation in another way",

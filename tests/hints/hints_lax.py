@@ -98,6 +98,16 @@ def ragged(axes, groups):
 
 
 CASES = [
+    (
+        "name the axes with dimension_numbers, or use batch_matmul or snp.matmul",
+        lambda: lax.dot(X[None], X.T),
+        lambda: (
+            lax.dot(X[None], X.T, dimension_numbers=(((2,), (0,)), ((), ()))),
+            lax.batch_matmul(X[None], X.T[None]),
+            snp.matmul(X[None], X.T),
+        ),
+    ),
+    ("add axes with x[None]", lambda: lax.mulhi(P, P[None]), lambda: lax.mulhi(P[None], P[None])),
     # Operands.
     (
         "convert the base to a floating dtype with astype(float)",
@@ -134,6 +144,11 @@ CASES = [
         lambda: (P + 2.0**40, P.astype("int8").astype("int16") + 300, many(2**40)),
     ),
     ("keep values that are not numbers outside of arrays", lambda: snp.sin("text"), lambda: snp.sin(1.0)),
+    (
+        "pass an array or a number; a function without return returns None",
+        lambda: snp.sin(print(end="")),
+        lambda: snp.sin(1.0),
+    ),
     ("keep values that are not numbers outside of arrays", lambda: snp.sin(["text"]), lambda: snp.sin(1.0)),
     ("wrap it in snp.array", lambda: snp.sin([1.0, 2.0]), lambda: snp.sin(snp.array([1.0, 2.0]))),
     # Convolutions.
@@ -404,6 +419,11 @@ CASES = [
         "give (low, high, interior) for each axis",
         lambda: lax.pad(V, 0.0, [(1, 1)]),
         lambda: lax.pad(V, 0.0, [(1, 1, 0)]),
+    ),
+    (
+        "give the initial values the operands' structure",
+        lambda: lax.reduce((V, V), ((0.0, 0.0),), lambda x, y: x, (0,)),
+        lambda: lax.reduce((V, V), (0.0, 0.0), lambda x, y: x, (0,)),
     ),
     (
         "pass an array, or a list of them",

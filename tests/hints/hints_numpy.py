@@ -71,6 +71,21 @@ CASES = [
         lambda: (stagec.jit(lambda x, i: snp.delete(x, i, assume_unique_indices=True))(V, P[:2]), snp.delete(V, P[:2])),
     ),
     # Dtypes.
+    (
+        "compare it, where != 0, or convert it with astype(bool)",
+        lambda: snp.sum(V, where=P),
+        lambda: (snp.sum(V, where=P != 0), snp.sum(V, where=P.astype(bool))),
+    ),
+    (
+        "take the parts of x and xp with real() and imag() first; fp may be complex",
+        lambda: snp.interp(V * 1j, V, V),
+        lambda: snp.interp(snp.imag(V * 1j), P.sort(), V + 1j),
+    ),
+    (
+        "leave dtype out, or pass an inexact dtype; convert the result with astype",
+        lambda: snp.std(V, dtype=int),
+        lambda: (snp.std(V), snp.std(V, dtype="float16"), snp.std(V).astype(int)),
+    ),
     ("take the parts with real() and imag() first", lambda: snp.floor_divide(C, 2), lambda: snp.real(C) // 2),
     ("take the parts with real() and imag() first", lambda: snp.isposinf(C), lambda: snp.isposinf(snp.real(C))),
     ("take the parts with real() and imag() first", lambda: snp.frexp(C), lambda: snp.frexp(snp.imag(C))),
@@ -237,7 +252,6 @@ CASES = [
         lambda: (V[(V / 2).astype(int)], V[4 // 2]),
     ),
     ("index with integers, slices, masks or None", lambda: V["a"], lambda: (V[0], V[:1], V[V > 1], V[None])),
-    ("wrap it in snp.array", lambda: X[0, [0, 1]], lambda: X[0, snp.array([0, 1])]),
     (
         "x[snp.array(rows)] reads rows, x[tuple(index)] goes along several axes",
         lambda: X[[0, 1]],

@@ -28,6 +28,55 @@ CASES = [
         lambda: lax.pad(V, V, [(1, 1, 0)]),
         lambda: lax.pad(V, V[0], [(1, 1, 0)]),
     ),
+    *[
+        (
+            f"put the arrays into brackets, as in {join.__name__}([a, b])",
+            lambda join=join: join(X, X),
+            lambda join=join: join([X, X]),
+        )
+        for join in (snp.concatenate, snp.stack, snp.vstack, snp.hstack, snp.dstack)
+    ],
+    (
+        "put the arrays into brackets, as in concatenate([a, b])",
+        lambda: stagec.jit(lambda a, b: lax.concatenate(a, b))(X, X),
+        lambda: stagec.jit(lambda a, b: lax.concatenate([a, b], 0))(X, X),
+    ),
+    (
+        "sizes and axes are Python integers; join several arrays with snp.stack([a, b])",
+        lambda: snp.sum(X, X),
+        lambda: snp.sum(snp.stack([X, X])),
+    ),
+    (
+        "pass dtype=x.dtype for the dtype of an array; put several arrays into brackets, as in f([a, b])",
+        lambda: snp.array(X, X),
+        lambda: (snp.array(X, dtype=X.dtype), snp.array([X, X])),
+    ),
+    (
+        "pass a name, such as 'float32'; several sizes, axes or numbers go into one tuple, as in zeros((2, 3))",
+        lambda: snp.zeros(2, 3),
+        lambda: (snp.zeros(2, "float32"), snp.zeros((2, 3)), snp.sum(X, (0, 1)), snp.array((1, 2, 3))),
+    ),
+    (
+        "pass the sizes as one tuple, as in reshape(x, (2, 3))",
+        lambda: snp.reshape(X, 3, 2),
+        lambda: snp.reshape(X, (3, 2)),
+    ),
+    ("use x.reshape(shape) for another shape", lambda: X.view(3, 2), lambda: X.reshape((3, 2))),
+    (
+        "pass the arrays one by one, as in f(a, b) or f(*arrays)",
+        lambda: snp.einsum("ij,kj", [X, X]),
+        lambda: (snp.einsum("ij,kj", X, X), snp.einsum("ij,kj", *[X, X])),
+    ),
+    (
+        "pass the arrays one by one, as in f(a, b) or f(*arrays)",
+        lambda: snp.meshgrid([V, V[:2]]),
+        lambda: snp.meshgrid(V, V[:2]),
+    ),
+    (
+        "write the subscripts first, as in einsum('ij,jk->ik', a, b)",
+        lambda: snp.einsum(X, X, "ij,kj"),
+        lambda: snp.einsum("ij,kj->ik", X, X),
+    ),
     ("pass one or more arrays", lambda: lax.concatenate([], 0), lambda: lax.concatenate([V], 0)),
     (
         "all sizes but that of axis 0 must agree; slice or pad one of them",
@@ -159,7 +208,7 @@ CASES = [
         lambda: lax.reduce_window(V, V[0], lambda a, b: a + b * 2, (2,)),
     ),
     (
-        "pass an array and a number, or tuples of as many arrays as numbers",
+        "give one initial value for each",
         lambda: lax.reduce_window((V, V), 0.0, lambda a, b: a, (2,)),
         lambda: [
             lax.reduce_window(V, 0.0, lambda a, b: a, (2,)),

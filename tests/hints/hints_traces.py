@@ -41,6 +41,11 @@ def both(x, y):
     return x if x > 0 and y > 0 else y
 
 
+def checked(x):
+    assert x > 0
+    return x
+
+
 def loop(n):
     i = 0
     while i < n:
@@ -106,6 +111,38 @@ CASES = [
         "write & | ~ for and, or, not; keep the choice in the program with snp.where or lax.cond, or make x static with static_argnames='x'",
         lambda: stagec.jit(both)(1.0, 2.0),
         lambda: stagec.jit(lambda x, y: snp.where((x > 0) & ~(y > 0), x, y))(1.0, 2.0),
+    ),
+    (
+        "write (0 < x) & (x < 1); keep the choice in the program with snp.where or lax.cond, or make x static with static_argnames='x'",
+        lambda: stagec.jit(lambda x: 0 < x < 1)(0.5),
+        lambda: stagec.jit(lambda x: (x > 0) & (x < 1))(0.5),
+    ),
+    (
+        "write (a < b) & (b < c) for a < b < c; keep the choice in the program with snp.where or lax.cond, or make x static with static_argnames='x'",
+        lambda: stagec.jit(lambda x: 0.0 < math.pi * x + math.e * x < 1000.0 == snp.full(3, 1000.0).max() + 1000.0)(
+            0.5
+        ),
+        lambda: stagec.jit(lambda x: (x > 0) & (x < 1))(0.5),
+    ),
+    (
+        "use snp.maximum(x, y), or make x static with static_argnames='x'",
+        lambda: stagec.jit(lambda x: max(x, 0.0))(0.5),
+        lambda: stagec.jit(lambda x: snp.maximum(x, 0.0))(0.5),
+    ),
+    (
+        "use snp.sort(snp.array(values)), or make x static with static_argnames='x'",
+        lambda: stagec.jit(lambda x: sorted([x, 0.0]))(0.5),
+        lambda: stagec.jit(lambda x: snp.sort(snp.array([x, 0.0])))(0.5),
+    ),
+    (
+        "use snp.isin(x, values), or make x static with static_argnames='x'",
+        lambda: stagec.jit(lambda x: x in (1.0, 2.0))(0.5),
+        lambda: stagec.jit(lambda x: snp.isin(x, snp.array([1.0, 2.0])))(0.5),
+    ),
+    (
+        "check the result outside, or in a Python function that stagec.debug.callback calls, or make x static with static_argnames='x'",
+        lambda: stagec.jit(checked)(0.5),
+        lambda: (stagec.jit(lambda x: stagec.debug.callback(checked, x))(0.5), checked(stagec.jit(lambda x: x)(0.5))),
     ),
     (
         "loop with lax.while_loop, or make n static with static_argnames='n'",

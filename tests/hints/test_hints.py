@@ -191,6 +191,16 @@ ELSEWHERE = {
     "describe smaller arrays, or leave out --run": "viewing/test_view_command.py",
     "give sizes above 0": "viewing/test_view_command.py",
     "correct the text of the module": "foreign/test_damaged_modules.py",
+    "raise the limit, as in sys.setrecursionlimit(10_000), or nest fewer": "foreign/test_damaged_modules.py",
+    "pass a string, as in function='main'": "foreign/test_damaged_modules.py",
+    "write inner parts of the program as functions of the module, and call them": "foreign/test_damaged_modules.py",
+    "end the block with a return": "foreign/test_damaged_modules.py",
+    "write the branches as conditionals and loops of StableHLO": "foreign/test_damaged_modules.py",
+    "call functions in a stablehlo.while, so that at most .* operations are traced": "foreign/test_damaged_modules.py",
+    "print the module with all elements of its constants, as dense<...>": "foreign/test_damaged_modules.py",
+    "define the function in the module": "foreign/test_damaged_modules.py",
+    "allow this user to read it": "foreign/test_damaged_modules.py",
+    "copy it to the CPU first, as with stagec.device_put(x, 'cpu')": "runtime/test_array.py",
     "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it": "foreign/test_damaged_modules.py",
 }
 

@@ -140,3 +140,12 @@ def test_convert_element_type_returns_an_array_where_nothing_changes():
         converted = lax.convert_element_type(given, np.float32)
         assert isinstance(converted, stagec.Array)
         assert not converted.weak_type
+
+
+def test_integer_exponents_and_products_of_two_dtypes():
+    x, n = np.array([2.0, 3.0], np.float32), np.array([3, 2], np.int32)
+    for run in (lambda f: f, stagec.jit):
+        assert run(lax.pow)(x, n).tolist() == [8.0, 9.0]
+        assert run(lax.dot)(x, n).tolist() == run(lax.dot)(n, x).tolist() == 12.0
+        product = run(lax.dot)(snp.asarray(x, "bfloat16"), x)
+        assert (product.dtype, product.tolist()) == (np.float32, 13.0)

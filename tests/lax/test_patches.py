@@ -69,6 +69,8 @@ def test_shapes_are_those_of_the_operations():
     assert lax.conv_shape_tuple((2, 3, 8, 9), (4, 3, 3, 3), (1, 2), "SAME", batch_group_count=2) == (1, 4, 8, 5)
     assert lax.conv_general_shape_tuple((2, 8, 9, 3), (3, 3, 3, 4), (1, 2), "VALID", numbers) == (2, 6, 4, 4)
     assert lax.conv_transpose_shape_tuple((2, 8, 9, 3), (3, 3, 3, 4), (1, 2), "VALID", numbers) == (2, 10, 19, 4)
+    assert lax.reduce_window_shape_tuple((-1, 8, 9), (1, 3, 3), (1, 2, 2), "VALID") == (0, 3, 4)
+    assert lax.conv_general_shape_tuple((-1, 8, 9, 3), (3, 3, 3, 4), (1, 2), "VALID", numbers) == (-1, 6, 4, 4)
     assert lax.reduce_window_shape_tuple((8, 9), (3, 3), (2, 1), ((1, 1), (0, 0)), (1, 2), (2, 1)) == (3, 15)
     with pytest.raises(ShapeError):
         lax.conv_shape_tuple((2, 3, 8, 9), (4, 2, 3, 3), (1, 2), "SAME")

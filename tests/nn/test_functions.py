@@ -137,3 +137,10 @@ def test_log1mexp_is_accurate_at_both_ends() -> None:
 def test_glu_of_an_odd_axis_says_what_is_wrong() -> None:
     with pytest.raises(errors.ShapeError, match=r"axis 0 of float32\[3\] has odd size 3"):
         nn.glu(np.zeros(3, np.float32))
+
+
+def test_activations_of_bools_and_unsigned_integers():
+    bools = np.array([True, False])
+    for f in (nn.relu, nn.hard_tanh):
+        assert (np.asarray(f(bools)).dtype, f(bools).tolist()) == (np.int32, [1, 0])
+    assert nn.hard_tanh(np.array([0, 7], np.uint8)).tolist() == [0, 1]

@@ -43,7 +43,7 @@ def test_weights_are_those_of_jax(name):
         np.testing.assert_allclose(
             np.asarray(actual).astype(wide),
             np.asarray(expected).astype(wide),
-            2e-2 if dtype == "bfloat16" else 2e-6,
+            2e-2 if dtype == "bfloat16" else 1e-5,  # at the ends, the inverse error function doubles each rounding
             1e-6,
         )
 

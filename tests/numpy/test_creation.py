@@ -241,8 +241,9 @@ ON_DEVICES = {
 @pytest.mark.parametrize("name", ON_DEVICES)
 def test_arrays_are_created_on_the_device_that_is_named(vulkan, name):
     create = ON_DEVICES[name]
-    anywhere, there = create(None), create("vulkan")
-    assert there.device.platform == "vulkan" and there.committed and not anywhere.committed
+    for _ in range(3):  # later calls of functions may run by plans
+        anywhere, there = create(None), create("vulkan")
+        assert there.device.platform == "vulkan" and there.committed and not anywhere.committed
     assert there.dtype == anywhere.dtype
     np.testing.assert_array_equal(np.asarray(there), np.asarray(anywhere))
     assert stagec.jit(lambda: create("cpu"))().shape == anywhere.shape

@@ -37,6 +37,24 @@ def test_logaddexp2(x, y, expected):
     np.testing.assert_allclose(float(second), math.log(2) / 4, rtol=1e-6)
 
 
+@pytest.mark.parametrize("x", [1.5, -3.0, 0.0, -0.0, INF, 1e38])
+def test_scaling_by_a_power_of_two_has_this_power_as_its_derivative(x):
+    assert slopes(lambda x: snp.ldexp(x, 2), x) == [4]
+    assert slopes(lambda x: snp.ldexp(x, 300), x) == [INF]
+    assert slopes(lambda x: snp.ldexp(x, -3), x) == [0.125]
+
+
+def test_the_mantissa_has_a_derivative_and_the_exponent_has_none():
+    assert slopes(lambda x: snp.frexp(x)[0], 3.0) == slopes(lambda x: snp.frexp(x)[0], -3.5) == [0.25]
+    mantissa, exponent = stagec.jvp(snp.frexp, (3.0,), (1.0,))[1]
+    assert (float(mantissa), exponent.dtype) == (0.25, stagec.dtypes.float0)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.0, 1.0, -2.0, 2.5, -1.5])
+def test_the_fraction_of_a_number_rises_with_it(x):
+    assert slopes(lambda x: snp.modf(x)[0], x) == [1]
+
+
 def test_of_two_equal_ones_fmax_and_fmin_follow_the_second():
     assert slopes(snp.fmax, 2.0, 2.0) == slopes(snp.fmin, 2.0, 2.0) == [0, 1]
 
@@ -74,6 +92,13 @@ def test_interp_names_what_it_takes():
 def test_a_number_to_the_power_of_a_tracer(base):
     assert stagec.jit(lambda x: base**x)(3.0).tolist() == 8
     np.testing.assert_allclose(slopes(lambda x: base**x, 3.0), [8 * math.log(2)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["nuc", 2, -2])
+def test_norms_have_no_second_derivative_where_singular_values_are_equal(order):
+    norm = lambda x: snp.linalg.norm(x, order)  # noqa: E731
+    assert np.isfinite(np.asarray(stagec.grad(norm)(snp.eye(2)))).all()
+    assert np.isnan(np.asarray(stagec.hessian(norm)(snp.eye(2)))).any()
 
 
 def test_lists_are_compared_as_arrays():

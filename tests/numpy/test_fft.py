@@ -163,3 +163,8 @@ def test_long_transforms_are_the_same_with_scipy_and_without(monkeypatch):
             assert found.dtype == np.complex64
             assert abs(np.asarray(found) - expected).max() < 1e-5 * abs(expected).max()
             assert abs(np.asarray(snp.fft.ifft(found)) - z).max() < 1e-5
+
+
+def test_frequencies_have_the_dtype_that_was_asked_for():
+    found = snp.fft.fftfreq(4, 0.25, dtype="int32")
+    assert (found.dtype, found.tolist()) == (np.int32, [0, 1, -2, -1])

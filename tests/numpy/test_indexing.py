@@ -9,7 +9,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec import errors
+from stagec import ds, errors
 
 CUBE = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
 ROWS = np.array([1, 0, 1])
@@ -64,6 +64,17 @@ ARRAYS = [
     False,
     (True, 0),
     (np.array(1, np.uint8), np.array([2, 0], np.uint8)),
+    (slice(None), [0, 2]),
+    ([0, 1], [1, 1]),
+    ([1, 0],),
+    ((0, 1), (2, 1), 0),
+    (slice(None), [[0, -1], [2, 0]]),
+    ([0, 1], slice(None), (3, -1)),
+    (ROWS, [0, 2, 1], None),
+    (slice(None), []),
+    (..., [True, False, True, True]),
+    ([[True, False, True], [False, True, True]],),
+    (slice(None), [np.int8(1), np.array(2)]),
 ]
 
 
@@ -144,6 +155,13 @@ def test_iteration_gives_rows() -> None:
     assert stagec.jit(lambda x: sum(x))(np.arange(4)).item() == 6
 
 
+def test_lists_inside_of_an_index_may_hold_traced_values() -> None:
+    read = stagec.jit(lambda x, i: (x[:, [i, 0]], x[[i, 1 - i], 0, [3, i]], x[ds(i, 1), [2, i]]))
+    expected = CUBE[:, [1, 0]], CUBE[[1, 0], 0, [3, 1]], CUBE[1:2, [2, 1]]
+    for found, wanted in zip(read(CUBE, 1), expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 def test_iteration_over_rank_zero_is_an_error() -> None:
     with pytest.raises(TypeError, match="rank 0"):
         iter(snp.asarray(1))
@@ -153,7 +171,9 @@ def test_iteration_over_rank_zero_is_an_error() -> None:
     ("index", "kind", "text"),
     [
         ([0, 1], TypeError, "non-tuple sequence"),
-        (((0, 1), 0), TypeError, "non-tuple sequence"),
+        ((0, [0.5]), TypeError, "got indexer with type float"),
+        ((0, ["a"]), TypeError, "neither a number nor an array"),
+        ((0, [[0, 1], [2]]), TypeError, "rows differ in length"),
         (1.0, TypeError, "integer or boolean"),
         (np.array([1.0]), TypeError, "got indexer with type float64"),
         ("a", TypeError, "integer or boolean"),

@@ -244,3 +244,12 @@ def test_the_integral_of_no_samples_is_zero():
     for f in (snp.trapezoid, stagec.jit(snp.trapezoid)):
         assert float(f(snp.zeros(0))) == np.trapezoid(np.zeros(0)) == 0
         assert f(snp.zeros((2, 0))).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "nansum", "nanprod", "cumsum", "cumprod", "trace"])
+def test_sums_as_bools_say_whether_there_is_anything(name):
+    x = np.array([[0.5, 0, 2], [0, 0, 0.25], [1, 0, 1]], np.float32)
+    expected = getattr(np, name)(x, dtype=bool)
+    for run in (lambda f: f, stagec.jit):
+        found = np.asarray(run(lambda v: getattr(snp, name)(v, dtype=bool))(x))
+        assert found.dtype == bool and found.tolist() == expected.tolist()

@@ -21,6 +21,28 @@ Q = np.array([[0.0, 0.25], [0.6, 1.0]], np.float32)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("axis", [None, 1, (0, 2)], ids=str)
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf"])
+def test_many_fractions_are_computed_like_single_ones(method, axis) -> None:
+    x = np.random.default_rng(0).normal(size=(3, 7, 4)).astype(np.float32)
+    x[0, 2, 1], x[1, :, 2], x[2, 3] = np.nan, np.nan, np.inf
+    q = np.array([[0.11, 0.27, 0.52, 0.77], [0.93, 1, 0, 0.339]], np.float32)
+    weights: dict[str, Any] = {"weights": np.abs(x)} if method == "inverted_cdf" else {}
+    functions: list[Any] = [(snp.quantile, {}), (snp.nanquantile, {}), (snp.quantile, weights)]
+    for function, extra in functions:
+        call = lambda q, function=function, extra=extra: function(x, q, axis=axis, method=method, **extra)  # noqa: E731
+        single = np.stack([np.asarray(call(f)) for f in q.ravel()])
+        for found in (call(q), stagec.jit(call)(q)):
+            assert found.shape == (2, 4, *single.shape[1:])
+            np.testing.assert_allclose(np.asarray(found).reshape(single.shape), single, rtol=2e-5, atol=1e-6)
+
+
+def test_a_thousand_fractions_take_as_many_operations_as_five() -> None:
+    traces = [stagec.jit(snp.percentile).trace(np.ones(50), np.ones(n)) for n in (5, 1000)]
+    counts = [len(t.jaxpr.graph.equations) for t in traces]  # type: ignore[attr-defined]
+    assert counts[0] == counts[1]
+
+
 def test_quantiles_agree_with_numpy() -> None:
     expressions: list[Any] = [
         lambda np, x, h, n: np.median(x),
@@ -93,6 +115,8 @@ def test_covariances_agree_with_numpy() -> None:
             lambda np, x, c, w: np.cov(x[0]),
             lambda np, x, c, w: np.cov(x[0], x[1], ddof=0),
             lambda np, x, c, w: np.cov(x, rowvar=False),
+            lambda np, x, c, w: np.cov(x[:1], rowvar=False, ddof=0),
+            lambda np, x, c, w: np.cov(x.T, x[:1], rowvar=False),
             lambda np, x, c, w: np.cov(x, bias=True),
             lambda np, x, c, w: np.cov(x, fweights=c),
             lambda np, x, c, w: np.cov(x, aweights=w),
@@ -103,6 +127,22 @@ def test_covariances_agree_with_numpy() -> None:
         ],
         [X, counts, weights],
     )
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("shape", [(1, 6), (6, 1), (1, 1), (3, 2), (5,), (), (0, 3), (3, 0), (0,)], ids=str)
+def test_covariances_of_few_observations_agree_with_numpy(shape) -> None:
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    pairs = [(x, None), (x, x)] + [(np.zeros((0, 3), np.float32), x)]
+    for m, y in pairs:
+        for rowvar in (True, False):
+            try:
+                expected = np.cov(m, y, rowvar=rowvar), np.corrcoef(m, y, rowvar=rowvar)
+            except ValueError:
+                continue
+            found = snp.cov(m, y, rowvar=rowvar), snp.corrcoef(m, y, rowvar=rowvar)
+            assert [f.shape for f in found] == [np.shape(e) for e in expected]
+            np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
 
 
 def test_sliding_products_agree_with_numpy() -> None:

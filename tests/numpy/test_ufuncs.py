@@ -443,6 +443,15 @@ def test_constants_are_those_of_numpy() -> None:
     assert np.isnan(snp.nan)
 
 
+@pytest.mark.parametrize("dtype", ["uint32", "int64", "uint64"])
+def test_ldexp_by_exponents_beyond_int32_overflows(dtype: str) -> None:
+    with stagec.enable_x64():
+        large = np.array(4_000_000_000, dtype)
+        assert float(snp.ldexp(1.0, large)) == np.inf
+        if dtype == "int64":
+            assert float(snp.ldexp(1.0, -large)) == 0
+
+
 def test_ldexp_broadcasts_both_ways() -> None:
     x, n = np.array([[0.0], [-0.0], [1.5], [np.inf], [np.nan]], np.float32), np.array([-3, 0, 200], np.int32)
     for f in (snp.ldexp, stagec.jit(snp.ldexp)):

@@ -172,6 +172,33 @@ def test_what_follows_a_convolution_is_part_of_its_kernel():
     np.testing.assert_allclose(stagec.jit(layer)(*arrays), exact, atol=1e-4)
 
 
+@pytest.mark.parametrize("columns", [3, 24, 40])
+def test_the_edges_of_the_image_share_one_epilogue(columns):
+    """The last tile along an axis has fewer pixels, and sums of its own, but not code of its own for what follows."""
+
+    def layer(x, w):
+        return snp.tanh(convolution(x, w))
+
+    module = parsed(layer, (3, 13, 13, 16), (3, 3, 16, columns))
+    options = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))
+    kernels.form(module, options)
+    # Code for whole panels of columns, and for those that are left over.
+    assert 1 <= str(module).count("math.tanh") <= 2 * 3
+
+
+def test_a_cheap_epilogue_of_a_small_window_stays_in_registers():
+    def layer(x, w):
+        return snp.maximum(convolution(x, w), 0)
+
+    options = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))
+    found = []
+    for features in (1, 16):
+        module = parsed(layer, (4, 28, 28, features), (3, 3, features, 16))
+        kernels.form(module, options)
+        found.append("memref.alloca" in str(module))
+    assert found == [False, True]
+
+
 def test_every_operation_of_a_convolutions_kernel_has_the_users_line():
     module = parsed(convolution, (2, 8, 9, 4), (3, 3, 4, 32))
     options = PassOptions(machine="x86_64", features=frozenset({"avx2", "fma"}))

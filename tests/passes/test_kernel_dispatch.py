@@ -27,8 +27,7 @@ def copying(size, element, name="copy"):
         start = w.mul(w.workgroup(0, 2), half)
 
         def body(i, _):
-            value = w.op(f"memref.load {source.name}[{w.index(i)}] : {source.type}")
-            w.do(f"memref.store {value}, {target.name}[{w.index(i)}] : {target.type}")
+            w.store(w.load(source, i), target, i)
 
         w.loop(start, w.add(start, half), 1, body)
     return Kernel.written(name, w, [source], [target], [2])
@@ -144,9 +143,7 @@ def test_what_the_compiler_refuses_is_compiled_without_kernels(monkeypatch):
         w = Writer()
         buffers = [Buffer("%x", 8, "f64"), Buffer("%y", 8, "f64")]
         with w.at(op.location):
-            value = w.op(f"memref.load %x[{w.index(0)}] : {buffers[0].type}")
-            value = w.op(f"math.cbrt {value} : f64")
-            w.do(f"memref.store {value}, %y[{w.index(0)}] : {buffers[1].type}")
+            w.store(w.op("math.cbrt", (w.load(buffers[0], 0),), "f64"), buffers[1], 0)
         kernel = Kernel.written("cube_root", w, buffers[:1], buffers[1:], [1])
         with bindings.ir.InsertionPoint(op), op.location:
             (result,) = table.dispatch(kernel, [op.operands[0]], [op.results[0].type])

@@ -8,7 +8,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from passes.kernels import rare
-from passes.match import operations_in
+from passes.kernels.instructions import CLOSE, OPEN
 from stagec import lax
 
 LARGE = [1e9, -1e10, 16367173 * 2.0**72, 1e20]
@@ -31,22 +31,24 @@ PROGRAMS = {
 def counted(monkeypatch):
     """For each kernel, how many branches were made, and how many comparisons still choose between values."""
     found = []
-    branch = rare.branch
+    branched = rare.branched
 
-    def noted(kernel):
-        made = branch(kernel)
-        bounds = [c for c in operations_in(kernel, "arith.constant") if rare._is_bound(c)]
-        users = [use.owner for c in bounds for use in c.results[0].uses]
-        choosing = [
-            use
-            for comparison in users
-            for use in comparison.results[0].uses
-            if use.owner.name == "arith.select" and use.owner.operation.parent.name != "scf.if"
-        ]
-        found.append((made, len(choosing)))
-        return made
+    def noted(body):
+        after = branched(body)
+        bounds = {i.results[0] for i in body if i.name == "arith.constant" and rare._is_bound(i)}
+        if bounds:
+            comparisons = {i.results[0] for i in after if i.name == "arith.cmpf" and bounds & set(i.operands)}
+            regions, choosing = [], 0
+            for i in after:
+                closed = regions.pop() if i.name in CLOSE else ""
+                if i.name == "arith.select" and i.operands[0] in comparisons:
+                    choosing += not any(name.startswith("%rare") for name in regions)
+                if i.name in OPEN:
+                    regions.append(closed or "".join(i.results[:1]))
+            found.append((sum(i.name == "scf.if" for i in after) - sum(i.name == "scf.if" for i in body), choosing))
+        return after
 
-    monkeypatch.setattr(rare, "branch", noted)
+    monkeypatch.setattr(rare, "branched", noted)
     return found
 
 

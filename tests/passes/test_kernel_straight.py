@@ -365,6 +365,77 @@ def test_no_kernel_needs_what_depends_on_it_through_elements_without_a_form():
     assert [op.name for op in operations_in(module.operation)].count("flow.dispatch") == 2
 
 
+def test_no_kernel_needs_what_depends_on_it_through_a_view_of_its_result():
+    """The slice is one of the argument, too, until its transpose is a result: then padding waits for its kernel."""
+    module = formed("""func.func @main(%x: tensor<3x2xf64>) -> (tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>) {
+      %one = stablehlo.constant dense<1.0> : tensor<f64>
+      %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x2xf64>) -> tensor<2x3xf64>
+      %cut = stablehlo.slice %t [0:2, 0:2] : (tensor<2x3xf64>) -> tensor<2x2xf64>
+      %pad = stablehlo.pad %cut, %one, low = [0, 1], high = [0, 0], interior = [0, 0]
+        : (tensor<2x2xf64>, tensor<f64>) -> tensor<2x3xf64>
+      %product = stablehlo.multiply %pad, %t : tensor<2x3xf64>
+      return %t, %pad, %product : tensor<2x3xf64>, tensor<2x3xf64>, tensor<2x3xf64>
+    }""")
+    assert module.operation.verify()
+    assert [op.name for op in operations_in(module.operation)].count("flow.dispatch") == 3
+
+
+def test_a_view_of_a_result_is_read_from_its_memory():
+    """An element of another row of the kernel's own result would be a reason to stay outside."""
+    module = formed("""func.func @main(%x: tensor<3x4xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
+      %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x4xf32>) -> tensor<4x3xf32>
+      %r = stablehlo.reverse %t, dims = [0] : tensor<4x3xf32>
+      return %t, %r : tensor<4x3xf32>, tensor<4x3xf32>
+    }""")
+    assert module.operation.verify()
+    assert [op.name for op in operations_in(module.operation)].count("flow.dispatch") == 2
+
+
+def test_no_kernel_needs_what_depends_on_it_through_a_part_that_it_does_not_read():
+    """The first half of the joined array is that of the argument, but the sorted one is an operand of the kernel."""
+    module = bindings.ir.Module.parse(
+        """func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<16xf32>, tensor<8xf32>) {
+      %a = stablehlo.exponential %x : tensor<8xf32>
+      %r = "stablehlo.sort"(%a) <{dimension = 0 : i64}> ({
+        ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+          %less = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+          stablehlo.return %less : tensor<i1>
+      }) : (tensor<8xf32>) -> tensor<8xf32>
+      %c = stablehlo.concatenate %x, %r, dim = 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+      %n = stablehlo.negate %c : tensor<16xf32>
+      %s = stablehlo.slice %n [0:8] : (tensor<16xf32>) -> tensor<8xf32>
+      %b = stablehlo.add %s, %a : tensor<8xf32>
+      %d = stablehlo.multiply %n, %n : tensor<16xf32>
+      return %a, %b, %d, %r : tensor<8xf32>, tensor<8xf32>, tensor<16xf32>, tensor<8xf32>
+    }""",
+        bindings.new_context(),
+    )
+    assert kernels.form(module, OPTIONS, straight_line=True) == {"straight": 4}
+    assert module.operation.verify()
+
+
+def test_what_stays_outside_takes_of_a_barrier_what_it_reads():
+    """The rows stay because of their strides. If they waited for the whole barrier, the kernel would for itself."""
+    square = "tensor<400x400xf32>"
+    text = f"""func.func @main(%x: {square}, %w: {square}) -> (tensor<400xf32>, {square}) {{
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %a = stablehlo.exponential %x : {square}
+      %p = stablehlo.custom_call @opaque(%a) : ({square}) -> {square}
+      %b:2 = stablehlo.optimization_barrier %w, %p : {square}, {square}
+      %t = stablehlo.transpose %b#0, dims = [1, 0] : ({square}) -> {square}
+      %s = stablehlo.add %t, %b#0 : {square}
+      %e = stablehlo.exponential %s : {square}
+      %g = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
+        : ({square}, tensor<f32>) -> tensor<400xf32>
+      %v = stablehlo.broadcast_in_dim %g, dims = [1] : (tensor<400xf32>) -> {square}
+      %h = stablehlo.add %v, %a : {square}
+      return %g, %h : tensor<400xf32>, {square}
+    }}"""
+    module = bindings.ir.Module.parse(text, bindings.new_context())
+    assert kernels.form(module, OPTIONS, straight_line=True) == {"straight": 1}
+    assert module.operation.verify()
+
+
 @pytest.mark.parametrize("shape", [(300, 17), (300, 31), (5, 3), (70, 10), (2, 9, 33), (3, 1000)])
 @pytest.mark.parametrize("axis", [-1, 0])
 def test_what_is_left_over_of_a_vector_is_reduced_once(shape, axis):

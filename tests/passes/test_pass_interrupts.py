@@ -126,7 +126,8 @@ def slow(op):
     if not asked:  # only now: Thread.start itself never returns in a child that is forked inside it
         asked.append(op)
         signal.raise_signal(signal.SIGALRM)
-        time.sleep(1)
+        while not children:
+            time.sleep(0.01)
 
 signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
 children = []

@@ -29,6 +29,8 @@ OTHER_TEXTS = {
         "#stablehlo.conv<[b, 0, f]x[0, i, o]>",
     ],
     printed.mesh_sizes: ["#stablehlo.mesh<axes=[]>", "#stablehlo.mesh<axes=[<name = x, size = 2>]>", "@mesh"],
+    printed.constant: ["%0 = stablehlo.constant dense<1>", "stablehlo.constant array<i64: 1> : tensor<1xi64>"],
+    printed.resources: ["builtin = {", 'w: "04000000FF00"'],
     printed.location: ['loc("user.py" line 3)', 'location("user.py")', "user.py", ""],
     printed.located: ['"f"() loc(a(b(c(d))))', '"f"() : () -> () #loc1', '"f"()loc(unknown)'],
     printed.executable_target: ['#hal.executable.target<backend = "rocm", format = "rocm-hsaco-fb">', "module {}"],

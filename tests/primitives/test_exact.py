@@ -14,8 +14,8 @@ import stagec
 import stagec.control.checkpoint
 import stagec.numpy as snp
 from stagec import lax
-from stagec.api import exact
 from stagec.backends import Target
+from stagec.compiler import exact
 from stagec.core.primitive import Primitive
 from stagec.runtime.evaluation import Evaluation, Stopped
 

@@ -32,7 +32,9 @@ def planned(case: Case) -> list[Array]:
         return list(out) if row.multiple else [out]
 
     graph, captured = trace_flat(function, [x.aval for x in inputs], name="case")
-    found = plans._compiled(graph, captured, inputs, pytree.flatten([0] * len(graph.outputs))[1])(inputs)
+    found = plans._compiled(graph, captured, [x.aval for x in inputs], pytree.flatten([0] * len(graph.outputs))[1])(
+        inputs
+    )
     return list(found)
 
 

@@ -12,6 +12,8 @@ from test_registry import CASES, evaluate
 import stagec
 from stagec.core.primitive import Primitive
 
+pytestmark = pytest.mark.usefixtures("untried")
+
 # Functions of Python, which no module holds.
 ELSEWHERE = {"pure_callback", "debug_callback", "io_callback"}
 FAMILIES = sorted({case.name for case in CASES} - ELSEWHERE)

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -45,6 +46,15 @@ def line_of(text):
     """This file and the number of the first line with a text."""
     with open(__file__, encoding="utf-8") as file:
         return f"{__file__}:{next(n for n, line in enumerate(file, start=1) if text in line)}"
+
+
+def test_a_notebook_displays_the_tables(fresh):
+    with stagec.profile(kernels=False) as found:
+        layer()(snp.ones((4, 8)), snp.ones((8, 3)))
+    shown = []
+    found._repr_pretty_(types.SimpleNamespace(text=shown.append), cycle=False)
+    assert shown == [found.table()]
+    assert repr(found).startswith("<stagec.profile of ")
 
 
 def test_a_first_call_is_traced_and_compiled_and_later_ones_only_run(fresh):
@@ -223,10 +233,13 @@ def test_a_run_on_worker_threads_takes_until_its_end():
     with stagec.profile(kernels=False) as found:
         f(x)
     (run,) = [s for s in found.spans if s.kind == "run"]
-    started = time.perf_counter()
-    f(x).block_until_ready()
+    others = []
+    for _ in range(5):  # the shortest, as the machine may do other things
+        started = time.perf_counter()
+        f(x).block_until_ready()
+        others.append(time.perf_counter() - started)
     assert run.details["driver"] == "local-task"
-    assert run.seconds > (time.perf_counter() - started) / 20
+    assert run.seconds > min(others) / 20
 
 
 def test_the_trace_is_in_chromes_format(tmp_path):

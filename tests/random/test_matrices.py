@@ -69,3 +69,9 @@ def test_compiled_draws_and_their_derivative():
     assert np.asarray(stagec.jacfwd(draw)(snp.asarray(MEAN))).tolist() == np.eye(3).tolist()
     many = stagec.vmap(lambda k: random.orthogonal(k, 2))(random.split(random.key(0), 3))
     assert many.shape == (3, 2, 2)
+
+
+def test_normal_vectors_of_half_precision():
+    mean, cov = np.zeros(2, np.float32), np.eye(2, dtype=np.float32)
+    for dtype in ("float16", "bfloat16"):
+        assert random.multivariate_normal(random.key(0), mean, cov, (3,), dtype).dtype == dtype

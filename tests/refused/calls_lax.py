@@ -4,6 +4,16 @@ import numpy as np
 from data import IMAGE, KERNEL, B, F, N, V
 
 CALLS = {
+    "mulhi ranks": (lambda j: j.lax.mulhi(N, N[None]), "mulhi: int32[3] and int32[1,3] differ in their number of axes"),
+    "dot of a stack": (
+        lambda j: j.lax.dot(F[None], F.T),
+        "dot: float32[1,2,3] and float32[3,2] are not vectors or matrices",
+    ),
+    "reduce_or along no axis": (lambda j: j.lax.reduce_or(V, ()), "reduce_or does not accept float32"),
+    "permutation size": (
+        lambda j: j.lax.linalg.lu_pivots_to_permutation(N, 3.5),
+        "lu_pivots_to_permutation: permutation_size must be an integer, got float: 3.5",
+    ),
     "conv ranks differ": (
         lambda j: j.lax.conv(IMAGE, KERNEL[0], (1, 1), "SAME"),
         "convolution: operand of shape (1, 2, 5, 5) and kernel of shape (2, 3,",

@@ -3,17 +3,6 @@
 import numpy as np
 from data import B, F, N, V
 
-
-def with_ranks_that_differ(j):
-    with j.numpy_rank_promotion("raise"):
-        return j.numpy.asarray(F) + j.numpy.asarray(V)
-
-
-def with_dtypes_that_differ(j):
-    with j.numpy_dtype_promotion("strict"):
-        return j.numpy.asarray(N) + j.numpy.asarray(V)
-
-
 CALLS = {
     "arange complex": (lambda j: j.numpy.arange(3j), "arange: the bounds must be real numbers, got 3j"),
     "arange step zero": (lambda j: j.numpy.arange(0, 3, 0), "arange: step must not be zero"),
@@ -229,8 +218,6 @@ CALLS = {
         "values of shape (3,) do not broadcast to the indexed shape ()",
     ),
     "at mode": (lambda j: j.numpy.asarray(V).at[0].set(1.0, mode="foo"), "unknown gather/scatter mode 'foo'"),
-    "rank promotion": (with_ranks_that_differ, "add: float32[2,3] and float32[3] differ in their number of axes"),
-    "dtype promotion": (with_dtypes_that_differ, "int32, float32 are not promoted with numpy_dtype_promotion='strict'"),
     "left_shift": (lambda j: j.numpy.left_shift(V, 1), "left_shift does not accept float32"),
     "mod complex": (lambda j: j.numpy.mod(V * 1j, 2), "remainder does not accept complex64"),
     "array ragged": (
@@ -257,6 +244,26 @@ CALLS = {
         lambda j: j.numpy.linalg.matrix_power(F[:, :2], 1.5),
         "matrix_power: n must be an integer, got float: 1.5",
     ),
+    "sum where integers": (
+        lambda j: j.numpy.sum(V, where=N),
+        "sum: where must be an array of bools, got int32[3]",
+    ),
+    "max where floats": (
+        lambda j: j.numpy.max(V, where=V, initial=0),
+        "max: where must be an array of bools, got float32[3]",
+    ),
+    "interp complex": (lambda j: j.numpy.interp(V * 1j, V, V), "interp does not accept complex64 positions"),
+    "bincount length": (lambda j: j.numpy.bincount(N, length=-1), "bincount: shape (-1,) has a negative size"),
+    "cov dtype": (lambda j: j.numpy.cov(F, dtype=int), "cov: dtype must be an inexact dtype, got int32"),
+    "corrcoef dtype": (lambda j: j.numpy.corrcoef(F, dtype=bool), "corrcoef: dtype must be an inexact dtype, got bool"),
+    "std dtype": (lambda j: j.numpy.std(F, dtype="int32"), "std: dtype must be an inexact dtype, got int32"),
+    "nanstd dtype": (lambda j: j.numpy.nanstd(N, dtype="int32"), "nanstd: dtype must be an inexact dtype, got int32"),
+    "argsort dtype": (lambda j: j.numpy.argsort(V, dtype=bool), "argsort: dtype must be an integer dtype, got bool"),
+    "ravel_multi_index dtype": (
+        lambda j: j.numpy.ravel_multi_index((N, N), (3, 3), mode="clip", dtype="float32"),
+        "ravel_multi_index: dtype must be an integer dtype, got float32",
+    ),
+    "dft dtype": (lambda j: j.scipy.linalg.dft(2, dtype="float32"), "dft: dtype must be a complex dtype, got float32"),
     "fft n": (lambda j: j.numpy.fft.fft(V, n=0), "fft: invalid number of data points (0)"),
     "fft norm": (lambda j: j.numpy.fft.fft(V, norm="foo"), "fft: there is no norm 'foo'"),
     "cross axis": (

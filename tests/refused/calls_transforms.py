@@ -236,7 +236,7 @@ CALLS = {
     ),
     "grad none result": (
         lambda j: j.grad(lambda x: None)(1.0),
-        "gradient only defined for scalar-output functions: ... returned a",
+        "gradient only defined for scalar-output functions: ... returned None",
     ),
     "jvp list": (
         lambda j: j.jvp(lambda x: x, [V], (V,)),

@@ -9,6 +9,7 @@ import warnings
 import calls_control
 import calls_lax
 import calls_numpy
+import calls_options
 import calls_random
 import calls_transforms
 import numpy as np
@@ -25,9 +26,11 @@ import stagec.scipy.linalg
 import stagec.scipy.ndimage
 import stagec.scipy.optimize
 import stagec.scipy.signal
+import stagec.scipy.special
+import stagec.scipy.stats
 import stagec.tree
 
-TABLES = (calls_lax, calls_control, calls_numpy, calls_transforms, calls_random)
+TABLES = (calls_lax, calls_control, calls_numpy, calls_options, calls_transforms, calls_random)
 ROWS = [pytest.param(*row, id=name) for table in TABLES for name, row in table.CALLS.items()]
 
 
@@ -36,7 +39,7 @@ def jax():
     found = pytest.importorskip("jax")
     for name in ("image", "nn.initializers", "ops", "scipy.fft", "scipy.linalg", "scipy.ndimage"):
         __import__(f"jax.{name}")
-    for name in ("scipy.optimize", "scipy.signal", "tree"):
+    for name in ("scipy.optimize", "scipy.signal", "scipy.special", "scipy.stats", "tree"):
         __import__(f"jax.{name}")
     return found
 

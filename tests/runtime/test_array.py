@@ -413,3 +413,10 @@ def test_strings_and_none_are_no_operands(wrap, other):
 
 def test_a_number_still_repeats_a_string():
     assert "ab" * snp.array(2) == "abab"
+
+
+def test_the_address_of_the_data_is_told():
+    x = snp.arange(3.0) + 1
+    seen = (ctypes.c_float * 3).from_address(x.unsafe_buffer_pointer())
+    assert list(seen) == x.tolist() == [1, 2, 3]
+    assert isinstance(snp.zeros((0,)).unsafe_buffer_pointer(), int)

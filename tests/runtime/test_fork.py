@@ -60,7 +60,7 @@ def small(x):
 def large(x):  # runs on worker threads
     return snp.exp(x) * snp.sin(x) + x
 
-x, big = snp.linspace(0, 1, 5), snp.linspace(0, 1, 1 << 21)
+x, big = stagec.block_until_ready((snp.linspace(0, 1, 5), snp.linspace(0, 1, 1 << 21)))
 """
 
 

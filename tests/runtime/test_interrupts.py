@@ -131,8 +131,8 @@ print(small(a)[0, 0], donating(a + 0)[0, 0], time.monotonic() - started < 5, sta
 
 SLOW = """
 def slow(x):
-    # No kernels of stagec's own have such windows: the compiler's phases take a second and more.
-    for i in range(20):
+    # Many windows, no two of them equal: compiling takes a second and more.
+    for i in range(200):
         x = lax.reduce_window(snp.sin(x) @ x + i, 0.0, lambda a, b: 0.5 * a + b, (3, 3), (1, 1), "SAME")
     return x
 slow = stagec.jit(slow)
@@ -173,6 +173,32 @@ other.join()
 print(slow(z).shape, count("compiling"))
 """
     assert Child(SLOW + script, tmp_path).check() == ["(20, 20) 1"]
+
+
+def test_a_long_branch_is_interrupted_after_short_ones(cache):
+    script = """
+long = lambda x: lax.fori_loop(0, 10**8, lambda i, x: snp.sin(x) + 1, x)
+branching = stagec.jit(lambda p, x: lax.cond(p, long, lambda x: x, x))
+for _ in range(3):
+    branching(False, x)
+interrupted(lambda: branching(True, x))
+print(branching(False, x)[1])
+"""
+    assert Child(script, cache).check() == ["1.0"]
+
+
+def test_a_file_with_open_dimensions_is_interrupted(cache):
+    script = """
+def again(function, text):
+    return stagec.load(stagec.export(function)(text).serialize())
+loop = again(lambda x: lax.fori_loop(0, 60_000, lambda i, x: snp.cos(snp.sin(x) * x), x), "f32[b,100]")
+endless = again(lambda x: lax.while_loop(lambda x: x.sum() < 0, lambda x: snp.sin(x) - 1, x), "f32[b]")
+loop(snp.ones((1, 100))), endless(x), endless(x)
+interrupted(lambda: loop(snp.ones((300, 100))))
+interrupted(lambda: endless(-x))
+print(endless(x)[1])
+"""
+    assert Child(script, cache).check(2) == ["1.0"]
 
 
 def test_donated_arguments_of_an_interrupted_call_are_gone(cache):

@@ -179,6 +179,33 @@ def test_the_interpreter_exits_quietly():
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_device_that_is_opened_during_the_exit_is_not_reported():
+    # As a compile in the background opens it. Exit handlers run last registered first.
+    code = (
+        "import atexit\n"
+        "atexit.register(lambda: print(stagec.runtime.device.cpu().hal_device() is not None))\n"
+        "import stagec\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
+
+
+def test_results_that_outlive_the_devices_at_exit_do_not_crash():
+    # The interpreter frees modules in any order: here, all of stagec's before the last result.
+    code = (
+        "import atexit, gc, sys, numpy as np, stagec\n"
+        "x = stagec.jit(lambda x: x * 2 + 1)(np.ones(1 << 21, np.float32)).numpy()\n"
+        "atexit._clear()\n"
+        "for name, module in list(sys.modules.items()):\n"
+        "    if name.startswith('stagec'):\n"
+        "        vars(module).clear()\n"
+        "gc.collect()\n"
+        "del x\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_complex128_constants_do_not_abort_the_compiler():
     with stagec.enable_x64():
         c = np.array([1 + 2j, 3 - 4j], np.complex128)

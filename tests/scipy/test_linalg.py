@@ -118,6 +118,21 @@ def test_stacks_of_systems():
             agree([made[i]], [expected])
 
 
+@pytest.mark.parametrize("count", [1, 3, 4])
+@pytest.mark.parametrize("name", ["solve", "cho_solve", "lu_solve", "solve_triangular"])
+def test_each_matrix_of_a_stack_has_a_vector_of_its_own(name, count):
+    matrices = np.stack([C + i * np.eye(4, dtype="float32") for i in range(count)])
+    vectors = RNG.normal(size=(count, 4))
+    solve = {
+        "solve": lambda m, a, b: m.solve(a, b, assume_a="pos"),
+        "cho_solve": lambda m, a, b: m.cho_solve(m.cho_factor(a), b),
+        "lu_solve": lambda m, a, b: m.lu_solve(m.lu_factor(a), b),
+        "solve_triangular": lambda m, a, b: m.solve_triangular(a, b, 1),
+    }[name]
+    expected = [solve(reference, a, b) for a, b in zip(matrices, vectors)]
+    agree([solve(linalg, matrices, vectors.astype("float32"))], [np.stack(expected)])
+
+
 def test_exponentials_of_large_matrices():
     with stagec.enable_x64():
         a = np.array([[0, 40.0], [-40.0, 0]])

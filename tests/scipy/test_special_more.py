@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,21 @@ def test_bessel_functions_are_those_of_scipy() -> None:
     assert ours.bessel_jn(x, v=0).shape == (1, 7)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, stagec.jit])
+def test_derivatives_of_bessel_functions_are_those_of_scipy(wrap: Any) -> None:
+    x = np.float32([0.0, 1e-30, 1e-6, -1e-3, 0.5, -7.0, 13.0])
+    slopes = wrap(stagec.vmap(stagec.jacfwd(lambda x: ours.bessel_jn(x, v=3)), out_axes=1))(x)
+    np.testing.assert_allclose(np.asarray(slopes), special.jvp(np.arange(4)[:, None], x), 1e-5, 1e-7)
+    total = wrap(stagec.vmap(stagec.grad(lambda x: ours.bessel_jn(x, v=1)[0])))(x)
+    np.testing.assert_allclose(np.asarray(total), special.jvp(0, x), 1e-5, 1e-37)
+
+
+def test_bessel_functions_of_tiny_numbers_keep_their_digits() -> None:
+    x = np.array([1e-30, 1e-10, 1e-5, 2e-4])
+    found = ours.bessel_jn(x.astype(np.float32), v=2)
+    np.testing.assert_allclose(np.asarray(found), special.jv(np.arange(3)[:, None], x), 1e-6, 1e-37)
+
+
 def test_bernoulli_numbers_are_those_of_scipy() -> None:
     for n in (0, 1, 2, 13):
         np.testing.assert_allclose(np.asarray(ours.bernoulli(n)), special.bernoulli(max(n, 2))[: n + 1], 1e-6)
@@ -245,6 +261,68 @@ def test_integrals_have_derivatives_and_second_ones() -> None:
         np.testing.assert_allclose(float(second), expected, 1e-7)
         mapped = stagec.vmap(stagec.grad(lambda a, x: ours.gammainc(a, x), 1), (0, None))(snp.asarray([1.0, 2.0]), x)
         np.testing.assert_allclose(np.asarray(mapped), [np.exp(-1.3), 1.3 * np.exp(-1.3)], 1e-12)
+
+
+@pytest.mark.parametrize("order, degree", [(0, 1), (1, 2)])
+def test_derivatives_of_exponential_integrals_go_below_the_order_zero(order: int, degree: int) -> None:
+    """Each derivative is minus the integral of one order less, and that of order -1 is `exp(-x) (1 + x) / x**2`."""
+    with stagec.enable_x64():
+        f = functools.partial(ours.expn, np.float64(order))
+        for _ in range(degree):
+            f = stagec.grad(f)
+        np.testing.assert_allclose(float(f(0.7)), (-1) ** degree * np.exp(-0.7) * 1.7 / 0.49, 1e-12)
+
+
+FAR = {
+    "erfcx": (lambda x: -1 / np.sqrt(np.pi) / x**2 * (1 - 1.5 / x**2), 1000.0),
+    "dawsn": (lambda x: -1 / 2 / x**2 * (1 + 1.5 / x**2), -1000.0),
+    "log_ndtr": (lambda x: -x - 1 / x, -100.0),
+    "ndtri": (lambda x: np.sqrt(2 * np.pi) * np.exp(special.ndtri(x) ** 2 / 2), 1e-30),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_derivatives_far_from_zero_keep_their_digits(name: str) -> None:
+    exact, x = FAR[name]
+    slope, second = stagec.grad(getattr(ours, name)), stagec.grad(stagec.grad(getattr(ours, name)))
+    np.testing.assert_allclose(float(slope(x)), exact(np.float64(x)), 2e-5 if name == "ndtri" else 1e-6)
+    assert np.isfinite(float(second(x))) or name == "ndtri"
+
+
+@pytest.mark.parametrize("z", [100 + 3j, -50 - 1j])
+def test_derivatives_of_wofz_far_from_zero_keep_their_digits(z: complex) -> None:
+    slope = stagec.jvp(ours.wofz, (np.complex64(z),), (np.complex64(1),))[1]
+    np.testing.assert_allclose(complex(slope), -1j / np.sqrt(np.pi) / z**2 * (1 + 1.5 / z**2), 1e-6)
+
+
+@pytest.mark.parametrize(
+    "name, at, expected",
+    [
+        ("entr", (0.0,), [np.inf]),
+        ("logit", (0.0,), [np.inf]),
+        ("logit", (1.0,), [np.inf]),
+        ("xlogy", (0.0, 2.0), [np.log(2), 0]),
+        ("xlogy", (0.0, 0.0), [-np.inf, 0]),
+        ("xlog1py", (0.0, 2.0), [np.log(3), 0]),
+        ("xlog1py", (0.0, -1.0), [-np.inf, 0]),
+    ],
+)
+def test_derivatives_at_the_ends_of_logarithms(name: str, at: Any, expected: Any) -> None:
+    found = stagec.grad(getattr(ours, name), tuple(range(len(at))))(*at)
+    np.testing.assert_allclose(np.asarray(found), np.float32(expected), 1e-6)
+
+
+def test_the_derivative_of_log1mexp_at_zero_is_infinite() -> None:
+    slopes = stagec.vmap(stagec.grad(stagec.nn.log1mexp))(np.float32([0.0, 1e-30, 1.0]))
+    np.testing.assert_allclose(np.asarray(slopes), np.float32([np.inf, 1e30, 1 / np.expm1(1)]), 1e-6)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_zeta_of_large_exponents_is_that_of_scipy(wide: bool) -> None:
+    x, q = (v.ravel() for v in np.meshgrid([100, 1e3, 1e4, 1e7, 1e10, 1e30], [1, 2, 1.25, 0.5, -0.5, -2, 1e5]))
+    with stagec.enable_x64(wide):
+        expected = np.asarray(ours.zeta(x, q))
+        np.testing.assert_allclose(np.asarray(stagec.jit(ours.zeta)(x, q)), expected, 1e-5, 1e-37)
 
 
 def test_parameters_without_a_derivative_say_so() -> None:

@@ -52,5 +52,5 @@ def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Ti
         kernel = direct.kernel(convolution, how, vectors, epilogue, location)
         types = [value.type for value in epilogue.results]
         made = kernels.dispatch(kernel, [lhs, found.rhs.value, *epilogue.operands], types)
-        kernels.plan.accept("convolution", location, kernel.body.count("\n"), 0)
+        kernels.plan.accept("convolution", location, len(kernel.body) - 1, kernel.scratch)
     epilogues.replace(epilogue, made, op)

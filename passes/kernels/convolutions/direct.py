@@ -35,6 +35,9 @@ class _Direct:
     def __init__(self, convolution: Convolution, tiling: Tiling, vectors: Vectors, epilogue: Epilogue) -> None:
         self.convolution, self.tiling, self.v, self.w = convolution, tiling, vectors, vectors.w
         self.epilogue = epilogue
+        # The columns of a tile, and its sums, if a loop over its pixels applies the epilogue.
+        self.width = tiling.vectors * tiling.lanes or convolution.columns
+        self.sums: Buffer | None = None
         self.lhs = Buffer("%lhs", convolution.lhs, ELEMENTS[convolution.kind].stored)
         self.rhs = Buffer("%rhs", convolution.rhs, ELEMENTS[convolution.kind].stored)
 
@@ -50,15 +53,18 @@ class _Direct:
             for part, sizes in zip(convolution.parts, tiling.pixels)
         ]
         counts = [math.prod(tall) for tall in tiles]
-        width = tiling.vectors * tiling.lanes or convolution.columns
-        panels = -(-convolution.columns // width)
+        panels = -(-convolution.columns // self.width)
         groups = (sum(counts), panels, convolution.groups.extent)
+        terms = max(math.prod(axis.extent for axis in part.window) for part in convolution.parts)
+        pixels = max(map(math.prod, tiling.pixels))
+        if pixels > 1 and self.epilogue.is_loop(self.v, terms):
+            self.sums = w.scratch(pixels * self.width, self.v.element)
         self.epilogue.begin(w, 0)
         tile, panel, self.group = (w.workgroup(axis, size) for axis, size in enumerate(groups))
 
         def parts(number: int, first: int) -> None:
             def this() -> None:
-                self._part(number, w.sub(tile, first), tiles[number], panel, panels, width)
+                self._part(number, w.sub(tile, first), tiles[number], panel, panels)
 
             if number == len(counts) - 1:
                 this()
@@ -69,68 +75,83 @@ class _Direct:
         parts(0, 0)
         return groups
 
-    def _part(self, number: int, tile: Index, tiles: list[int], panel: Index, panels: int, width: int) -> None:
-        w, columns = self.w, self.convolution.columns
+    def _part(self, number: int, tile: Index, tiles: list[int], panel: Index, panels: int) -> None:
+        w, columns, width = self.w, self.convolution.columns, self.width
         self.part, self.sizes = self.convolution.parts[number], self.tiling.pixels[number]
         starts: list[Index] = [0] * len(tiles)
         for i in reversed(range(len(tiles))):
-            starts[i] = w.rem(tile, tiles[i]) if i else tile
+            starts[i] = w.mul(w.rem(tile, tiles[i]) if i else tile, self.sizes[i])
             tile = w.div(tile, tiles[i])
         left = columns % width
+        inner, size = self.part.pixels[-1].extent, self.sizes[-1]
 
         def part(count: int) -> None:
-            self._pixels(starts, [], w.mul(panel, width), count)
+            w.loop(0, inner, size, lambda start, _: self._tile([*starts, start], w.mul(panel, width), count))
 
         whole = w.compare("ult", panel, panels - 1) if left else True
         w.choose(whole, lambda: part(width), lambda: part(left))
 
-    def _pixels(self, starts: list[Index], chosen: list[tuple[Index, int]], column: Index, count: int) -> None:
-        """Whole tiles and the remainder of each axis of pixels; `chosen` has (pixel, extent) for each outer axis."""
-        w, axes, depth = self.w, self.part.pixels, len(chosen)
-        if depth == len(axes):
-            self._tile(chosen, column, count)
-            return
-        size = self.sizes[depth]
-        whole, left = axes[depth].extent // size, axes[depth].extent % size
-
-        def go(tile: Index, extent: int) -> None:
-            self._pixels(starts, [*chosen, (w.mul(tile, size), extent)], column, count)
-
-        if depth < len(axes) - 1:
-            tile = starts[depth]
-            inside = w.compare("ult", tile, whole) if left else True
-            w.choose(inside, lambda: go(tile, size), lambda: go(tile, left))
-            return
-        w.loop(0, whole, 1, lambda tile, _: go(tile, size))
-        if left:
-            go(whole, left)
-
-    def _tile(self, chosen: list[tuple[Index, int]], column: Index, count: int) -> None:
+    def _tile(self, starts: list[Index], column: Index, count: int) -> None:
+        """A tile of pixels, of which those at the end of an axis may be smaller."""
         w, convolution, part = self.w, self.convolution, self.part
         first = w.add(w.mul(self.group, convolution.groups.second), column)
         lhs = w.add(w.mul(self.group, convolution.groups.first), part.lhs)
         result = w.add(first, part.result)
-        for (start, _), axis in zip(chosen, part.pixels):
+        for start, axis in zip(starts, part.pixels):
             lhs, result = w.add(lhs, w.mul(start, axis.first)), w.add(result, w.mul(start, axis.second))
         if convolution.channelwise:
             lhs = w.add(lhs, column)
-        pixels = list(itertools.product(*(range(extent) for _, extent in chosen)))
+        row = w.div(result, convolution.features)
+
+        def sized(extents: list[int]) -> None:
+            """Code for each size of the tile."""
+            if len(extents) == len(starts):
+                self._sums(extents, lhs, first, result, row, count)
+                return
+            number = len(extents)
+            start, axis, size = starts[number], part.pixels[number], self.sizes[number]
+            left = axis.extent % size
+            inside = w.compare("ult", start, axis.extent - left) if left else True
+            w.choose(inside, lambda: sized([*extents, size]), lambda: sized([*extents, left]))
+
+        sized([])
+        if self.sums is not None:
+            v = self._narrow(count)
+            axes: list[tuple[Index, int, int]] = []
+            for i, (start, axis, size) in enumerate(zip(starts, part.pixels, self.sizes)):
+                extent = w.least(size, w.sub(axis.extent, start)) if axis.extent % size else size
+                step = math.prod(self.sizes[i + 1 :]) * self.width
+                axes.append((extent, step, axis.second // convolution.features))
+            self.epilogue.finish_rows(v, self.sums, axes, result, row, first, count)
+
+    def _narrow(self, count: int) -> Vectors:
+        """The vectors of the sums: whole ones of columns, or one of all columns."""
+        return self.v if self.tiling.vectors else Vectors(self.w, self.v.element, count, self.v.processor)
+
+    def _sums(self, extents: list[int], lhs: Index, first: Index, result: Index, row: Index, count: int) -> None:
+        """Compute the sums of a tile, and apply the epilogue to them or store them for the loop that does it."""
+        w, part = self.w, self.part
+        pixels = list(itertools.product(*map(range, extents)))
         reads = [sum(i * axis.first for i, axis in zip(pixel, part.pixels)) for pixel in pixels]
+        v = self._narrow(count)
+        counts = [min(v.lanes, count - j) for j in range(0, count, v.lanes)]
         if self.tiling.vectors:
-            lanes = self.v.lanes
-            counts = [min(lanes, count - j) for j in range(0, count, lanes)]
-            v, sums = self.v, self._across(lhs, w.add(part.rhs, first), reads, counts)
+            sums = self._across(lhs, w.add(part.rhs, first), reads, counts)
         else:
-            lanes, counts = count, [count]
-            v = Vectors(w, self.v.element, count, self.v.processor)
             sums = self._along(v, lhs, part.rhs, reads)
-        row0 = w.div(result, convolution.features)
         for r, pixel in enumerate(pixels):
+            place = 0
+            for i, size in zip(pixel, self.sizes):
+                place = place * size + i
             write = sum(i * axis.second for i, axis in zip(pixel, part.pixels))
-            row = w.add(row0, write // convolution.features)
-            for j, lanes_here in enumerate(counts):
-                at = w.add(result, write + j * lanes)
-                self.epilogue.finish(v, sums[r * len(counts) + j], at, row, w.add(first, j * lanes), lanes_here)
+            for j, lanes in enumerate(counts):
+                value, column = sums[r * len(counts) + j], j * v.lanes
+                if self.sums is not None:
+                    v.store(value, self.sums, place * self.width + column)
+                    continue
+                at = w.add(result, write + column)
+                row_here = w.add(row, write // self.convolution.features)
+                self.epilogue.finish(v, value, at, row_here, w.add(first, column), lanes)
 
     def _across(self, lhs: Index, rhs: Index, reads: list[int], counts: list[int]) -> list[str]:
         """The sums of a tile, in vectors of neighbouring columns of a pixel."""
@@ -176,8 +197,7 @@ class _Direct:
         sums = self._walk(tuple(window), lhs, rhs, [v.zero()] * (len(reads) * columns), term)
         totals = [v.total(value) for value in sums]
         return [
-            w.op(f"vector.from_elements {', '.join(totals[i : i + columns])} : {narrow.type}")
-            for i in range(0, len(totals), columns)
+            w.op("vector.from_elements", totals[i : i + columns], narrow.type) for i in range(0, len(totals), columns)
         ]
 
     def _walk(self, axes: tuple[Axis, ...], lhs: Index, rhs: Index, sums: list[str], term: _Term) -> list[str]:

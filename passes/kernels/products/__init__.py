@@ -83,7 +83,7 @@ def _form(
         types += [tensor_type((buffer.size,), _element(buffer.element)) for buffer in kernel.outputs[len(types) :]]
         made = kernels.dispatch(kernel, [lhs, rhs, *epilogue.operands], types)
         name = f"product {'x'.join(map(str, (*product.batch, product.m, product.n, product.k)))}, {how.form}"
-        kernels.plan.accept(name, location, kernel.body.count("\n"), 0)
+        kernels.plan.accept(name, location, len(kernel.body) - 1, kernel.scratch)
     epilogues.replace(epilogue, made[: len(made) - extra], op)
 
 

@@ -67,7 +67,7 @@ class Tiles:
             self.lhs_start, self.rhs_start, self.sums_start = map(self._start, (self.lhs, self.rhs, self.sums))
             type_ = f"vector<{len(_CONFIGURATION)}xi8>"
             value = w.constant(f"dense<{_CONFIGURATION}>", type_)
-            w.do(f"vector.store {value}, {configuration.name}[{w.index(0)}] : {configuration.type}, {type_}")
+            w.store(value, configuration, 0, type_)
             self._call("ldtilecfg", [], self._pointer(self._start(configuration), 0))
             self.epilogue.begin(w, number)
             self.result0 = w.mul(number, product.m * product.n)
@@ -122,26 +122,19 @@ class Tiles:
         w.choose(whole, lambda: self._finish(m, n, AMX_WIDTH), lambda: self._finish(m, n, left))
 
     def _finish(self, m: Index, n: Index, columns: int) -> None:
-        w, v, product = self.w, self.v, self.product
+        w, product = self.w, self.product
         rows = w.least(AMX_ROWS, w.sub(product.m, m)) if product.m % AMX_ROWS else AMX_ROWS
         start = w.add(self.result0, w.add(w.mul(m, product.n), n))
-
-        def row(r: Index, _: object) -> None:
-            for j in range(0, columns, LANES):
-                value = v.load(self.sums, w.add(w.mul(r, AMX_WIDTH), j))
-                at = w.add(w.add(start, w.mul(r, product.n)), j)
-                self.epilogue.finish(v, value, at, w.add(m, r), w.add(n, j), min(LANES, columns - j))
-
-        w.loop(0, rows, 1, row)
+        self.epilogue.finish_rows(self.v, self.sums, [(rows, AMX_WIDTH, 1)], start, m, n, columns)
 
     def _start(self, memory: Buffer) -> str:
         """The address of memory."""
-        return self.w.op(f"memref.extract_aligned_pointer_as_index {memory.name} : {memory.type} -> index")
+        return self.w.op("memref.extract_aligned_pointer_as_index", (memory.name,), (memory.type, "index"))
 
     def _pointer(self, start: str, at: Index) -> str:
         w = self.w
-        address = w.op(f"arith.index_cast {w.index(w.add(start, at))} : index to i64")
-        return w.op(f"llvm.inttoptr {address} : i64 to !llvm.ptr")
+        address = w.op("arith.index_cast", (w.index(w.add(start, at)),), ("index", "i64"))
+        return w.op("llvm.inttoptr", (address,), ("i64", "!llvm.ptr"))
 
     def _move(self, name: str, tile: int, start: str, at: Index, stride: int) -> None:
         """Load or store a tile, whose rows are `stride` bytes apart."""
@@ -151,4 +144,4 @@ class Tiles:
         w = self.w
         operands = [w.constant(tile, "i8") for tile in tiles] + [value for value in (pointer, stride) if value]
         types = ["i8"] * len(tiles) + ["!llvm.ptr"] * bool(pointer) + ["i64"] * bool(stride)
-        w.do(f'llvm.call_intrinsic "llvm.x86.{name}"({", ".join(operands)}) : ({", ".join(types)}) -> ()')
+        w.do("llvm.call_intrinsic", operands, tuple(types), f"llvm.x86.{name}")

@@ -33,8 +33,14 @@ def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogu
         lhs0 = batch_offset(w, number, product.batch, product.lhs.batch)
         rhs0 = batch_offset(w, number, product.batch, product.rhs.batch)
         result0 = w.mul(number, product.m * product.n)
+        # The sums of a panel, if a loop over its rows applies the epilogue.
+        loops = (product.m if along_columns else tiling.rows) > 1 and epilogue.is_loop(vectors, product.k)
+        tile = w.scratch(tiling.rows * min(product.m, product.n), vectors.element) if loops else None
         first = w.mul(group, tiling.row_blocks)
         last = w.least(w.add(first, tiling.row_blocks), panels)
+
+        def address(row: Index, column: Index) -> Index:
+            return w.add(w.add(result0, w.mul(row, product.n)), column)
 
         def panel(index: Index, count: int) -> None:
             start = w.mul(index, tiling.rows)
@@ -47,9 +53,14 @@ def kernel(product: Product, tiling: Tiling, vectors: Vectors, epilogue: Epilogu
             narrow = Vectors(w, vectors.element, len(n), vectors.processor)
             for i, row in enumerate(m):
                 values = sums[i * len(n) : (i + 1) * len(n)]
-                value = w.op(f"vector.from_elements {', '.join(values)} : {narrow.type}")
-                at = w.add(w.add(result0, w.mul(row, product.n)), n[0])
-                epilogue.finish(narrow, value, at, row, n[0], len(n))
+                value = w.op("vector.from_elements", values, narrow.type)
+                if tile is not None:
+                    narrow.store(value, tile, i * len(n))
+                else:
+                    epilogue.finish(narrow, value, address(row, n[0]), row, n[0], len(n))
+            if tile is not None:
+                axes = [(len(m), len(n), 1)]
+                epilogue.finish_rows(narrow, tile, axes, address(m[0], n[0]), m[0], n[0], len(n))
 
         left, whole = many % tiling.rows, many // tiling.rows
         w.loop(first, w.least(last, whole), 1, lambda index, _: panel(index, tiling.rows))

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings
-from passes.kernels import arithmetic, structure
+from passes.kernels import arithmetic, conversions, structure
 from passes.kernels.builder import Builder, Symbols
 from passes.kernels.elements import Element, RefusedError
 from passes.kernels.products.packing import batch_offset
@@ -28,6 +28,9 @@ _MOST_OPERATIONS, _MOST_RESULTS, _MOST_INPUTS = 16, 3, 6
 _SAME_ELEMENTS = "stablehlo.reshape"
 # Operations of this cost, in additions, are not taken: their code is repeated for each vector of the register tile.
 _COSTLY = 40
+# A register tile goes through memory before an epilogue of this cost, or any epilogue of sums of so many terms or of
+# so few results.
+_LONG, _LONG_SUM, _FEW_RESULTS = 8, 64, 1 << 13
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,6 +108,65 @@ class Epilogue:
         """Compute the offsets of the inputs for a matrix of the batch, once for each workgroup."""
         for value, source in self.sources.items():
             self._offsets[value] = batch_offset(w, batch, self.product.batch, source.batch)
+
+    def is_loop(self, v: Vectors, terms: int) -> bool:
+        """Whether a loop over rows of a register tile in memory applies it; else each vector has code of its own.
+
+        Code of its own takes long to compile. The way through memory takes as long as about three terms of a sum.
+
+        Args:
+          terms: how many a sum has.
+        """
+        recorder = Recorder(Symbols(), v.lanes)
+        conversions.converted(recorder, "", v.kind, _element(self.result), True)
+        for op in self.operations:
+            if op.name != _SAME_ELEMENTS:
+                _applied(recorder, op, [""] * len(op.operands))
+        for value in self.results:
+            conversions.stored(recorder, "", _element(value), True)
+        cost = recorder.cost + len(self.sources)
+        results = self.product.batches * self.product.m * self.product.n
+        return cost >= _LONG or (cost > 0 and (terms >= _LONG_SUM or results <= _FEW_RESULTS))
+
+    def finish_rows(
+        self,
+        v: Vectors,
+        sums: Buffer,
+        axes: Sequence[tuple[Index, int, int]],
+        at: Index,
+        m: Index,
+        n: Index,
+        columns: int,
+        partial: Buffer | None = None,
+    ) -> None:
+        """Apply the operations to rows of sums in memory, in a loop, and store the results.
+
+        Args:
+          axes: axes of rows: how many there are, and the distance of neighbours in `sums` and in rows of the result.
+          at, m, n: the address, row and column of the first sum in the result.
+          columns: the number of columns.
+          partial: memory of sums that are added, with the addresses of the result.
+        """
+        w = v.w
+
+        def over(axes: Sequence[tuple[Index, int, int]], source: Index, row: Index) -> None:
+            if axes:
+                (extent, step, rows), *rest = axes
+
+                def inside(i: Index, _: object) -> None:
+                    over(rest, w.add(source, w.mul(i, step)), w.add(row, w.mul(i, rows)))
+
+                w.loop(0, extent, 1, inside)
+                return
+            start = w.add(at, w.mul(row, self.product.n))
+            for j in range(0, columns, v.lanes):
+                count, to = min(v.lanes, columns - j), w.add(start, j)
+                value = v.load(sums, w.add(source, j))
+                if partial is not None:
+                    value = v.add(value, v.load(partial, to, count=count))
+                self.finish(v, value, to, w.add(m, row), w.add(n, j), count)
+
+        over(axes, 0, 0)
 
     def finish(self, v: Vectors, sums: str, at: Index, m: Index, n: Index, count: int) -> None:
         """Apply the operations to a vector of sums, and store the results.

@@ -63,13 +63,13 @@ class Grouped(Tiled):
         def read(term: Index) -> Iterator[str]:
             for start in starts:
                 if self.left is not None:
-                    value = w.op(f"memref.load {self.lhs.name}[{w.index(w.add(start, term))}] : {self.lhs.type}")
+                    value = w.load(self.lhs, w.add(start, term))
                 else:
                     at = w.index(w.add(start, w.mul(term, each)))
-                    value = w.op(f"vector.load {self.lhs.name}[{at}] : {self.lhs.type}, {kind}")
-                    value = w.op(f"vector.bitcast {value} : {kind} to vector<1xi32>")
-                    value = w.op(f"vector.extract {value}[0] : i32 from vector<1xi32>")
-                yield w.op(f"vector.broadcast {value} : i32 to {self.pairs}")
+                    value = w.load(self.lhs, at, kind)
+                    value = w.op("vector.bitcast", (value,), (kind, "vector<1xi32>"))
+                    value = w.op("vector.extract", (value,), ("i32", "vector<1xi32>"), 0)
+                yield w.op("vector.broadcast", (value,), ("i32", self.pairs))
 
         return read
 
@@ -81,17 +81,16 @@ class Grouped(Tiled):
         def read(term: Index) -> list[str]:
             at = w.add(start, w.mul(term, width))
             addresses = [w.index(w.add(at, j * v.lanes)) for j in range(vectors)]
-            return [w.op(f"vector.load {self.rhs.name}[{p}] : {self.rhs.type}, {self.pairs}") for p in addresses]
+            return [w.load(self.rhs, p, self.pairs) for p in addresses]
 
         return read
 
     def _multiply_add(self, a: str, b: str, c: str) -> str:
         w, v = self.w, self.v
         kind = f"vector<{2 * v.lanes}x{'bf16' if v.kind.is_float else 'i16'}>"
-        a, b = (w.op(f"vector.bitcast {value} : {self.pairs} to {kind}") for value in (a, b))
+        a, b = (w.op("vector.bitcast", (value,), (self.pairs, kind)) for value in (a, b))
         if v.kind.is_float or v.processor.sums_pairs:
             name = "avx512bf16.dpbf16ps" if v.kind.is_float else "avx512.vpdpwssd"
-            operands, types = f"{c}, {a}, {b}", f"{v.type}, {kind}, {kind}"
-            return w.op(f'llvm.call_intrinsic "llvm.x86.{name}.512"({operands}) : ({types}) -> {v.type}')
-        call = f'llvm.call_intrinsic "llvm.x86.avx512.pmaddw.d.512"({a}, {b}) : ({kind}, {kind}) -> {v.type}'
-        return v.add(w.op(call), c)
+            return w.op("llvm.call_intrinsic", (c, a, b), (v.type, kind, kind, v.type), f"llvm.x86.{name}.512")
+        name = "llvm.x86.avx512.pmaddw.d.512"
+        return v.add(w.op("llvm.call_intrinsic", (a, b), (kind, kind, v.type), name), c)

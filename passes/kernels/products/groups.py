@@ -86,10 +86,7 @@ def packing(groups: Groups, batch: Sequence[int], batches: int, vectors: Vectors
         panel, number = w.workgroup(0, groups.count), w.workgroup(1, batches)
         start = w.add(batch_offset(w, number, batch, matrix.batch), w.mul(panel, groups.width * matrix.column))
         to = w.add(w.mul(number, groups.size), w.mul(panel, groups.width * groups.length))
-        squares = _Squares(groups, vectors, source, start, packed, to)
-        left = groups.extent % groups.width
-        whole = w.compare("ult", panel, groups.count - 1) if left else True
-        w.choose(whole, lambda: squares.write(groups.width), lambda: squares.write(left))
+        _Squares(groups, vectors, source, start, packed, to).write(panel)
     return Kernel.written("pack", w, [source], [packed], [groups.count, batches])
 
 
@@ -109,24 +106,35 @@ class _Squares:
         lanes = LANES * groups.each if self.along else LANES
         self.v = Vectors(vectors.w, source.element, lanes, vectors.processor)
 
-    def write(self, columns: int) -> None:
-        """Write all squares; columns from index `columns` on are zero."""
+    def write(self, panel: Index) -> None:
+        """Write all squares of a panel; columns beyond the operand's edge are zero."""
+        w, width, extent = self.w, self.groups.width, self.groups.extent
+        whole = extent // LANES * LANES
+        end = w.least(width, w.sub(whole, w.mul(panel, width))) if extent % width else width
+        w.loop(0, end, LANES, lambda first, _: self._column(first, LANES))
+
+        def last() -> None:
+            left = extent % width
+            first = left // LANES * LANES
+            if left % LANES:
+                self._column(first, left % LANES)
+            w.loop(-(-left // LANES) * LANES, width, LANES, lambda first, _: self._column(first, 0))
+
+        if extent % width:
+            w.choose(w.compare("eq", panel, self.groups.count - 1), last)
+
+    def _column(self, first: Index, inside: int) -> None:
+        """Write the squares of `LANES` columns, of which only the first ones are inside the operand."""
         step = LANES * self.groups.each
         whole = self.groups.depth // step * step
-        for first in range(0, self.groups.width, LANES):
-            inside = max(0, min(LANES, columns - first))
+        self.w.loop(0, whole, step, lambda k, _: self._square(k, step, first, inside))
+        if whole < self.groups.depth:
+            self._square(whole, self.groups.depth - whole, first, inside)
 
-            def square(k: Index, _: object, depth: int = step, first: int = first, inside: int = inside) -> None:
-                self._square(k, depth, first, inside)
-
-            self.w.loop(0, whole, step, square)
-            if whole < self.groups.depth:
-                square(whole, None, self.groups.depth - whole)
-
-    def _square(self, k: Index, depth: int, first: int, inside: int) -> None:
+    def _square(self, k: Index, depth: int, first: Index, inside: int) -> None:
         w, groups, matrix = self.w, self.groups, self.groups.matrix
-        begin = w.add(w.add(self.start, first * matrix.column), w.mul(k, matrix.row))
         zero = w.constant("dense<0>", _VECTOR)
+        begin = w.add(w.add(self.start, w.mul(first, matrix.column)), w.mul(k, matrix.row))
         if not inside:
             found = [zero] * LANES
         elif self.along:
@@ -138,19 +146,19 @@ class _Squares:
         group = w.div(k, groups.each)
         for i, value in enumerate(found):
             if groups.lines:
-                at = w.add((first + i) * groups.length, group)
+                at = w.add(w.mul(w.add(first, i), groups.length), group)
             else:
                 at = w.add(w.mul(w.add(group, i), groups.width), first)
             at = w.add(self.to, at)
-            w.do(f"vector.store {value}, {self.packed.name}[{w.index(at)}] : {self.packed.type}, {_VECTOR}")
+            w.store(value, self.packed, at, _VECTOR)
 
     def _line(self, at: Index, depth: int) -> str:
         """Consecutive groups of one column."""
         value, kind = self.v.load(self.source, at, count=min(depth, self.v.lanes)), self.v.type
         if self.widened:
             kind, narrow = f"vector<{self.v.lanes}xi{8 * self.groups.unit}>", kind
-            value = self.w.op(f"arith.{self.extend} {value} : {narrow} to {kind}")
-        return self.w.op(f"vector.bitcast {value} : {kind} to {_VECTOR}")
+            value = self.w.op(f"arith.{self.extend}", (value,), (narrow, kind))
+        return self.w.op("vector.bitcast", (value,), (kind, _VECTOR))
 
     def _lanes(self, begin: Index, k: int, depth: int, inside: int) -> str:
         """One group of each column, made of rows."""
@@ -159,12 +167,12 @@ class _Squares:
         for i in range(self.groups.each):
             if k + i < depth:
                 row = self.v.load(self.source, w.add(begin, (k + i) * self.groups.matrix.row), count=inside)
-                part = w.op(f"arith.{self.extend} {row} : {self.v.type} to {_VECTOR}")
+                part = w.op(f"arith.{self.extend}", (row,), (self.v.type, _VECTOR))
                 if self.extend == "extsi" and i + 1 < self.groups.each:
                     mask = w.constant(f"dense<{(1 << bits) - 1}>", _VECTOR)
-                    part = w.op(f"arith.andi {part}, {mask} : {_VECTOR}")
+                    part = w.op("arith.andi", (part, mask), _VECTOR)
                 if i:
                     shift = w.constant(f"dense<{i * bits}>", _VECTOR)
-                    part = w.op(f"arith.shli {part}, {shift} : {_VECTOR}")
-                found = w.op(f"arith.ori {found}, {part} : {_VECTOR}") if found else part
+                    part = w.op("arith.shli", (part, shift), _VECTOR)
+                found = w.op("arith.ori", (found, part), _VECTOR) if found else part
         return found or w.constant("dense<0>", _VECTOR)

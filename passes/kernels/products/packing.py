@@ -1,9 +1,10 @@
 """Packing: an operand copied into panels, in the order in which the product reads it.
 
 A panel has as many rows (of the left operand) or columns (of the right one)
-as the register tile; `packed[batch][panel][k][width]`. Elements beyond the
-operand's edge are zero. Transposed operands are transposed back in squares that
-fit the registers, and narrow elements are widened.
+as the register tile; `packed[batch][panel][k][width]`. Columns beyond the
+operand's edge are zero or repeat the last one: no result depends on them.
+Transposed operands are transposed back in squares, and narrow elements are
+widened.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from passes.kernels.products.shapes import Matrix
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.weights import Layout
 from passes.kernels.writer import Buffer, Index, Writer
+
+# Columns and rows of a square that is transposed in registers. The compiler takes three times as long for one of 16.
+_SQUARE = 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,28 +65,31 @@ def packing(panels: Panels, batch: Sequence[int], batches: int, vectors: Vectors
         number = w.workgroup(1, batches)
         start = w.add(batch_offset(w, number, batch, panels.matrix.batch), w.mul(panel, panels.width * step))
         to = w.add(w.mul(number, panels.size), w.mul(panel, panels.depth * panels.width))
-        left = panels.extent % panels.width
-
-        def part(columns: int) -> None:
-            fill(vectors, panels, source, start, packed, to, columns)
-
-        whole = w.compare("ult", panel, panels.count - 1) if left else True
-        w.choose(whole, lambda: part(panels.width), lambda: part(left))
+        fill(vectors, panels, source, start, packed, to, panel)
     return Kernel.written("pack", w, [source], [packed], [panels.count, batches])
 
 
 def fill(
-    vectors: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, columns: int
+    vectors: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, panel: Index
 ) -> None:
     """Copy one panel.
 
     Args:
       start, to: its offsets in the operand and in the packed memory.
-      columns: its number of columns; the remainder of the panel is zero.
+      panel: which one it is.
     """
-    copy = _transpose if panels.matrix.column != 1 and panels.matrix.row == 1 else _copy
-    for first in range(0, panels.width, vectors.lanes):
-        copy(vectors, panels, source, start, packed, to, first, columns)
+    w, width, parts = vectors.w, panels.width, (vectors, panels, source, start, packed, to)
+    left = panels.extent % width
+    if _is_transposed(panels, vectors):
+        _transpose(*parts, w.least(w.sub(panels.extent, w.mul(panel, width)), width) if left else width)
+        return
+    whole = w.compare("ult", panel, panels.count - 1) if left else True
+    w.choose(whole, lambda: _copy(*parts, width), lambda: _copy(*parts, left))
+
+
+def _is_transposed(panels: Panels, v: Vectors) -> bool:
+    """Whether columns are contiguous, and long enough for a square."""
+    return panels.matrix.column != 1 and panels.matrix.row == 1 and panels.depth >= min(_SQUARE, v.lanes)
 
 
 def batch_offset(w: Writer, number: Index, batch: Sequence[int], steps: Sequence[int]) -> Index:
@@ -95,23 +102,22 @@ def batch_offset(w: Writer, number: Index, batch: Sequence[int], steps: Sequence
     return offset
 
 
-def _copy(
-    v: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, first: int, columns: int
-) -> None:
-    """Copy rows of up to one vector; if columns are not contiguous, element by element."""
+def _copy(v: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, columns: int) -> None:
+    """Copy rows, in vectors; if columns are not contiguous, element by element."""
     w, matrix = v.w, panels.matrix
-    inside = max(0, min(v.lanes, columns - first))
-    written = min(v.lanes, panels.width - first)
 
     def row(k: Index, _: object) -> None:
-        begin = w.add(w.add(start, w.mul(k, matrix.row)), first * matrix.column)
-        if inside == 0:
-            value = v.zero()
-        elif matrix.column == 1 or inside == 1:
-            value = v.load(source, begin, matrix.element, inside)
-        else:
-            value = _gathered(v, source, begin, matrix.column, inside, matrix.element)
-        v.store_first(value, packed, w.add(w.add(to, w.mul(k, panels.width)), first), written)
+        for first in range(0, panels.width, v.lanes):
+            inside = max(0, min(v.lanes, columns - first))
+            begin = w.add(w.add(start, w.mul(k, matrix.row)), first * matrix.column)
+            if inside == 0:
+                value = v.zero()
+            elif matrix.column == 1 or inside == 1:
+                value = v.load(source, begin, matrix.element, inside)
+            else:
+                value = _gathered(v, source, begin, matrix.column, inside, matrix.element)
+            at = w.add(w.add(to, w.mul(k, panels.width)), first)
+            v.store_first(value, packed, at, min(v.lanes, panels.width - first))
 
     w.loop(0, panels.depth, 1, row)
 
@@ -119,32 +125,39 @@ def _copy(
 def _gathered(v: Vectors, source: Buffer, begin: Index, step: int, count: int, element: str) -> str:
     zero = v.code.constant(0, v.kind)
     items = [v.scalar(source, v.w.add(begin, i * step), element) if i < count else zero for i in range(v.lanes)]
-    return v.w.op(f"vector.from_elements {', '.join(items)} : {v.type}")
+    return v.w.op("vector.from_elements", items, v.type)
 
 
 def _transpose(
-    v: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, first: int, columns: int
+    vectors: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, columns: Index
 ) -> None:
-    """Copy contiguous columns, in squares that are transposed in registers."""
-    w, matrix, lanes = v.w, panels.matrix, v.lanes
-    inside = max(0, min(lanes, columns - first))
-    written = min(lanes, panels.width - first)
-    begin = w.add(start, first * matrix.column)
-    squares = panels.depth // lanes * lanes
+    """Copy contiguous columns, in squares that are transposed in registers.
 
-    def put(value: str, k: Index) -> None:
-        v.store_first(value, packed, w.add(w.add(to, w.mul(k, panels.width)), first), written)
+    The code is that of one square. The last squares of a panel begin earlier, so that they end with it, and columns
+    from index `columns` on repeat the one before.
+    """
+    w, matrix, lanes = vectors.w, panels.matrix, min(_SQUARE, vectors.lanes)
+    v = Vectors(w, vectors.element, lanes, vectors.processor)
+    written = min(lanes, panels.width)
 
-    def square(k: Index, _: object) -> None:
-        rows = [
-            v.load(source, w.add(w.add(begin, i * matrix.column), k), matrix.element) if i < inside else v.zero()
-            for i in range(lanes)
-        ]
-        for i, value in enumerate(v.transposed(rows) if inside else rows):
-            put(value, w.add(k, i))
+    def ending(index: Index, extent: int, size: int) -> Index:
+        return w.least(index, extent - size) if extent % size else index
 
-    def single(k: Index, _: object) -> None:
-        put(_gathered(v, source, w.add(begin, k), matrix.column, inside, matrix.element) if inside else v.zero(), k)
+    def square(k: Index, first: Index) -> None:
+        first, k = ending(first, panels.width, written), ending(k, panels.depth, lanes)
+        inside = [w.add(first, i) for i in range(written)]
+        if columns != panels.width:
+            inside = [w.least(i, w.sub(columns, 1)) for i in inside]
+        begin = w.add(start, k)
+        rows = [v.load(source, w.add(begin, w.mul(i, matrix.column)), matrix.element) for i in inside]
+        rows += rows[-1:] * (lanes - written)
+        for i, value in enumerate(v.transposed(rows)):
+            at = w.add(w.add(to, first), w.mul(w.add(k, i), panels.width))
+            v.store_first(value, packed, at, written)
 
-    w.loop(0, squares, lanes, square)
-    w.loop(squares, panels.depth, 1, single)
+    def strip(begin: Index, _: object) -> None:
+        # Two squares side by side write whole lines of the cache.
+        end = w.least(w.add(begin, 2 * written), panels.width)
+        w.loop(0, panels.depth, lanes, lambda k, _: w.loop(begin, end, written, lambda first, _: square(k, first)))
+
+    w.loop(0, panels.width, 2 * written, strip)

@@ -43,6 +43,8 @@ class Tiled:
         self.rhs = _operand("%rhs", product.rhs, rhs, product)
         # The current panel of columns, if the workgroup packs panels itself.
         self.panel: Buffer | None = None
+        # The sums of a register tile, if a loop over its rows applies the epilogue.
+        self.sums: Buffer | None = None
         # Partial sums between blocks are stored in the result, or, if that cannot hold them, in additional memory.
         self.partial = self._partial()
 
@@ -67,6 +69,8 @@ class Tiled:
             row_group, column_group, number = (w.workgroup(axis, count) for axis, count in enumerate(groups))
             if tiling.pack_rhs == "here":
                 self.panel = w.scratch(tiling.depth * tiling.width, self.v.element)
+            if tiling.rows > 1 and self.epilogue.is_loop(self.v, product.k):
+                self.sums = w.scratch(tiling.rows * tiling.width, self.v.element)
             self.epilogue.begin(w, number)
             self.result0 = w.mul(number, product.m * product.n)
             self.lhs0 = self._origin(number, product.lhs, self.lhs_panels)
@@ -103,51 +107,64 @@ class Tiled:
     def _column(self, column: Index, k: Index, depth: int, begins: bool, ends: bool) -> None:
         """One panel of columns; the last one may have fewer."""
         width, n = self.tiling.width, self.product.n
-        left = n % width
-        count = -(-n // width)
-        whole = self.w.compare("ult", column, count - 1) if left else True
+        w, left = self.w, n % width
+        whole = w.compare("ult", column, n // width) if left else True
+        if self.panel is not None:
+            panels = Panels(self.product.rhs, n, depth, width)
+            start = w.add(w.mul(k, panels.matrix.row), w.mul(column, width * panels.matrix.column))
+            fill(self.v, panels, self.rhs, w.add(self.rhs0, start), self.panel, 0, column)
         parts = (k, depth, begins, ends)
-        self.w.choose(whole, lambda: self._rows(column, width, *parts), lambda: self._rows(column, left, *parts))
+        w.choose(whole, lambda: self._rows(column, width, *parts), lambda: self._rows(column, left, *parts))
 
     def _rows(self, column: Index, columns: int, k: Index, depth: int, begins: bool, ends: bool) -> None:
         """All rows of a panel of columns; the last panel of rows may have fewer."""
-        w, m, rows = self.w, self.product.m, self.tiling.rows
-        left, whole = m % rows, m // rows
-        if self.panel is not None:
-            panels = Panels(self.product.rhs, columns, depth, self.tiling.width)
-            start = w.add(w.mul(k, panels.matrix.row), w.mul(column, panels.width * panels.matrix.column))
-            fill(self.v, panels, self.rhs, w.add(self.rhs0, start), self.panel, 0, columns)
-        parts = (column, columns, k, depth, begins, ends)
-        w.loop(self.first_row, w.least(self.last_row, whole), 1, lambda row, _: self._tile(row, rows, *parts))
-        if left:
-            w.choose(w.compare("eq", self.last_row, whole + 1), lambda: self._tile(whole, left, *parts))
+        w, rows = self.w, self.tiling.rows
+        left, whole = self.product.m % rows, self.product.m // rows
+
+        def panel(row: Index, _: object) -> None:
+            place = (w.mul(row, rows), w.mul(column, self.tiling.width))
+            parts = (row, *place, columns, k, depth, begins, ends)
+            is_whole = w.compare("ult", row, whole) if left else True
+            w.choose(is_whole, lambda: self._tile(rows, *parts), lambda: self._tile(left, *parts))
+            if self.sums is not None and ends:
+                count = w.least(rows, w.sub(self.product.m, place[0])) if left else rows
+                partial = None if begins else self.partial
+                axes = [(count, self.tiling.width, 1)]
+                self.epilogue.finish_rows(self.v, self.sums, axes, self._at(*place), *place, columns, partial)
+
+        w.loop(self.first_row, self.last_row, 1, panel)
+
+    def _at(self, m: Index, n: Index) -> Index:
+        """The address of a row and a column in the result."""
+        return self.w.add(self.result0, self.w.add(self.w.mul(m, self.product.n), n))
 
     def _tile(
-        self, row: Index, rows: int, column: Index, columns: int, k: Index, depth: int, begins: bool, ends: bool
+        self, rows: int, row: Index, m: Index, n: Index, columns: int, k: Index, depth: int, begins: bool, ends: bool
     ) -> None:
         w, v, product, tiling = self.w, self.v, self.product, self.tiling
         vectors = -(-columns // v.lanes)
         counts = [min(v.lanes, columns - j * v.lanes) for j in range(vectors)]
-        m, n = w.mul(row, tiling.rows), w.mul(column, tiling.width)
-        start = w.add(self.result0, w.add(w.mul(m, product.n), n))
+        start = self._at(m, n)
         target = self.partial or self.epilogue.outputs[0]
         if tiling.prefetch:
             for r in range(rows):
                 for j in range(vectors):
-                    w.do(_prefetch(w, target, w.add(start, r * product.n + j * v.lanes), "write" if begins else "read"))
+                    w.prefetch(target, w.add(start, r * product.n + j * v.lanes), "write" if begins else "read")
         sums = self._contract(self._lhs(row, m, rows, k), self._rhs(n, vectors, counts, k), rows, vectors, depth)
-        for r in range(rows):
-            for j in range(vectors):
-                at = w.add(start, r * product.n + j * v.lanes)
-                value = sums[r * vectors + j]
-                if not begins:
-                    assert self.partial is not None, "a sum of several blocks has memory for partial sums"
-                    value = v.add(value, v.load(self.partial, at, count=counts[j]))
-                if ends:
-                    self.epilogue.finish(v, value, at, w.add(m, r), w.add(n, j * v.lanes), counts[j])
-                else:
-                    assert self.partial is not None, "a sum of several blocks has memory for partial sums"
-                    v.store(value, self.partial, at, count=counts[j])
+        for number, value in enumerate(sums):
+            r, j = divmod(number, vectors)
+            if self.sums is not None and ends:
+                v.store(value, self.sums, r * tiling.width + j * v.lanes)
+                continue
+            at = w.add(start, r * product.n + j * v.lanes)
+            if not begins:
+                assert self.partial is not None, "a sum of several blocks has memory for partial sums"
+                value = v.add(value, v.load(self.partial, at, count=counts[j]))
+            if ends:
+                self.epilogue.finish(v, value, at, w.add(m, r), w.add(n, j * v.lanes), counts[j])
+            else:
+                assert self.partial is not None, "a sum of several blocks has memory for partial sums"
+                v.store(value, self.partial, at, count=counts[j])
 
     def _lhs(self, row: Index, m: Index, rows: int, k: Index) -> Callable[[Index], Iterator[str]]:
         """Reads one column of the left operand's panel: a vector of equal lanes for each row."""
@@ -165,7 +182,7 @@ class Tiled:
         def read(index: Index) -> Iterator[str]:
             moved = w.mul(index, step)
             if self.tiling.prefetch and self.lhs_panels is not None:
-                w.do(_prefetch(w, self.lhs, w.add(w.add(starts[0], moved), _AHEAD_LHS * step), "read"))
+                w.prefetch(self.lhs, w.add(w.add(starts[0], moved), _AHEAD_LHS * step), "read")
             for r, start in enumerate(starts):
                 yield v.splat(v.scalar(self.lhs, w.add(w.add(start, moved), r * shift), element))
 
@@ -190,7 +207,7 @@ class Tiled:
             moved = w.add(start, w.mul(index, step))
             if self.tiling.prefetch and self.panel is None:
                 for j in range(vectors):
-                    w.do(_prefetch(w, self.rhs, w.add(moved, _AHEAD_RHS * step + j * v.lanes), "read"))
+                    w.prefetch(self.rhs, w.add(moved, _AHEAD_RHS * step + j * v.lanes), "read")
             return [v.load(memory, w.add(moved, j * v.lanes), element, counts[j]) for j in range(vectors)]
 
         return read
@@ -230,7 +247,3 @@ def _operand(name: str, matrix: Matrix, panels: Panels | None, product: Product)
     if panels is not None:
         return Buffer(name, panels.size * product.batches, product.element)
     return Buffer(name, matrix.size, ELEMENTS[matrix.element].stored)
-
-
-def _prefetch(w: Any, memory: Buffer, at: Index, use: str) -> str:
-    return f"memref.prefetch {memory.name}[{w.index(at)}], {use}, locality<3>, data : {memory.type}"

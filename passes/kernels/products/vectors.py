@@ -33,7 +33,7 @@ class Lanes(Code):
         """An item as a vector."""
         if item.is_vector or self.width > 1:
             return super().vector(item, element)
-        return self.op(f"vector.broadcast {item.name} : {element.text} to {self.type(element, True)}")
+        return self.op("vector.broadcast", (item.name,), (element.text, self.type(element, True)))
 
 
 class Vectors:
@@ -73,12 +73,12 @@ class Vectors:
 
     def _raw(self, memory: Buffer, at: Index, count: int | None) -> str:
         type_ = f"vector<{self.lanes}x{memory.element}>"
-        reference = f"{memory.name}[{self.w.index(at)}]"
+        at = self.w.index(at)
         if count is None or count == self.lanes:
-            return self.w.op(f"vector.load {reference} : {memory.type}, {type_}")
+            return self.w.load(memory, at, type_)
         zeros = self.w.constant(f"dense<{'0.0' if 'f' in memory.element else '0'}>", type_)
-        types = f"{memory.type}, vector<{self.lanes}xi1>, {type_} into {type_}"
-        return self.w.op(f"vector.maskedload {reference}, {self.mask(count)}, {zeros} : {types}")
+        types = (memory.type, f"vector<{self.lanes}xi1>", type_)
+        return self.w.op("vector.maskedload", (memory.name, at, self.mask(count), zeros), types)
 
     def store(self, value: str, memory: Buffer, at: Index, target: str = "", count: int | None = None) -> None:
         """A vector into memory, of which only the first `count` lanes are written."""
@@ -88,12 +88,12 @@ class Vectors:
 
     def _put(self, value: str, memory: Buffer, at: Index, count: int | None) -> None:
         type_ = f"vector<{self.lanes}x{memory.element}>"
-        reference = f"{memory.name}[{self.w.index(at)}]"
+        at = self.w.index(at)
         if count is None or count == self.lanes:
-            self.w.do(f"vector.store {value}, {reference} : {memory.type}, {type_}")
+            self.w.store(value, memory, at, type_)
         else:
-            kind = f"vector<{self.lanes}xi1>"
-            self.w.do(f"vector.maskedstore {reference}, {self.mask(count)}, {value} : {memory.type}, {kind}, {type_}")
+            types = (memory.type, f"vector<{self.lanes}xi1>", type_)
+            self.w.do("vector.maskedstore", (memory.name, at, self.mask(count), value), types)
 
     def read(self, memory: Buffer, at: Index, element: Element, count: int) -> str:
         """A vector of other elements from memory."""
@@ -101,7 +101,7 @@ class Vectors:
 
     def repeated(self, memory: Buffer, at: Index, element: Element) -> str:
         """A vector of one element from memory."""
-        value = self.w.op(f"memref.load {memory.name}[{self.w.index(at)}] : {memory.type}")
+        value = self.w.load(memory, at)
         return self.code.vector(Item(conversions.loaded(self.code, value, element, False)), element)
 
     def write(self, value: str, element: Element, memory: Buffer, at: Index, count: int) -> None:
@@ -110,7 +110,7 @@ class Vectors:
 
     def scalar(self, memory: Buffer, at: Index, source: str = "") -> str:
         """One element from memory, in the type that is computed in."""
-        value = self.w.op(f"memref.load {memory.name}[{self.w.index(at)}] : {memory.type}")
+        value = self.w.load(memory, at)
         return self._read(value, source, False)
 
     def _read(self, value: str, source: str, is_vector: bool) -> str:
@@ -124,32 +124,29 @@ class Vectors:
         For memory that is read soon: processors do not forward masked stores to loads.
         """
         if count < self.lanes:
-            lanes = ", ".join(map(str, range(count)))
-            value = self.w.op(f"vector.shuffle {value}, {value} [{lanes}] : {self.type}, {self.type}")
-        self.w.do(
-            f"vector.store {value}, {memory.name}[{self.w.index(at)}] : {memory.type}, vector<{count}x{self.element}>"
-        )
+            value = self.w.op("vector.shuffle", (value, value), self.type, *range(count))
+        self.w.store(value, memory, at, f"vector<{count}x{self.element}>")
 
     def splat(self, scalar: str) -> str:
         """A vector of one number."""
-        return self.w.op(f"vector.broadcast {scalar} : {self.element} to {self.type}")
+        return self.w.op("vector.broadcast", (scalar,), (self.element, self.type))
 
     def multiply_add(self, a: str, b: str, c: str) -> str:
         """`a * b + c`."""
         if self.kind.is_float and self.processor.fused:
-            return self.w.op(f"vector.fma {a}, {b}, {c} : {self.type}")
+            return self.w.op("vector.fma", (a, b, c), self.type)
         kind = "f" if self.kind.is_float else "i"
-        product = self.w.op(f"arith.mul{kind} {a}, {b} : {self.type}")
-        return self.w.op(f"arith.add{kind} {product}, {c} : {self.type}")
+        product = self.w.op(f"arith.mul{kind}", (a, b), self.type)
+        return self.w.op(f"arith.add{kind}", (product, c), self.type)
 
     def add(self, a: str, b: str) -> str:
         """`a + b`."""
-        return self.w.op(f"arith.add{'f' if self.kind.is_float else 'i'} {a}, {b} : {self.type}")
+        return self.w.op(f"arith.add{('f' if self.kind.is_float else 'i')}", (a, b), self.type)
 
     def total(self, value: str) -> str:
         """The sum of a vector's lanes."""
-        flags = " fastmath<reassoc>" if self.kind.is_float else ""
-        return self.w.op(f"vector.reduction <add>, {value}{flags} : {self.type} into {self.element}")
+        flags = ("fastmath<reassoc>",) if self.kind.is_float else ()
+        return self.w.op("vector.reduction", (value,), (self.type, self.element), "add", *flags)
 
     def cast(self, value: str, source: Element, target: Element) -> str:
         """A vector of another element type."""

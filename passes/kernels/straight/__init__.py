@@ -31,6 +31,7 @@ from passes.simplify.constants import computed
 
 __all__ = ["form"]
 
+_BARRIER = "stablehlo.optimization_barrier"
 # The most elements of an array that is computed at compile time.
 _MOST_CONSTANTS = 1 << 14
 
@@ -98,6 +99,7 @@ class _Block:
     def form(self) -> int:
         """Write and call the kernels; returns how many."""
         self._sink_constants()
+        self._split_barriers()
         untranspose(self.block)
         flatten(self.block)
         for op in self.block.operations:
@@ -133,6 +135,21 @@ class _Block:
             for value in op.operands:
                 if value in own:
                     op.replace_uses_of_with(value, own[value])
+
+    def _split_barriers(self) -> None:
+        """Replace barriers by one for each operand: kernels take only what they read, and so must what stays.
+
+        Those that only loops and the end of the block read are for the compiler (`passes.legalize.loops`).
+        """
+        *operations, end = (op.operation for op in self.block.operations)
+        for op in [op for op in operations if op.name == _BARRIER and len(op.operands) > 1]:
+            readers = [use.owner.operation for result in op.results for use in result.uses]
+            if all(user == end or user.name in HOST or user.block != self.block for user in readers):
+                continue
+            with bindings.ir.InsertionPoint(op), op.location:
+                for operand, result in zip(op.operands, op.results):
+                    result.replace_all_uses_with(build.op(_BARRIER, [operand]))
+            op.erase()
 
     def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         location, reach = group.nodes[0].op.location, Reach(reading, group)
@@ -201,7 +218,7 @@ class _Block:
             tuple((positions[known], buffer) for known, buffer in made.outputs),
             tuple(made.spilled),
             tuple(writing.own_elements),
-            len(writing.k.writer.lines),
+            len(writing.k.writer.instructions),
             sum(buffer.bytes for buffer in writing.scratch),
         )
         if key is not None:

@@ -54,5 +54,5 @@ def _smaller(code: Code, a: Linear, b: Linear) -> Linear:
     if b.is_constant:
         return code.at_most(a, b.constant)
     bounds = code.symbols.bounds(b)
-    name = code.op(f"arith.minsi {code.position(a)}, {code.position(b)} : index")
+    name = code.op("arith.minsi", (code.position(a), code.position(b)), "index")
     return code.symbols.new(name, 0, bounds[1] if bounds else None)

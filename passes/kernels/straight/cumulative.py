@@ -90,17 +90,17 @@ def _rows(a: OwnKernel, source: View, n: int, neutral: Any, is_reversed: bool) -
                 step, type_ = 1, element.of(width)
                 while step < width:
                     order = [max(0, j - step) for j in range(width)]
-                    name = code.op(f"vector.shuffle {item.name}, {item.name} {order} : {type_}, {type_}")
+                    name = code.op("vector.shuffle", (item.name, item.name), type_, *order)
                     added = _combined(a, Item(name, True), item)
                     lanes = ", ".join("true" if j >= step else "false" for j in range(width))
                     mask = code.writer.constant(f"dense<[{lanes}]>", f"vector<{width}xi1>")
-                    name = code.op(f"arith.select {mask}, {added.name}, {item.name} : vector<{width}xi1>, {type_}")
+                    name = code.op("arith.select", (mask, added.name, item.name), (f"vector<{width}xi1>", type_))
                     item, step = Item(name, True), step * 2
                 whole = _combined(a, Item(code.vector(Item(state[0]), element), True), item)
-                last = code.op(f"vector.extract {item.name}[{width - 1}] : {element.text} from {type_}")
+                last = code.op("vector.extract", (item.name,), (element.text, type_), width - 1)
                 if is_reversed:
                     order = list(range(width))[::-1]
-                    name = code.op(f"vector.shuffle {whole.name}, {whole.name} {order} : {type_}, {type_}")
+                    name = code.op("vector.shuffle", (whole.name, whole.name), type_, *order)
                     _store(a, target, ((begin - i + (n - width)).lanes(),), Item(name, True))
                 else:
                     _store(a, target, (at,), whole)

@@ -15,20 +15,19 @@ from passes.kernels.straight.groups import Group
 from passes.kernels.straight.nodes import Reading
 from passes.kernels.values import Buffer
 
-BARRIER = "stablehlo.optimization_barrier"
-
 
 class Reach:
     """The operations that a group computes, and the values that it reads.
 
     Attributes:
-      operations: in the order of the program, each with the indices of its results that are read.
+      operations: in the order of the program.
       outside: the values that are computed elsewhere.
     """
 
     def __init__(self, reading: Reading, group: Group) -> None:
         mine = set(group.nodes)
-        wanted: dict[Any, set[int]] = {}
+        found = {node.op for node in group.nodes}
+        seen: set[Any] = set()
         self.outside: dict[Any, None] = {}
         stack: list[Any] = []
         for node in group.nodes:
@@ -37,7 +36,7 @@ class Reach:
             else:
                 stack += list(node.op.operands)[len(node.op.results) :]
         while stack:
-            item, index = stack.pop(), 0
+            item = stack.pop()
             if not hasattr(item, "regions"):
                 root = reading.root(item)
                 if root is not None and root in mine:
@@ -46,15 +45,11 @@ class Reach:
                 if root is not None or op is None or op not in reading.lowered:
                     self.outside[item] = None
                     continue
-                item, index = op, item.result_number
-            if item.name == BARRIER:
-                # The group does not need the other operands of the barrier.
-                stack.append(item.operands[index])
-            elif item not in wanted:
+                item = op
+            if item not in seen:
+                seen.add(item)
                 stack += reading.operands(item)
-            wanted.setdefault(item, set()).add(index)
-        everything = sorted({*wanted, *(node.op for node in group.nodes)}, key=reading.order.__getitem__)
-        self.operations = {op: wanted.get(op, set()) for op in everything}
+        self.operations = sorted(found | seen, key=reading.order.__getitem__)
 
 
 class Written(NamedTuple):
@@ -85,9 +80,7 @@ def key_of(group: Group, reach: Reach, needed: Collection[Buffer], bodies: struc
     if any(node.source is not None or node.is_shared for node in group.nodes):
         return None
     numbers = {value: n for n, value in enumerate(reach.outside)}
-    operations = tuple(
-        (structure.of(op, numbers, bodies), tuple(sorted(read))) for op, read in reach.operations.items()
-    )
+    operations = tuple(structure.of(op, numbers, bodies) for op in reach.operations)
     order = {op: n for n, op in enumerate(reach.operations)}
     nodes = tuple(
         (

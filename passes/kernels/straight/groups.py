@@ -88,16 +88,11 @@ class Planner:
         before = self._mask(unfused.needs)
         # Values that it does not read from memory must come before it, too: scalars that its own kernel computes, and
         # elements of types that kernels do not support.
-        todo, seen = list(self.reading.operands(unfused.op)), set()
-        while todo:
-            value = todo.pop()
-            node, op = self.reading.root(value), getattr(value.owner, "operation", None)
-            unit = self.reading.unfused.get(op) if node is None else node.group
+        for value in self.reading.sources(self.reading.operands(unfused.op)):
+            buffer, op = self.reading.memory(value), getattr(value.owner, "operation", None)
+            unit = self.reading.unfused.get(op) if buffer is None else self._unit(buffer)
             if unit is not None:
                 before |= self._bits[unit] | self._before[unit]
-            elif op in self.reading.lowered and op not in seen:
-                seen.add(op)
-                todo += self.reading.operands(op)
         if has_effects(unfused.op):
             # Operations with effects stay in their order.
             if self._last_effect is not None:

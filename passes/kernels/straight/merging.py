@@ -80,10 +80,10 @@ class _Merging:
         code, n = self.code, self.n
         size, source, target = (self.symbols.new(name, 0, 2 * n) for name in state)
         double = size * 2
-        pairs = code.op(f"arith.ceildivui {code.position(Linear(n))}, {code.position(double)} : index")
+        pairs = code.op("arith.ceildivui", (code.position(Linear(n)), code.position(double)), "index")
 
         def pair(p: Linear, _: list[str]) -> None:
-            name = code.op(f"arith.muli {code.position(p)}, {code.position(double)} overflow<nsw> : index")
+            name = code.op("arith.muli", (code.position(p), code.position(double)), "index", "overflow<nsw>")
             start = self.symbols.new(name, 0, n)
             self._pair(start, self.code.at_most(start + size, n), self.code.at_most(start + double, n), source, target)
 
@@ -99,16 +99,16 @@ class _Merging:
             # The element after the end of a run is read, but not taken.
             left, right = (self.code.at_most(self.symbols.new(name, 0, self.n), self.n - 1) for name in state)
             first, second = (rows.kept(self.buffers, self.base + source + k) for k in (left, right))
-            more = code.op(f"arith.cmpi ult, {state[1]}, {code.position(end)} : index")
-            none = code.op(f"arith.cmpi uge, {state[0]}, {code.position(middle)} : index")
-            later = code.op(f"arith.ori {none}, {rows.is_before(second, first).name} : i1")
-            later = code.op(f"arith.andi {more}, {later} : i1")
+            more = code.op("arith.cmpi", (state[1], code.position(end)), "index", "ult")
+            none = code.op("arith.cmpi", (state[0], code.position(middle)), "index", "uge")
+            later = code.op("arith.ori", (none, rows.is_before(second, first).name), "i1")
+            later = code.op("arith.andi", (more, later), "i1")
             rows.keep(self.buffers, self.base + target + k, rows.chosen(Item(later), second, first))
             one = code.position(Linear(1))
-            moved = [code.op(f"arith.addi {name}, {one} overflow<nsw> : index") for name in state]
+            moved = [code.op("arith.addi", (name, one), "index", "overflow<nsw>") for name in state]
             return [
-                code.op(f"arith.select {later}, {state[0]}, {moved[0]} : index"),
-                code.op(f"arith.select {later}, {moved[1]}, {state[1]} : index"),
+                code.op("arith.select", (later, state[0], moved[0]), "index"),
+                code.op("arith.select", (later, moved[1], state[1]), "index"),
             ]
 
         code.loop(start, end, 1, step, [code.position(start), code.position(middle)], ["index"] * 2)

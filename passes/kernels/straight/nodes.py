@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from passes import attributes as attrs, operations
@@ -156,8 +156,8 @@ class Reading:
             if op.name not in HOST and all(self.is_constant(value) for value in op.operands):
                 self.constant.add(op)
             self._read(op)
-        self._has_starts = any(op.name == "stablehlo.dynamic_slice" for op in self.lowered)
         self._keep_what_is_needed()
+        self._view_nodes()
         self.nodes = sorted(self._roots.values(), key=lambda node: self.order[node.op])
         self.nodes = list(dict.fromkeys(self.nodes))
         for node in self.nodes:
@@ -205,6 +205,26 @@ class Reading:
     def operands(self, op: Any) -> list[Any]:
         """The operands of an operation, and the values that its regions capture."""
         return operands_of(op, self.k.bodies)
+
+    def sources(self, values: Sequence[Any]) -> list[Any]:
+        """What values are computed from: results of nodes and of operations in no group, and values from outside."""
+        todo, found = list(values), dict.fromkeys(values)
+        sources = []
+        while todo:
+            value = todo.pop()
+            op = getattr(value.owner, "operation", None)
+            if value in self._roots or op not in self.lowered:
+                sources.append(value)
+                continue
+            operands = [operand for operand in self.operands(op) if operand not in found]
+            found.update(dict.fromkeys(operands))
+            todo += operands
+        return sources
+
+    def memory(self, source: Any) -> Buffer | None:
+        """The buffer of such a value; None for types that kernels do not support."""
+        known = self.k.env.get(source)
+        return known.view.buffer if known is not None and known.view is not None else None
 
     def root(self, value: Any) -> Node | None:
         """The node whose result a value is."""
@@ -366,6 +386,22 @@ class Reading:
         node.inner = inner
         return node.buffers
 
+    def _view_nodes(self) -> None:
+        """Let views of what has become a node refer to its memory, not to that which its elements come from."""
+        for op in self.lowered:
+            if op.name not in MOVES or len(op.results) != 1 or not op.operands:
+                continue
+            result, source = op.results[0], self.k.env[op.operands[0]]
+            known, root = self.k.env[result], self.root(result)
+            value = known if root is None else root.inner
+            if value.view is None or (source.view is not None and value.view.buffer is source.view.buffer):
+                continue
+            with self.k.code.scope():
+                self.k.lower(op)
+            made = self.k.env[result]
+            value.function, value.view = made.function, made.view
+            self.k.env[result] = known
+
     def _measure(self, node: Node) -> None:
         recorder = Recorder(self.k.symbols)
         index = self.k.space(node.shape).symbols
@@ -376,29 +412,15 @@ class Reading:
         for value in values:
             recorder.get(value, index)
         node.reads = [(read.buffer, read.address) for read in recorder.reads]
-        if self._has_starts:
-            node.reads += [(buffer, ZERO) for buffer in self._starts(node)]
+        # Start indices are read once, and parts of joined arrays maybe not at all, but they are operands all the same.
+        known = {buffer for buffer, _ in node.reads}
+        sources = self.sources(list(node.op.operands) if node.is_reduction else self.operands(node.op))
+        buffers = dict.fromkeys(self.memory(source) for source in sources)
+        node.reads += [(buffer, ZERO) for buffer in buffers if buffer is not None and buffer not in known]
         node.cost = recorder.cost + len(values)
         node.is_cut = bool(recorder.undecided_parts)
         node.cuts = cuts_of(recorder, node.shape, self.k)
         node.is_scattered = self._is_scattered(node, values)
-
-    def _starts(self, node: Node) -> list[Buffer]:
-        """The buffers of start indices that a node needs, which its kernel reads at its start."""
-        found: dict[Buffer, None] = {}
-        seen: set[Any] = set()
-        stack = list(node.op.operands) if node.is_reduction else [node.op]
-        while stack:
-            item = stack.pop()
-            if not hasattr(item, "regions"):
-                item = None if item in self._roots else getattr(item.owner, "operation", None)
-            if item is None or item in seen or item not in self.lowered:
-                continue
-            seen.add(item)
-            stack += self.operands(item)
-            if item.name == "stablehlo.dynamic_slice":
-                found.update((buffer, None) for start in list(item.operands)[1:] for buffer in self._kept(start))
-        return list(found)
 
     def _is_scattered(self, node: Node, values: list[Value]) -> bool:
         """Whether elements along the last axis are read one by one."""

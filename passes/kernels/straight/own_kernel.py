@@ -96,7 +96,7 @@ class OwnKernel:
         types = [result.type for result in self.results]
         types += [build.tensor_type((b.numbers,), bindings.ir.Type.parse(b.element.stored)) for b in self.spilled]
         made = kernels.dispatch(kernel, values, types, own)
-        kernels.plan.accept(name, self.op.location, len(self.k.writer.lines), sum(b.bytes for b in self.spilled))
+        kernels.plan.accept(name, self.op.location, len(self.k.writer.instructions), sum(b.bytes for b in self.spilled))
         return made[: len(self.results)]
 
     # Helpers of the rules.
@@ -122,9 +122,9 @@ class OwnKernel:
         name = code.position(form)
         known = limits[2]
         if known is None or limits[0] is None or known[0] < limits[0][1]:
-            name = code.op(f"arith.maxsi {name}, {code.position(bottom)} : index")
+            name = code.op("arith.maxsi", (name, code.position(bottom)), "index")
         if known is None or limits[1] is None or known[1] > limits[1][0]:
-            name = code.op(f"arith.minsi {name}, {code.position(top)} : index")
+            name = code.op("arith.minsi", (name, code.position(top)), "index")
         return self.k.symbols.new(name, limits[0][0] if limits[0] else None, limits[1][1] if limits[1] else None)
 
     def along(self, low: Linear, high: Linear, body: Callable[[Linear], None], width: int) -> None:
@@ -134,12 +134,12 @@ class OwnKernel:
             if low.is_constant and high.is_constant:
                 middle = high - (high.constant - low.constant) % width
             else:
-                length = code.op(f"arith.subi {code.position(high)}, {code.position(low)} : index")
+                length = code.op("arith.subi", (code.position(high), code.position(low)), "index")
                 # A range may be empty, with its end before its beginning.
-                length = code.op(f"arith.maxsi {length}, {code.position(ZERO)} : index")
-                remainder = code.op(f"arith.remui {length}, {code.position(Linear(width))} : index")
-                whole = code.op(f"arith.subi {length}, {remainder} : index")
-                end = code.op(f"arith.addi {code.position(low)}, {whole} : index")
+                length = code.op("arith.maxsi", (length, code.position(ZERO)), "index")
+                remainder = code.op("arith.remui", (length, code.position(Linear(width))), "index")
+                whole = code.op("arith.subi", (length, remainder), "index")
+                end = code.op("arith.addi", (code.position(low), whole), "index")
                 bounds = self.k.symbols.bounds(high)
                 middle = self.k.symbols.new(end, 0, bounds[1] if bounds else None)
 
@@ -172,9 +172,9 @@ class OwnKernel:
             return all_of_it()
         # If the result is in the memory of a donated argument, its elements are there already.
         buffers = (row.view.buffer, target.buffer)
-        names = [self.code.op(f"memref.extract_aligned_pointer_as_index {b.name} : {b.type} -> index") for b in buffers]
-        differ = self.code.op(f"arith.cmpi ne, {names[0]}, {names[1]} : index")
-        with self.k.writer.region(f"scf.if {differ} {{"), self.code.scope():
+        names = [self.code.op("memref.extract_aligned_pointer_as_index", (b.name,), (b.type, "index")) for b in buffers]
+        differ = self.code.op("arith.cmpi", (names[0], names[1]), "index", "ne")
+        with self.k.writer.region("scf.if", (differ,)), self.code.scope():
             all_of_it()
         return None
 

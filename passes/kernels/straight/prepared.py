@@ -14,7 +14,7 @@ from passes.kernels.kernel import element_type
 from passes.kernels.linear import address
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
-from passes.kernels.straight.equal import BARRIER, Reach
+from passes.kernels.straight.equal import Reach
 from passes.kernels.straight.groups import Group
 from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.nodes import GATHERED, Node, Reading
@@ -67,11 +67,9 @@ class Prepared:
             k.operand(value)
             k.operands[-1] = (reading.written(value, self.made), k.operands[-1][1])
         nodes = {node.op: node for node in self.group.nodes}
-        for op, wanted in self.reach.operations.items():
+        for op in self.reach.operations:
             made = nodes.get(op)
-            if op.name == BARRIER:
-                k.env.update((op.results[i], k.env[op.operands[i]]) for i in wanted)
-            elif made is None or not made.is_reduction:
+            if made is None or not made.is_reduction:
                 k.lower(op)
             if made is not None:
                 self._part(made)

@@ -245,7 +245,7 @@ class Sweep:
             flags = ", ".join(flag for flag in lanes for _ in range(element.parts))
             masks = f"vector<{self.width * element.parts}xi1>"
             mask = code.writer.constant(f"dense<[{flags}]>", masks)
-            kept.append(code.op(f"arith.select {mask}, {new}, {old} : {masks}, {code.type(element, True)}"))
+            kept.append(code.op("arith.select", (mask, new, old), (masks, code.type(element, True))))
         return kept
 
     def _narrower(self, at: dict[int, Linear], lane: int, position: int) -> None:

@@ -75,16 +75,16 @@ def pad(a: OwnKernel) -> None:
     def rows(i: Linear, _: list[str]) -> None:
         filled, target = Value((row,), a.element, function=fill.function), View(a.whole.buffer, (1,), i * row)
         a.along(ZERO, Linear(row), lambda j: code.store(target, (j,), code.get(filled, (j,))), a.lanes(row))
-        offset = code.op(f"arith.subi {code.position(i)}, {code.position(Linear(before[0]))} : index")
-        source = code.op(f"arith.divui {offset}, {code.position(Linear(step))} : index")
-        remainder = code.op(f"arith.remui {offset}, {code.position(Linear(step))} : index")
+        offset = code.op("arith.subi", (code.position(i), code.position(Linear(before[0]))), "index")
+        source = code.op("arith.divui", (offset, code.position(Linear(step))), "index")
+        remainder = code.op("arith.remui", (offset, code.position(Linear(step))), "index")
         tests = [
             # Before the first row, the offset is a huge unsigned number.
-            code.op(f"arith.cmpi ult, {offset}, {code.position(Linear(value.shape[0] * step))} : index"),
-            code.op(f"arith.cmpi eq, {remainder}, {code.position(ZERO)} : index"),
+            code.op("arith.cmpi", (offset, code.position(Linear(value.shape[0] * step))), "index", "ult"),
+            code.op("arith.cmpi", (remainder, code.position(ZERO)), "index", "eq"),
         ]
-        test = code.op(f"arith.andi {tests[0]}, {tests[1]} : i1")
-        with a.k.writer.region(f"scf.if {test} {{"), code.scope():
+        test = code.op("arith.andi", (tests[0], tests[1]), "i1")
+        with a.k.writer.region("scf.if", (test,)), code.scope():
             here = a.k.symbols.new(source, 0, value.shape[0] - 1)
             to = inside._replace(offset=inside.offset + i * row)
             a.nest(value.shape[1:], lambda at: code.store(to, (ZERO, *at), code.get(value, (here, *at))))

@@ -118,10 +118,10 @@ class Writing(TransposedReads):
         if end == stop:
             return Span(axis, low + start, high + start, Linear(stop))
         is_last = self.code.op(
-            f"arith.cmpi eq, {self.code.position(self.number)}, {self.code.position(Linear(count - 1))} : index"
+            "arith.cmpi", (self.code.position(self.number), self.code.position(Linear(count - 1))), "index", "eq"
         )
         ends = [self.code.position(Linear(n)) for n in (stop, end)]
-        last = self.code.op(f"arith.select {is_last}, {ends[0]}, {ends[1]} : index")
+        last = self.code.op("arith.select", (is_last, ends[0], ends[1]), "index")
         return Span(axis, low + start, high + start, self.k.symbols.new(last, end, stop))
 
     def _output_of(self, part: Part, number: int) -> int:
@@ -200,7 +200,7 @@ class Writing(TransposedReads):
 
         def rows(r: Linear, _: list[str]) -> None:
             # The last vector begins earlier, so some numbers are computed twice.
-            first = code.op(f"arith.minsi {code.position(r)}, {code.position(high - width)} : index")
+            first = code.op("arith.minsi", (code.position(r), code.position(high - width)), "index")
             at = {axis: self.k.symbols.new(first, 0, total - width).lanes()}
             with code.lanes(width):
                 code.forget()
@@ -287,7 +287,7 @@ class Writing(TransposedReads):
             if size % strip:
                 # The last strip begins earlier, so some of its columns are computed twice, with the same result.
                 name = self.code.op(
-                    f"arith.minsi {self.code.position(first)}, {self.code.position(Linear(size - strip))} : index"
+                    "arith.minsi", (self.code.position(first), self.code.position(Linear(size - strip))), "index"
                 )
                 first = self.k.symbols.new(name, 0, size - strip)
             starts = [first + min(j * width, strip - width) for j in range(strands)]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from passes import bindings, printed
-from passes.kernels.dispatch import NO_PIPELINE
+from passes.kernels.dispatch import NO_PIPELINE, Kernel as WrittenKernel
 from passes.match import operations_in
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.invocation import invocation
 
 _KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_allocation_size", "target_triple")
 
-# A library of so many operations compiles about as fast as an empty one.
-_SHARE = 500
 # The function that the loader looks for is prefixed with the name of its executable.
 EXECUTABLE = "kernels"
 FLAGS = ("--iree-llvmcpu-link-embedded=false", "--iree-llvmcpu-link-static")
@@ -33,56 +31,52 @@ class Kernel(NamedTuple):
     workgroups: tuple[int, int, int]
 
 
-def shared_out(module: Any, kernels: Sequence[Kernel], cores: int) -> list[list[Kernel]]:
-    """Kernels divided among libraries of about the same size, at most one a core; small programs get one library."""
-    sources = _executables(module)
-    sizes = {kernel: len(operations_in(_function(sources[kernel.symbol]))) for kernel in kernels}
-    count = max(1, min(cores, sum(sizes.values()) // _SHARE, len(kernels)))
-    shares: list[list[Kernel]] = [[] for _ in range(count)]
-    for kernel in sorted(kernels, key=sizes.__getitem__, reverse=True):
-        min(shares, key=lambda share: sum(sizes[k] for k in share)).append(kernel)
-    return shares
-
-
-def description(flags: tuple[str, ...]) -> str:
-    """How the compiler describes the processor that its flags name, as attributes of an executable's target.
+def target(flags: tuple[str, ...]) -> dict[str, str]:
+    """How the compiler describes the processor that its flags name: attributes of an executable's target, as text.
 
     Raises:
       NotDirectError: it is not x86-64.
     """
-    found = _description(flags)
+    found = _target(flags)
     if not found:
         raise NotDirectError("the processor is not x86-64")
     return found
 
 
 @functools.lru_cache(maxsize=64)
-def _description(flags: tuple[str, ...]) -> str:
+def _target(flags: tuple[str, ...]) -> dict[str, str]:
     with invocation(*flags) as run:
         ok = run.parse(b"module {}") and run.execute(CompileToPhase="preprocessing")
         found = printed.executable_target(run.text().decode()) if ok else None
     if found is None or (found.backend, found.format) != ("llvm-cpu", "embedded-elf-x86_64"):
-        return ""
-    return ", ".join(f"{name} = {found.attributes[name]}" for name in _KEPT if name in found.attributes)
+        return {}
+    return {name: found.attributes[name] for name in _KEPT if name in found.attributes}
 
 
-def describe(module: Any, program: Program) -> list[Kernel]:
+def described(program: Program, written: Mapping[str, WrittenKernel]) -> list[Kernel]:
     """The kernels that a program calls, each once, in the order of its first call.
 
     Raises:
-      NotDirectError: a kernel does not have the form that stagec gives to kernels.
+      NotDirectError: a kernel is not stagec's, or its number of workgroups is known only when the program runs.
     """
-    found = _executables(module)
-    symbols = dict.fromkeys(call.kernel for call in program.kernel_calls)
-    return [Kernel(symbol, _workgroups(found[symbol])) for symbol in symbols]
+    found = []
+    for symbol in dict.fromkeys(call.kernel for call in program.kernel_calls):
+        kernel = written.get(symbol)
+        if kernel is None:
+            raise NotDirectError(f"the kernel {symbol} is not stagec's")
+        if kernel.blocks is not None:
+            raise NotDirectError("the number of workgroups is known only when the program runs")
+        x, y, z = (*kernel.workgroups, 1, 1, 1)[:3]
+        found.append(Kernel(symbol, (x, y, z)))
+    return found
 
 
-def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: str, path: str) -> Any:
+def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: Mapping[str, str], path: str) -> Any:
     """A module with one executable, whose functions are kernels that are moved out of another module.
 
     Args:
       module: the module with a `stream.executable` for each kernel.
-      target: what `description` returned.
+      target: what the function of that name returned.
       path: where the compiler writes the object file.
     """
     calls = {call.kernel: call for call in reversed(program.kernel_calls)}
@@ -110,10 +104,11 @@ def assembled(module: Any, program: Program, kernels: Sequence[Kernel], target: 
             f"func.func @{kernel.symbol}() attributes {{translation_info = {NO_PIPELINE}}} {{\n"
             f"%zero = arith.constant 0 : index\n{spans}\n{numbers}\nreturn\n}}"
         )
+    described = ", ".join(f"{name} = {value}" for name, value in target.items())
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
     # Kernels do not call the compiler's microkernels, which it would read and link nevertheless.
     options = (
-        f"{target}, debug_symbols = false, link_embedded = false, link_static = true, link_ukernel_bitcode = false, "
+        f"{described}, debug_symbols = false, link_embedded = false, link_static = true, link_ukernel_bitcode = false, "
         f'static_library_output = "{quoted}"'
     )
     lines = [
@@ -138,17 +133,6 @@ def _executables(module: Any) -> dict[str, Any]:
     return {
         op.attributes["sym_name"].value: op for op in module.body.operations if op.operation.name == "stream.executable"
     }
-
-
-def _workgroups(executable: Any) -> tuple[int, int, int]:
-    export = executable.regions[0].blocks[0].operations[0]
-    (block,) = export.regions[0].blocks
-    *constants, last = block.operations
-    if len(block.arguments) or any(op.operation.name != "arith.constant" for op in constants):
-        raise NotDirectError("the number of workgroups is known only when the program runs")
-    values = {op.results[0]: op.attributes["value"].value for op in constants}
-    x, y, z = (values[v] for v in last.operands)
-    return x, y, z
 
 
 def _function(executable: Any) -> Any:

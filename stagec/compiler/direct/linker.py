@@ -7,8 +7,9 @@ headers, one exported symbol, and a single empty section, which the loader requi
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stagec.compiler.direct.program import NotDirectError
 
@@ -28,6 +29,15 @@ _UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
 _ABSOLUTE_64, _RELATIVE_32, _CALL_32, _RELATIVE_64, _BASE_64 = 1, 2, 4, 24, 8  # types of relocations
 _LOAD, _DYNAMIC_TABLE, _HEADERS = 1, 2, 6  # types of segments
 _PAGE = 4096
+
+# The loader's tables (`iree/hal/local/executable_library.h`): their version, the name of the library, the size of the
+# table that the others hang on, and of each kernel: flags, pages of local memory, constants, buffers, and the size of a
+# workgroup, then what is reserved.
+_VERSION, _NAME, _TABLE_SIZE = 6, "kernels", 128
+_TRAITS = struct.Struct("<qhBBiihh40x")
+# Returns the table, or null for another version:
+# xor ecx, ecx; lea rax, [rip + table]; cmp edi, 6; cmovne rax, rcx; ret
+_QUERY, _QUERY_TABLE = bytes.fromhex("31C9488D050000000083FF06480F45C1C3"), 5
 
 
 @dataclasses.dataclass
@@ -75,6 +85,34 @@ class _Object:
         for name, _, _, section, value, _ in _SYMBOL.iter_unpack(data):
             self.symbols.append(_Symbol(names[name : names.index(b"\0", name)].decode(), section, value))
 
+    def function(self, name: str) -> _Symbol:
+        """The symbol of that name."""
+        found = next((s for s in self.symbols if s.name == name and s.section != _UNDEFINED), None)
+        if found is None:
+            raise NotDirectError(f"the compiler made no function {name}")
+        return found
+
+    def add(
+        self,
+        data: bytes,
+        addresses: Mapping[int, tuple[_Symbol, int]] | None = None,
+        distances: Mapping[int, tuple[_Symbol, int]] | None = None,
+    ) -> _Symbol:
+        """Add a section; returns a symbol for its start.
+
+        Args:
+          addresses: symbols, and what is added to their addresses, by their offsets in a section of data.
+          distances: the same for distances from the offsets, in a section of code.
+        """
+        flags = _EXECUTE if distances else _WRITE if addresses else 0
+        section = _Section(1, flags, data, len(data), 16)
+        for kind, rows in ((_ABSOLUTE_64, addresses), (_RELATIVE_32, distances)):
+            for offset, (symbol, add) in (rows or {}).items():
+                section.relocations.append((offset, kind, self.symbols.index(symbol), add))
+        self.sections.append(section)
+        self.symbols.append(_Symbol("", len(self.sections) - 1, 0))
+        return self.symbols[-1]
+
     def reached(self, root: _Symbol) -> list[_Section]:
         """The sections that a symbol reaches, in the order of the file."""
         found: set[int] = set()
@@ -99,9 +137,40 @@ def linked(data: bytes, function: str) -> bytes:
       NotDirectError: the file needs a full linker: a symbol of another library, or an unknown relocation.
     """
     found = _Object(data)
-    root = next((s for s in found.symbols if s.name == function), None)
-    if root is None:
-        raise NotDirectError(f"the compiler made no function {function}")
+    return _laid_out(found, found.function(function))
+
+
+def library(data: bytes, kernels: Mapping[str, int]) -> bytes:
+    """A shared library with functions of an object file, and the tables that tell the loader of them.
+
+    Args:
+      kernels: how many buffers each function takes, by its symbol.
+
+    Raises:
+      NotDirectError: as for `linked`.
+    """
+    found = _Object(data)
+    return _laid_out(found, _query(found, kernels))
+
+
+def _query(file: _Object, kernels: Mapping[str, int]) -> _Symbol:
+    """Add the tables of the kernels, and the function that returns them for the version of tables that it knows."""
+    count = len(kernels)
+    texts = [name.encode() + b"\0" for name in (_NAME, *kernels)]
+    starts = list(itertools.accumulate(map(len, texts), initial=0))
+    strings = file.add(b"".join(texts))
+    header = file.add(struct.pack("<iiQii", _VERSION, 0, 0, 0, 0), {8: (strings, 0)})
+    functions = file.add(bytes(8 * count), {8 * i: (file.function(name), 0) for i, name in enumerate(kernels)})
+    names = file.add(bytes(8 * count), {8 * i: (strings, starts[i + 1]) for i in range(count)})
+    traits = file.add(b"".join(_TRAITS.pack(0, 0, 0, buffers, 1, 1, 1, 0) for buffers in kernels.values()))
+    table = bytearray(_TABLE_SIZE)
+    struct.pack_into("<I", table, 24, count)
+    at = {0: (header, 0), 32: (functions, 0), 40: (traits, 0), 64: (names, 0)}
+    return file.add(_QUERY, {}, {_QUERY_TABLE: (file.add(bytes(table), at), -4)})
+
+
+def _laid_out(found: _Object, root: _Symbol) -> bytes:
+    """The library, with what the exported function needs."""
     sections = found.reached(root)
     code = [s for s in sections if s.flags & _EXECUTE]
     mutable = [s for s in sections if s.flags & _WRITE and not s.flags & _EXECUTE]

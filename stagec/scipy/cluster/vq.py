@@ -9,6 +9,7 @@ from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
+from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
 __all__ = ["vq"]
@@ -46,4 +47,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

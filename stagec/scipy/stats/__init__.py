@@ -7,6 +7,7 @@ import typing as _typing
 
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
+from stagec.runtime.plans import cover as _cover
 from stagec.scipy.kernel_density import gaussian_kde as gaussian_kde
 from stagec.scipy.stats.summaries import mode as mode, rankdata as rankdata, sem as sem
 
@@ -74,4 +75,5 @@ def __dir__() -> list[str]:
     return _exported(globals(), *_DISTRIBUTIONS)
 
 
+_cover(globals())
 _publish(globals(), *_DISTRIBUTIONS)

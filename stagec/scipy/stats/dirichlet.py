@@ -12,6 +12,7 @@ from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
+from stagec.runtime.plans import cover as _cover
 from stagec.scipy.special import gammaln, xlogy
 from stagec.scipy.stats import standard as st
 from stagec.typing import ArrayLike
@@ -61,4 +62,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

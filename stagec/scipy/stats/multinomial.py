@@ -9,6 +9,7 @@ from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
+from stagec.runtime.plans import cover as _cover
 from stagec.scipy.special import gammaln, xlogy
 from stagec.scipy.stats import standard as st
 from stagec.typing import ArrayLike
@@ -49,4 +50,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

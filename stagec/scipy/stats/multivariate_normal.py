@@ -17,6 +17,7 @@ from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
+from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
 __all__ = ["logpdf", "pdf"]
@@ -77,4 +78,5 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
+_cover(globals())
 _publish(globals())

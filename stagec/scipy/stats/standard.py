@@ -7,8 +7,11 @@ from typing import Any
 
 from stagec import numpy as snp
 from stagec.core.array import Array
+from stagec.core.location import assists
 from stagec.scipy.arguments import real_arrays
 from stagec.typing import ArrayLike
+
+assists(__file__)
 
 
 def standardized(name: str, x: Any, loc: Any, scale: Any, *shapes: Any) -> tuple[Array, ...]:

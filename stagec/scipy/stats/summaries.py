@@ -145,4 +145,4 @@ def sem(
     count = x.size if axis is None else x.shape[canonical_axis(axis, x.ndim, "sem")]
     if not count:
         return snp.mean(x, axis, keepdims=keepdims)
-    return snp.std(x, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(count)
+    return snp.std(x, axis, ddof=ddof, keepdims=keepdims) / snp.sqrt(snp.asarray(count, x.real.dtype))

@@ -145,13 +145,12 @@ ROWS = [
     Row("nn.logsumexp", _axes, _logsumexp, loose=4),
     Row("nn.logmeanexp", _axes, _logmeanexp, loose=4),
     Row("nn.standardize", _standardize, _standard, loose=16),
-    Row("nn.one_hot", _one_hot, _hot, smooth=False),
+    Row("nn.one_hot", _one_hot, _hot),
     Row(
         "nn.dot_product_attention",
         _attention,
         _attended,
         loose=1e4,
-        smooth=False,
         note="weights are float32, as in JAX",
     ),
 ]

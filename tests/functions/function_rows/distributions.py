@@ -38,12 +38,14 @@ DISCRETE = {
     "nbinom": (6, (1, 5), (0.1, 0.9)),
     "poisson": (6, (0.5, 5)),
 }
+# How many of the parameters are whole.
+WHOLE = {"binom": 1, "betabinom": 1} | dict.fromkeys(("bernoulli", "geom", "nbinom", "poisson"), 0)
 UNIT = (0.05, 0.95)
 LOCATED = set(CONTINUOUS) - {"gennorm", "vonmises", "wrapcauchy"}
 
 
 # The incomplete beta function has no derivative by its parameters.
-FLAT = {("beta", f) for f in ("cdf", "logcdf", "sf", "logsf")}
+FIXED = {("beta", f): (1, 2) for f in ("cdf", "logcdf", "sf", "logsf")}
 
 
 def functions(name: str) -> list[str]:
@@ -74,7 +76,7 @@ def _discrete(name: str, function: str):
     def draw(s: Draw) -> Call:
         shape, kind = s.shape(), s.kind("f")
         args = [
-            np.round(s.array(s.broadcast(shape), kind, *r))
+            np.asarray(np.round(s.array(s.broadcast(shape), kind, *r)))
             if r == (7.9, 8.0)
             else s.array(s.broadcast(shape), kind, *r)
             for r in shapes
@@ -107,8 +109,8 @@ def _dirichlet(s: Draw) -> Call:
 def _multinomial(s: Draw) -> Call:
     n = s.whole(2, 4)
     p = s.array((n,), "float32", 0.2, 1)
-    counts = s.values.integers(0, 4, n).astype(np.float32)
-    return call(counts, np.asarray(counts.sum()), (p / p.sum()).astype(np.float32))
+    counts = s.values.integers(0, 4, n).astype(p.dtype)
+    return call(counts, np.asarray(counts.sum()), (p / p.sum()).astype(p.dtype))
 
 
 def _multinomially(name: str):
@@ -130,7 +132,7 @@ ROWS = [
             _continuous(name, f),
             double(getattr(getattr(stats, name), f)),
             loose=100,
-            smooth=(name, f) not in FLAT,
+            fixed=FIXED.get((name, f), ()),
             costly=name in ("gamma", "chi2", "beta", "t", "gennorm", "truncnorm", "vonmises"),
             like_jax=(name, f) != ("norm", "ppf"),  # JAX widens float32 under 64 bits
         )
@@ -143,8 +145,8 @@ ROWS = [
             _discrete(name, f),
             double(getattr(getattr(stats, name), f)),
             loose=100,
-            smooth=False,
             costly=True,
+            fixed=() if f in ("ppf", "entropy") else tuple(range(1 + WHOLE[name])),
         )
         for name in DISCRETE
         for f in functions(name)
@@ -155,16 +157,15 @@ ROWS = [
             _several_points,
             double(getattr(stats.multivariate_normal, f)),
             loose=100,
-            smooth=False,
         )
         for f in ("logpdf", "pdf")
     ),
-    *(Row(f"scipy.stats.dirichlet.{f}", _dirichlet, None, loose=100, smooth=False) for f in ("logpdf", "pdf")),
+    *(Row(f"scipy.stats.dirichlet.{f}", _dirichlet, None, loose=100, fixed=(0,)) for f in ("logpdf", "pdf")),
     *(
-        Row(f"scipy.stats.multinomial.{f}", _multinomial, _multinomially(f), loose=100, smooth=False)
+        Row(f"scipy.stats.multinomial.{f}", _multinomial, _multinomially(f), loose=100, fixed=(0, 1))
         for f in ("logpmf", "pmf")
     ),
-    Row("scipy.stats.mode", _simple, _mode, smooth=False),
-    Row("scipy.stats.rankdata", _simple, stats.rankdata, smooth=False),
+    Row("scipy.stats.mode", _simple, _mode),
+    Row("scipy.stats.rankdata", _simple, stats.rankdata),
     Row("scipy.stats.sem", _simple, stats.sem, loose=8),
 ]

@@ -82,7 +82,7 @@ class Draw:
 
     def kind(self, letters: str = "biuhfc") -> np.dtype[Any]:
         """A dtype; one of 64 bits among those of 32 where they are enabled."""
-        if self.smooth:
+        if self.smooth and set(letters) & set("fc"):
             return np.dtype("complex128" if "f" not in letters or ("c" in letters and self.chance(0.3)) else "float64")
         letter = self.one_of(*letters)
         name = self.one_of(*KINDS[letter], *(WIDE.get(letter, []) * 2 if self.wide else []))
@@ -113,6 +113,8 @@ class Draw:
     ) -> np.ndarray[Any, Any]:
         """Random elements, from `low` to `high` if given; else small ones, and sometimes extreme ones."""
         dtype, v = np.dtype(dtype), self.values
+        if self.smooth and dtype == np.float32:
+            dtype = np.dtype("float64")
         shape = tuple(shape)
         edges = (self.edges if edges is None else edges) and low is None and high is None
         if dtype.kind == "b":

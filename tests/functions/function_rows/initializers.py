@@ -31,7 +31,7 @@ def _kernel(s: Draw) -> Call:
 
 def row(name: str, draw=_matrix, oracle=None, options: dict | None = None) -> Row:
     pairs = () if options is None else tuple(options.items())
-    return Made(f"nn.initializers.{name}", draw, oracle, smooth=False, loose=30, costly=True, options=pairs)
+    return Made(f"nn.initializers.{name}", draw, oracle, loose=30, costly=True, options=pairs)
 
 
 FANS = "glorot_normal glorot_uniform he_normal he_uniform kaiming_normal kaiming_uniform lecun_normal lecun_uniform"

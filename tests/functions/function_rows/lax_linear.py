@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
+import stagec.numpy as snp
 from function_rows.drawing import Call, Draw, call
 from function_rows.linear import (
     a_hermitian,
@@ -44,14 +45,11 @@ def _solve_lax_triangular(a, b, left_side, lower, transpose_a, conjugate_a):
 
 
 def _lu_rebuilt(made: Call, found):
-    lu, _, permutation = map(np.asarray, found)
+    lu, _, permutation = found
     m, n = lu.shape[-2:]
     k = min(m, n)
-    return [
-        lu,
-        permutation,
-        np.matmul(np.tril(lu, -1)[..., :, :k] + np.eye(m, k, dtype=lu.dtype), np.triu(lu)[..., :k, :]),
-    ]
+    lower = snp.tril(lu, -1)[..., :, :k] + np.eye(m, k, dtype=lu.dtype)
+    return [lu, permutation, lower @ snp.triu(lu)[..., :k, :]]
 
 
 def _lu(x):
@@ -158,35 +156,34 @@ def _eigh_swapped(made: Call, found):
 
 ROWS = [
     lax("cholesky", positive, np.linalg.cholesky),
-    lax("eigh", a_hermitian, _lax_eigh, invariant=_eigh_swapped, smooth=False),
+    lax("eigh", a_hermitian, _lax_eigh, invariant=_eigh_swapped),
     lax(
         "eig",
         lambda s: call(matrix(s), compute_left_eigenvectors=False),
         lambda x, **k: np.linalg.eig(x),
         invariant=eig_rebuilt,
-        smooth=False,
+        derivative="refused",
     ),
-    lax("lu", tall, _lu, invariant=_lu_rebuilt, smooth=False),
+    lax("lu", tall, _lu, invariant=_lu_rebuilt),
     lax(
         "qr",
         lambda s: call(*tall(s).args, full_matrices=False),
         lambda x, full_matrices: np.linalg.qr(x),
         invariant=rebuilt,
-        smooth=False,
     ),
-    lax("svd", svd_options, np.linalg.svd, invariant=singular_rebuilt, smooth=False),
+    lax("svd", svd_options, np.linalg.svd, invariant=singular_rebuilt),
     lax("triangular_solve", _lax_triangular, _solve_lax_triangular),
     lax("tridiagonal_solve", _tridiagonal, _solve_tridiagonal),
     lax("symmetric_product", _symmetric_product, _symmetric_oracle),
-    lax("cholesky_update", _update, _update_oracle, smooth=False),
-    lax("householder_product", _reflectors, _reflected, smooth=False),
-    lax("ormqr", _ormqr, _ormqr_oracle, smooth=False),
+    lax("cholesky_update", _update, _update_oracle),
+    lax("householder_product", _reflectors, _reflected, derivative="refused"),
+    lax("ormqr", _ormqr, _ormqr_oracle, derivative="refused"),
     lax(
         "schur",
         lambda s: call(matrix(s)),
         lambda x: (x, np.broadcast_to(np.eye(x.shape[-1]), x.shape)),
         invariant=schur_rebuilt,
-        smooth=False,
+        derivative="refused",
     ),
-    lax("lu_pivots_to_permutation", _pivots, _permutation_of, smooth=False),
+    lax("lu_pivots_to_permutation", _pivots, _permutation_of),
 ]

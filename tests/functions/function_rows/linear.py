@@ -6,12 +6,13 @@ import itertools
 
 import numpy as np
 
+import stagec.numpy as snp
 from function_rows.drawing import Call, Draw, call
 from function_rows.row import Row
 
 
 def transposed(x):
-    return np.swapaxes(np.conj(x), -1, -2)
+    return x.conj().swapaxes(-1, -2)
 
 
 def matrix(
@@ -56,7 +57,7 @@ def triangle(s: Draw, lower: bool) -> np.ndarray:
 
 def product(*parts):
     """Values that do not depend on signs or phases of vectors."""
-    return np.asarray(parts[0]) if len(parts) == 1 else np.matmul(*(np.asarray(p) for p in parts))
+    return parts[0] if len(parts) == 1 else parts[0] @ parts[1]
 
 
 def system(s: Draw) -> Call:
@@ -125,28 +126,27 @@ def _mode(s: Draw) -> Call:
 
 def rebuilt(made: Call, found):
     """Q R."""
-    return abs(np.asarray(found)) if made.kwargs.get("mode") == "r" else product(*found)
+    return abs(found) if made.kwargs.get("mode") == "r" else product(*found)
 
 
 def eigen_rebuilt(made: Call, found):
-    values, vectors = map(np.asarray, found)
-    return [np.sort(values, -1), np.matmul(vectors * values[..., None, :], transposed(vectors))]
+    values, vectors = found
+    return [snp.sort(values, -1), (vectors * values[..., None, :]) @ transposed(vectors)]
 
 
 def singular_rebuilt(made: Call, found):
-    u, s, vh = map(np.asarray, found)
+    u, s, vh = found
     k = s.shape[-1]
-    return [s, np.matmul(u[..., :, :k] * s[..., None, :], vh[..., :k, :])]
+    return [s, (u[..., :, :k] * s[..., None, :]) @ vh[..., :k, :]]
 
 
 def svd_options(s: Draw) -> Call:
-    return call(*tall(s).args, full_matrices=s.chance(0.5))
+    return call(*tall(s).args, full_matrices=s.chance(0.5) and not s.smooth)
 
 
 def in_order(made: Call, found):
-    found = np.asarray(found)
-    order = np.lexsort((found.imag.round(2), found.real.round(2)), axis=-1)
-    return np.take_along_axis(found, order, -1)
+    order = snp.lexsort((found.imag.round(2), found.real.round(2)), axis=-1)
+    return snp.take_along_axis(found, order, -1)
 
 
 def eig_rebuilt(made: Call, found):
@@ -185,8 +185,8 @@ def positive(s: Draw, batch=None) -> Call:
 
 
 def schur_rebuilt(made: Call, found):
-    t, z = map(np.asarray, found)
-    return np.matmul(np.matmul(z, t), transposed(z))
+    t, z = found
+    return z @ t @ transposed(z)
 
 
 ROWS = [
@@ -200,20 +200,20 @@ ROWS = [
     row("diagonal", lambda s: call(s.array(s.shape(2, 4), s.kind()), offset=s.whole(-2, 2))),
     row("trace", lambda s: call(s.array(s.shape(2, 4), s.kind("ifc")), offset=s.whole(-2, 2))),
     row("matrix_transpose", lambda s: call(s.array(s.shape(2, 4), s.kind()))),
-    row("eig", square, invariant=eig_rebuilt, smooth=False),
-    row("eigvals", square, invariant=in_order, smooth=False),
-    row("eigh", a_hermitian, invariant=eigen_rebuilt, smooth=False),
-    row("eigvalsh", a_hermitian, smooth=False),
-    row("qr", _mode, invariant=rebuilt, smooth=False),
-    row("svd", svd_options, invariant=singular_rebuilt, smooth=False),
+    row("eig", square, invariant=eig_rebuilt, derivative="refused"),
+    row("eigvals", square, invariant=in_order),
+    row("eigh", a_hermitian, invariant=eigen_rebuilt),
+    row("eigvalsh", a_hermitian),
+    row("qr", _mode, invariant=rebuilt),
+    row("svd", svd_options, invariant=singular_rebuilt),
     row("svdvals", tall),
     row("solve", system),
-    row("lstsq", least_squares, lambda a, b: np.linalg.lstsq(a, b), smooth=False),
+    row("lstsq", least_squares, lambda a, b: np.linalg.lstsq(a, b)),
     row("matrix_norm", _matrix_norm),
     row("vector_norm", _vector_norm),
     row("norm", _norm),
     row("matrix_power", _power),
-    row("matrix_rank", tall, smooth=False),
+    row("matrix_rank", tall),
     row("multi_dot", _chain),
     row("outer", _outer),
     row("vecdot", _vecdot),

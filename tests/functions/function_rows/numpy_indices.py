@@ -132,7 +132,7 @@ ROWS = [
     *both("choose", _choose),
     *both("compress", _compress, concrete=True),
     *both("extract", _extract, concrete=True),
-    *both("unravel_index", _unravel, smooth=False),
-    *both("ravel_multi_index", _multi_index, smooth=False, like_jax=False, note="positions are default integers"),
+    *both("unravel_index", _unravel),
+    *both("ravel_multi_index", _multi_index, like_jax=False, note="positions are default integers"),
     *both("flatnonzero argwhere nonzero", of_one(1), concrete=True),
 ]

@@ -161,5 +161,5 @@ ROWS = [
     row("polydiv", _polydiv, _divided, loose=64),
     row("polyfit", _polyfit, _polyfit_oracle, loose=64),
     row("poly", _poly, np.poly, loose=16),
-    row("roots", _roots, np.roots, loose=100, invariant=_in_order, smooth=False, concrete=True),
+    row("roots", _roots, np.roots, loose=100, invariant=_in_order, concrete=True, derivative="refused"),
 ]  # fmt: skip

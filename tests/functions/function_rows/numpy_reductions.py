@@ -130,7 +130,7 @@ def _histogram(s: Draw) -> Call:
     x = s.array((s.whole(1, 9),), s.kind("iuf"), 0, 4)
     if s.chance(0.5):
         return call(x, s.whole(1, 5), range=(0.0, 4.5))
-    return call(x, np.array([0.0, 0.75, 1.25, 4.5], np.float32), density=s.chance(0.5))
+    return call(x, np.array([0.0, 0.75, 1.25, 4.5], s.kind("f")), density=s.chance(0.5))
 
 
 def _edges(s: Draw) -> Call:
@@ -180,13 +180,13 @@ ROWS = [
     *reduction("sum prod", masks="initial", loose=4),
     *reduction("mean", masks="where", loose=4),
     *reduction("max min amax amin", "biuf", masks="initial"),
-    *reduction("any all count_nonzero", smooth=False),
+    *reduction("any all count_nonzero"),
     *reduction("nansum nanprod nanmean", loose=4),
     *reduction("nanvar", "biuf", loose=4),
     Row("numpy.nanstd", _spread_of_reals, np.nanstd, scaled=True, loose=8),
     *reduction("nanmax nanmin", "biuf", empty=False),
-    *reduction("argmax argmin", several=False, empty=False, smooth=False),
-    *reduction("nanargmax nanargmin", "biuf", several=False, empty=False, smooth=False),
+    *reduction("argmax argmin", several=False, empty=False),
+    *reduction("nanargmax nanargmin", "biuf", several=False, empty=False),
     *reduction("ptp", "iuf", empty=False),
     *reduction("median nanmedian", "iuf", empty=False, low=1),
     *(Row(f"numpy.{n}", _spread, getattr(np, n), scaled=True, loose=8) for n in ("std", "var")),
@@ -211,10 +211,10 @@ ROWS = [
     Row("numpy.nanpercentile", functools.partial(_quantile, scale=100), _quantiles("nanpercentile"), scaled=True),
     Row("numpy.cov", _covariance, np.cov, scaled=True, loose=4),
     Row("numpy.corrcoef", _correlation, np.corrcoef, loose=8),
-    Row("numpy.histogram", _histogram, np.histogram, smooth=False),
+    Row("numpy.histogram", _histogram, np.histogram),
     Row("numpy.histogram_bin_edges", _edges, np.histogram_bin_edges),
-    Row("numpy.histogram2d", _histogram2d, np.histogram2d, smooth=False, like_jax=False, note="counts are floats"),
-    Row("numpy.histogramdd", _histogramdd, np.histogramdd, smooth=False, like_jax=False, note="counts are floats"),
+    Row("numpy.histogram2d", _histogram2d, np.histogram2d, like_jax=False, note="counts are floats"),
+    Row("numpy.histogramdd", _histogramdd, np.histogramdd, like_jax=False, note="counts are floats"),
     Row("numpy.bincount", _counts, np.bincount, concrete=True),
     Row("numpy.convolve", _convolution, np.convolve, scaled=True, loose=2),
     Row("numpy.correlate", _convolution, np.correlate, scaled=True, loose=2),

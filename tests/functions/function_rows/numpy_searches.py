@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import stagec.numpy as snp
 from function_rows.drawing import Call, Draw, call
 from function_rows.row import Row
 
@@ -26,8 +27,8 @@ def _partition(s: Draw) -> Call:
 def _parted(made: Call, found):
     """What a partition promises: the element in its place, and the two sides as sets."""
     _, kth, axis = made.args
-    found = np.moveaxis(np.asarray(found), axis, -1)
-    return [np.sort(found[..., :kth]), found[..., kth], np.sort(found[..., kth + 1 :])]
+    found = snp.moveaxis(found, axis, -1)
+    return [snp.sort(found[..., :kth]), found[..., kth], snp.sort(found[..., kth + 1 :])]
 
 
 def _argparted(made: Call, found):
@@ -89,17 +90,17 @@ def row(name: str, draw, oracle=None, **options) -> Row:
 INDICES = {"like_jax": False, "note": "positions are default integers, as the array API standard says"}
 ROWS = [
     row("sort", _along),
-    row("argsort", _along, _stable(np.argsort), smooth=False),
+    row("argsort", _along, _stable(np.argsort)),
     # NumPy has complex NaN in another order.
     row("sort_complex", lambda s: call(s.array(s.shape(1, 3), s.kind("iufc"), edges=False))),
-    row("partition", _partition, invariant=_parted, smooth=False),
-    row("argpartition", _partition, invariant=_argparted, smooth=False, batched=False, **INDICES),
-    row("lexsort", _lexsort, smooth=False),
-    row("searchsorted", _searchsorted, _searchsorted_oracle, smooth=False, **INDICES),
-    row("digitize", _digitize, smooth=False, **INDICES),
-    row("unique", _unique, concrete=True),
+    row("partition", _partition, invariant=_parted),
+    row("argpartition", _partition, invariant=_argparted, batched=False, **INDICES),
+    row("lexsort", _lexsort),
+    row("searchsorted", _searchsorted, _searchsorted_oracle, **INDICES),
+    row("digitize", _digitize, **INDICES),
+    row("unique", _unique, concrete=True, derivative="refused"),
     *(
-        row(f"unique_{n}", lambda s: call(s.array(s.shape(0, 3), s.kind("biuf"))), concrete=True)
+        row(f"unique_{n}", lambda s: call(s.array(s.shape(0, 3), s.kind("biuf"))), concrete=True, derivative="refused")
         for n in ("all", "counts", "inverse")
     ),
     # NumPy leaves the order open.
@@ -108,7 +109,11 @@ ROWS = [
         lambda s: call(s.array(s.shape(0, 3), s.kind("biuf"))),
         lambda x: np.unique_counts(x)[0],
         concrete=True,
+        derivative="refused",
     ),
-    *(row(n, _two_sets, concrete=True) for n in ("intersect1d", "setdiff1d", "setxor1d", "union1d")),
-    row("isin", _isin, smooth=False),
+    *(
+        row(n, _two_sets, concrete=True, derivative="refused")
+        for n in ("intersect1d", "setdiff1d", "setxor1d", "union1d")
+    ),
+    row("isin", _isin),
 ]

@@ -24,14 +24,15 @@ class Row:
       name: the function, below `stagec`.
       draw: makes the arguments of a call. NumPy's arrays among them become arrays; all else is static.
       oracle: the function that has the same values; None for JAX's of the same name.
-      smooth: whether derivatives are compared with differences.
+      derivative: "compared" with differences, "refused" with an error, or the reason why it is another one.
+      fixed: positions of arguments by which derivatives are not compared: they are whole, or refused.
       loose: factor of the tolerances.
       scaled: absolute tolerances grow with the largest element, as rounding errors of sums do.
       zeros: whether signs of zeros are compared.
       concrete: values decide shapes, so the function is not traced.
       batched: whether `vmap` of it is a loop.
       static: the result is Python's and known while tracing, or depends on shapes only.
-      costly: derivatives and compiles are for hunts, as they take longer than all else.
+      costly: most compiles are for hunts, as they take longer than all else.
       invariant: what is compared in place of the results, where those are not unique.
       like_jax: whether dtypes are those of JAX's function of the same name.
       note: where the meaning is deliberately not the oracle's.
@@ -40,7 +41,8 @@ class Row:
     name: str
     draw: Generator
     oracle: Oracle | None = None
-    smooth: bool = True
+    derivative: str = "compared"
+    fixed: tuple[int, ...] = ()
     loose: float = 1.0
     scaled: bool = False
     zeros: bool = False

@@ -89,10 +89,12 @@ def _codes(s: Draw) -> Call:
 def _positive_system(s: Draw) -> Call:
     kind, n = s.kind("f"), s.whole(1, 4)
     a = s.array((n, n), kind, -1, 1)
-    return call((a @ a.T + 2 * np.eye(n)).astype(kind), s.array((n,), kind, -2, 2))
+    # Differences are those of the iterations, derivatives those of the solution.
+    options = {"tol": 1e-13} if s.smooth else {}
+    return call((a @ a.T + 2 * np.eye(n)).astype(kind), s.array((n,), kind, -2, 2), **options)
 
 
-def _solved(a, b):
+def _solved(a, b, tol=None):
     return [np.linalg.solve(a, b), None]
 
 
@@ -124,7 +126,6 @@ def _solver_row(name: str) -> Row:
         loose=300,
         scaled=True,
         like_jax=False,
-        smooth=False,
         costly=True,
     )
 

@@ -19,15 +19,15 @@ from stagec.core.graph import Equation, Graph, all_equations
 # Rows that move elements of any dtype, or evaluate other graphs.
 MOVING = frozenset(
     """
-    broadcast_in_dim checkpoint concatenate cond custom_jvp_call custom_vjp_call dynamic_slice dynamic_update_slice
-    gather iota jit optimization_barrier pad platform_index reshape rev scan select_n slice split squeeze stop_gradient
-    transpose while
+    bitcast_convert_type broadcast_in_dim checkpoint concatenate cond custom_jvp_call custom_vjp_call dynamic_slice
+    dynamic_update_slice gather iota jit optimization_barrier pad platform_index reshape rev scan select_n slice split
+    squeeze stop_gradient transpose while
     """.split()
 )
 # Rows that are exact where no operand is of another kind. Sums of integers wrap, so their order does not matter.
 OF_INTEGERS = frozenset(
     """
-    abs add and argmax argmin bitcast_convert_type clamp clz convert_element_type cummax cummin cumprod cumsum div
+    abs add and argmax argmin clamp clz convert_element_type cummax cummin cumprod cumsum div
     dot_general eq ge gt integer_pow le lt max min mul ne neg not or population_count reduce_and reduce_max reduce_min
     reduce_or reduce_prod reduce_sum reduce_xor rem scatter_add scatter_max scatter_min scatter_mul scatter_sub
     shift_left shift_right_arithmetic shift_right_logical sign sort square sub threefry2x32 xor

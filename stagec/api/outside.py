@@ -1,0 +1,70 @@
+"""Programs of what is called outside `jit`: found by the graph, not by the function that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.api.arguments import ArgumentRules
+from stagec.api.calls import runner
+from stagec.api.settings import JitSettings
+from stagec.api.tiers import evaluation
+from stagec.api.traces import TracedSignature
+from stagec.core import forking, pytree
+from stagec.core.config import config, state
+from stagec.core.graph import Graph
+from stagec.core.weak import WeakSet
+from stagec.runtime import recording
+from stagec.runtime.array import Array
+
+_settings = JitSettings(ArgumentRules(lambda: None, None, None, None, None))
+_all: WeakSet[Program] = WeakSet()
+
+
+class Program:
+    """Runs the compiled program of a graph on flat operands; compiled when it is first called.
+
+    Args:
+      captured: values that lead the graph's inputs.
+      exactly: whether the results have to be the program's own, so that a call waits for the compiler.
+    """
+
+    def __init__(self, graph: Graph, captured: Sequence[Any], name: str, exactly: bool) -> None:
+        self._tiered = False if exactly else None
+        count = len(graph.inputs) - len(captured)
+        names = [f"operand {i}" for i in range(count)] if count > 1 else ["operand"]
+        tree = pytree.structure([0] * len(graph.outputs))
+        self._trace = TracedSignature(graph, list(captured), pytree.LEAF, tree, name, name, names, [], ())
+        # What runs plain arrays under the options in force.
+        self._fast: Callable[[Sequence[Any]], list[Any]] | None = None
+        _all.add(self)
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        plain = state.plain and all([type(v) is Array and v.signature is v.aval for v in values])  # noqa: C419
+        if plain and self._fast is not None:
+            return self._fast(values)
+        trace, given = self._trace, list(values)
+        device, committed = _settings.placement(trace, given)
+        runnable = _settings.runnable(trace, device)
+        results = runnable.run(given, committed, evaluation(runnable, self._tiered))
+        if plain and runnable.is_ready:
+            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, True)
+        return results
+
+    def forget(self) -> None:
+        """Choose anew what runs a call: an option has changed that this may depend on."""
+        self._fast = None
+
+
+def _forget() -> None:
+    for program in _all:
+        program.forget()
+
+
+@forking.in_child
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
+    _forget()
+
+
+config.on_update(_forget)
+recording.on_change(_forget)

@@ -1,0 +1,80 @@
+"""Machine code of kernels by LLVM itself, through llvmlite: an object file with a function for each kernel.
+
+The compiler's own way to LLVM builds its passes anew for each module, and links a library of conversions into it, which
+takes most of the time of a small compile. Here, LLVM gets text that needs none of its passes over IR.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from passes.kernels import llvm
+from passes.kernels.dispatch import Kernel
+from stagec.compiler.direct.program import NotDirectError
+
+# The releases of llvmlite whose LLVM the tests have compared with the compiler's.
+TESTED = ("0.50.",)
+# Of code generation. Higher levels take longer for the same speed; at level 0, kernels run half as fast.
+_LEVEL = 1
+
+
+def object_file(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> bytes:
+    """An object file for x86-64 with a function for each kernel, under its symbol.
+
+    Args:
+      target: how the compiler describes the processor (`library.target`).
+
+    Raises:
+      NotDirectError: a kernel has an instruction that has no form in LLVM IR here, or LLVM is not there.
+    """
+    machine, module = _prepared(kernels, target)
+    return bytes(machine.emit_object(module))
+
+
+def assembly(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> str:
+    """The code of `object_file` as assembly."""
+    machine, module = _prepared(kernels, target)
+    return str(machine.emit_assembly(module))
+
+
+def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[Any, Any]:
+    """The processor, and a module of LLVM's."""
+    binding = _binding()
+    if binding is None:
+        raise NotDirectError("llvmlite is not installed, or of a release that was not tested")
+    triple, cpu, features = (target[name].strip('"') for name in ("target_triple", "cpu", "cpu_features"))
+    try:
+        text = llvm.printed(kernels.items(), triple)
+    except llvm.UntranslatedError as error:
+        raise NotDirectError(f"no form in LLVM IR: {error}") from None
+    machine = _machine(triple, cpu, features)
+    # A context of its own is freed with the module, constants and types included.
+    module = binding.parse_assembly(text, binding.create_context())
+    module.data_layout = str(machine.target_data)
+    return machine, module
+
+
+@functools.cache
+def _binding() -> Any:
+    """The module `llvmlite.binding` with code generation for x86-64; None without a release that was tested."""
+    try:
+        import llvmlite
+        from llvmlite import binding
+    except ImportError:
+        return None
+    if not llvmlite.__version__.startswith(TESTED):
+        return None
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding
+
+
+@functools.lru_cache(maxsize=16)
+def _machine(triple: str, cpu: str, features: str) -> Any:
+    # LLVM prints a warning for each feature that this release does not know, and could not use.
+    known = _binding().get_host_cpu_features().keys()
+    features = ",".join(name for name in features.split(",") if name[1:] in known or "avx" not in known)
+    options = {"cpu": cpu, "features": features, "opt": _LEVEL, "reloc": "pic", "codemodel": "small"}
+    return _binding().Target.from_triple(triple).create_target_machine(**options)

@@ -1,0 +1,75 @@
+"""Where a call outside `jit` runs: NumPy computes it at once, or it runs as a compiled program.
+
+NumPy computes what takes it less than about a tenth of a millisecond, and single operations that it computes as quickly
+as compiled code. Everything else is a program: functions that are composed of many operations on large arrays, special
+functions, loops, and calls of jitted functions under a transformation. The choice follows from the graph alone, its
+operations, shapes and dtypes, so a call gives the same bits each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.backends import Target
+from stagec.compiler import estimate
+from stagec.compiler.exact import is_exact
+from stagec.core.config import config
+from stagec.core.graph import Equation, Graph, has_users_callbacks, inner_graphs
+
+# What NumPy may take for a call.
+_SECONDS = 1e-4
+# The share of a call's time from which on an operation counts as all of it.
+_ALONE = 0.8
+
+# Takes a graph, the values that lead its inputs, a name, and whether results have to be the program's own; returns a
+# function of the other inputs.
+Programs = Callable[[Graph, Sequence[Any], str, bool], Callable[[Sequence[Any]], list[Any]]]
+_load: Callable[[], Programs | None] = lambda: None  # noqa: E731
+_programs: list[Programs | None] = []
+
+
+def supply_with(load: Callable[[], Programs | None]) -> None:
+    """Set the function that loads what makes programs of graphs; it returns None where there is no compiler."""
+    global _load
+    _load = load
+
+
+def program(
+    graph: Graph, captured: Sequence[Any], name: str, *, called: bool = False, exactly: bool = False
+) -> Callable[[Sequence[Any]], list[Any]] | None:
+    """What runs a graph as a compiled program; None where NumPy computes it.
+
+    Args:
+      captured: values that lead the graph's inputs.
+      called: whether the graph is that of a jitted function.
+      exactly: whether the results must have the bits that compiled code gives them.
+    """
+    if config.disable_jit:
+        return None
+    always = called or (exactly and not is_exact(graph, Target.parse(config.target)))
+    if not (always or is_program(graph)) or has_users_callbacks(graph):
+        return None
+    if not _programs:
+        _programs.append(_load())
+    make = _programs[0]
+    return None if make is None else make(graph, captured, name, exactly)
+
+
+def is_program(graph: Graph) -> bool:
+    """Whether a call is compiled, unless it calls the user's functions."""
+    if any(map(calls_jitted, graph.equations)):
+        return True
+    seconds = [estimate.numpy_seconds_of(e) for e in graph.equations]
+    total = sum(seconds)
+    if total <= _SECONDS:
+        return False
+    longest = max(range(len(seconds)), key=seconds.__getitem__)
+    return seconds[longest] < _ALONE * total or not estimate.is_quick_in_numpy(graph.equations[longest])
+
+
+def calls_jitted(equation: Equation) -> bool:
+    """Whether an operation is, or has in it, a call of a jitted function."""
+    if equation.primitive.name == "jit":
+        return True
+    return any(calls_jitted(e) for inner in inner_graphs(equation) for e in inner.equations)

@@ -1,0 +1,291 @@
+"""Public functions outside `jit` beside JAX: `python -m tests.benchmarks outside [part of a name ...] [--size N ...]`.
+
+Every public function of arrays is called with each of a few kinds of arguments until both libraries take one: an array
+of N elements, two, a matrix of about N elements, a random key and a shape, and so on. So the table is generated, and a
+new function has a row. Each library has a process of its own, without a cache on disk. The first call is measured once,
+the following ones in turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the
+faster one. The column `jit` is stagec's time over its own inside `jit`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from tests.benchmarks.loops import geometric_mean
+
+LIBRARIES = ("stagec", "jax")
+SIZES = (10, 1000, 1_000_000)
+# How long a turn lasts, and what the calls of one may take at most.
+_SECONDS, _LONGEST = 0.02, 60
+# Modules by their names in stagec and in JAX.
+MODULES = {
+    "numpy": "jax.numpy",
+    "numpy.linalg": "jax.numpy.linalg",
+    "numpy.fft": "jax.numpy.fft",
+    "lax": "jax.lax",
+    "lax.linalg": "jax.lax.linalg",
+    "nn": "jax.nn",
+    "random": "jax.random",
+    "image": "jax.image",
+    "scipy.special": "jax.scipy.special",
+    "scipy.linalg": "jax.scipy.linalg",
+    "scipy.signal": "jax.scipy.signal",
+    "scipy.fft": "jax.scipy.fft",
+    **{
+        f"scipy.stats.{name}": f"jax.scipy.stats.{name}"
+        for name in (
+            *("bernoulli", "beta", "betabinom", "binom", "cauchy", "chi2", "dirichlet", "expon", "gamma", "gennorm"),
+            *("geom", "gumbel_l", "gumbel_r", "laplace", "logistic", "multinomial", "nbinom", "norm", "pareto"),
+            *("poisson", "t", "truncnorm", "uniform", "vonmises", "wrapcauchy"),
+        )
+    },
+}
+# They take files, change options, or hand an array on as it is.
+_LEFT_OUT = frozenset(
+    "load save savez fromfile fromfunction frompyfunc from_dlpack printoptions set_printoptions block_until_ready "
+    "array_repr array_str array2string get_printoptions bartlett".split()
+)
+
+
+def names() -> Iterator[str]:
+    """All public functions that both libraries have, as `module.name`."""
+    for ours, theirs in MODULES.items():
+        module, other = importlib.import_module(f"stagec.{ours}"), importlib.import_module(theirs)
+        for name in dir(module):
+            function = getattr(module, name)
+            if name in _LEFT_OUT or not callable(function) or inspect.isclass(function):
+                continue
+            if callable(getattr(other, name, None)):
+                yield f"{ours}.{name}"
+
+
+def arguments(size: int) -> dict[str, Callable[[Any], tuple[Any, ...]]]:
+    """Kinds of arguments, in the order in which they are tried; each is made for a library's modules."""
+    rng = np.random.default_rng(0)
+    side = max(int(math.sqrt(size)), 2)
+    x, y, z = (rng.uniform(0.1, 0.9, size).astype(np.float32) for _ in range(3))
+    matrix = (rng.uniform(0.1, 0.9, (side, side)) + side * np.eye(side)).astype(np.float32)
+    integers, others = rng.integers(0, 100, size).astype(np.int32), rng.integers(1, 9, size).astype(np.int32)
+    counts = rng.integers(1, 9, size).astype(np.float32)
+    return {
+        "key, shape": lambda m: (m["random"].key(0), (size,)),
+        "key, array, shape": lambda m: (m["random"].key(0), m["numpy"].asarray(x), (size,)),
+        "key, 2 arrays, shape": lambda m: (m["random"].key(0), m["numpy"].asarray(x), m["numpy"].asarray(y), (size,)),
+        "key, array": lambda m: (m["random"].key(0), m["numpy"].asarray(x)),
+        "key, shape, 2 numbers": lambda m: (m["random"].key(0), (size,), 1, 9),
+        "array": lambda m: (m["numpy"].asarray(x),),
+        "2 arrays": lambda m: (m["numpy"].asarray(x), m["numpy"].asarray(y)),
+        "3 arrays": lambda m: (m["numpy"].asarray(x), m["numpy"].asarray(y), m["numpy"].asarray(z)),
+        "matrix": lambda m: (m["numpy"].asarray(matrix),),
+        "2 matrices": lambda m: (m["numpy"].asarray(matrix), m["numpy"].asarray(matrix)),
+        "integers": lambda m: (m["numpy"].asarray(integers),),
+        "2 integers": lambda m: (m["numpy"].asarray(integers), m["numpy"].asarray(others)),
+        "counts, array": lambda m: (m["numpy"].asarray(counts), m["numpy"].asarray(x)),
+        "counts, counts, array": lambda m: (
+            m["numpy"].asarray(counts),
+            m["numpy"].asarray(counts + 9),
+            m["numpy"].asarray(x),
+        ),
+        "array, 3 numbers": lambda m: (m["numpy"].asarray(x), 0.1, 0.2, 0.7),
+        "array, number": lambda m: (m["numpy"].asarray(x), 3),
+        "list of arrays": lambda m: ([m["numpy"].asarray(x), m["numpy"].asarray(y)],),
+        "array, shape": lambda m: (m["numpy"].asarray(x), (size,)),
+        "matrix, shape, method": lambda m: (m["numpy"].asarray(matrix), (side // 2 + 1, side // 2 + 1), "linear"),
+        "shape": lambda m: ((size,),),
+        "size": lambda m: (size,),
+        "2 numbers, size": lambda m: (1.0, 2.0, size),
+    }
+
+
+class Library:
+    """The modules of a library by stagec's names for them, and its functions."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._modules: dict[str, Any] = {}
+        self.jit = importlib.import_module(name).jit
+
+    def __getitem__(self, module: str) -> Any:
+        if module not in self._modules:
+            path = MODULES[module] if self.name == "jax" else f"stagec.{module}"
+            self._modules[module] = importlib.import_module(path)
+        return self._modules[module]
+
+    def function(self, name: str) -> Callable[..., Any]:
+        module, _, last = name.rpartition(".")
+        found: Callable[..., Any] = getattr(self[module], last)
+        return found
+
+    def leaves(self, result: Any) -> list[Any]:
+        tree = importlib.import_module(f"{self.name}.tree")
+        found = [leaf for leaf in tree.leaves(result) if hasattr(leaf, "block_until_ready")]
+        for leaf in found:
+            leaf.block_until_ready()
+        return found
+
+
+def measured(library: Library, name: str, kind: str, size: int, inside: bool) -> dict[str, float]:
+    """Seconds of the first call, if this is it, and of a later one."""
+    function = library.function(name)
+    given = arguments(size)[kind](library)
+    if inside:
+        static = tuple(i for i, a in enumerate(given) if isinstance(a, (tuple, str)) or type(a) is int)
+        function = library.jit(function, static_argnums=static)
+    start = time.perf_counter()
+    if not library.leaves(function(*given)):
+        raise TypeError("it returns no array")
+    first = best = time.perf_counter() - start
+    started = time.perf_counter()
+    while time.perf_counter() - started < _SECONDS:
+        start = time.perf_counter()
+        library.leaves(function(*given))
+        best = min(best, time.perf_counter() - start)
+    return {"first": first, "steady": best}
+
+
+def serve(name: str) -> None:
+    """Answer requests, a line each, until the input ends."""
+    library = Library(name)
+    warnings.simplefilter("ignore")
+    for line in sys.stdin:
+        signal.alarm(_LONGEST)  # ends the process
+        try:
+            reply: dict[str, Any] = measured(library, *json.loads(line))
+        except Exception as error:
+            reply = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
+        signal.alarm(0)
+        print(json.dumps(reply), flush=True)
+
+
+class Worker:
+    """A process that calls functions of one library."""
+
+    def __init__(self, library: str) -> None:
+        self.library = library
+        self.start()
+
+    def start(self) -> None:
+        """Start the process, again where it has ended."""
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.benchmarks.outside", "--serve", self.library],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "STAGEC_CACHE": "0"},
+        )
+
+    def ask(self, *request: Any) -> dict[str, Any]:
+        """One turn."""
+        assert self.process.stdin is not None and self.process.stdout is not None, "both are pipes"
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if line:
+            return json.loads(line)  # type: ignore[no-any-return]
+        ended = self.process.wait()
+        self.start()
+        return {"error": f"the process ended with {ended}"}
+
+    def close(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None, "it is a pipe"
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[dict[str, Any]]:
+    """A row for each function and size that both libraries compute."""
+    workers = {library: Worker(library) for library in LIBRARIES}
+    for name in names():
+        if wanted and not any(part in name for part in wanted):
+            continue
+        for size in sizes:
+            for kind in arguments(2):
+                if kind.startswith("key") and not name.startswith("random."):
+                    continue
+                replies = {}
+                for library in reversed(LIBRARIES):
+                    replies[library] = workers[library].ask(name, kind, size, False)
+                    if "error" in replies[library]:
+                        break
+                if len(replies) < len(LIBRARIES) or any("error" in r for r in replies.values()):
+                    if len(replies) == len(LIBRARIES):
+                        yield {"name": name, "size": size, "kind": kind, "error": replies["stagec"]["error"]}
+                    continue
+                for _ in range(repeat - 1):
+                    for library, worker in workers.items():
+                        replies[library]["steady"] = min(
+                            replies[library]["steady"], worker.ask(name, kind, size, False)["steady"]
+                        )
+                inside = workers["stagec"].ask(name, kind, size, True)
+                yield {"name": name, "size": size, "kind": kind, "jit": inside.get("steady"), **replies}
+                break
+    for worker in workers.values():
+        worker.close()
+
+
+def main(given: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks outside")
+    parser.add_argument("names", nargs="*", help="parts of the names to measure")
+    parser.add_argument("--size", type=int, action="append", help="the number of elements")
+    parser.add_argument("--repeat", type=int, default=3, help="turns of each function")
+    parser.add_argument("--above", type=float, default=0.0, help="print rows whose steady ratio is above this")
+    parser.add_argument("--json", action="store_true", help="print a row a line, as it is measured")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    options = parser.parse_args(given)
+    if options.serve:
+        serve(options.serve)
+        return
+    sizes = options.size or SIZES
+    found = []
+    for row in rows(options.names, sizes, options.repeat):
+        found.append(row)
+        if options.json:
+            print(json.dumps(row), flush=True)
+    if not options.json:
+        Console(width=150).print(table(found, sizes, options.above))
+
+
+def table(found: Sequence[dict[str, Any]], sizes: Sequence[int], above: float) -> Table:
+    """Ratios, those of the slowest first, and their geometric means by size."""
+    out = Table(title="Functions outside jit: stagec's time over JAX's (below 1: stagec is faster)")
+    for name in ("function", "arguments", "elements", "steady", "first call", "over jit", "stagec us"):
+        out.add_column(name, justify="left" if name in ("function", "arguments") else "right")
+    good = [r for r in found if "error" not in r]
+    ratio = lambda r, kind: r["stagec"][kind] / r["jax"][kind]  # noqa: E731
+    for row in sorted(good, key=lambda r: -ratio(r, "steady")):
+        if ratio(row, "steady") >= above:
+            inside = f"{row['stagec']['steady'] / row['jit']:.2f}" if row["jit"] else ""
+            cells = (f"{ratio(row, 'steady'):.2f}", f"{ratio(row, 'first'):.3f}", inside)
+            out.add_row(row["name"], row["kind"], str(row["size"]), *cells, f"{row['stagec']['steady'] * 1e6:.4g}")
+    out.add_section()
+    for size in sizes:
+        chosen = [r for r in good if r["size"] == size]
+        steady, first = ([ratio(r, kind) for r in chosen] for kind in ("steady", "first"))
+        slow = f"{sum(s > 1.5 for s in steady)} above 1.5, {sum(s > 10 for s in steady)} above 10"
+        means = (f"{geometric_mean(steady):.2f}", f"{geometric_mean(first):.3f}")
+        out.add_row("geometric mean", f"{len(chosen)} functions; {slow}", str(size), *means, "", "")
+    for row in found:
+        if "error" in row:
+            out.add_row(row["name"], f"{row['kind']}: {row['error']}", str(row["size"]), "", "", "", "")
+    return out
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
