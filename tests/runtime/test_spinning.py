@@ -49,5 +49,5 @@ assert {core for t in never_sleep for core in os.sched_getaffinity(t)} <= {max(o
 
 @pytest.mark.usefixtures("vulkan")
 def test_a_device_that_does_nothing_leaves_all_cores_but_one_to_others():
-    # On a machine with more to do than cores, a thread may begin to spin after it was watched: two more tries.
-    assert any(subprocess.run([sys.executable, "-c", IDLE]).returncode == 0 for _ in range(3))
+    # On a machine with more to do than cores, a thread may begin to spin after it was watched: more tries.
+    assert any(subprocess.run([sys.executable, "-c", IDLE]).returncode == 0 for _ in range(10))
