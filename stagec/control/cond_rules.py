@@ -18,14 +18,14 @@ from stagec.control.derived import (
     select_lanes,
     slimmer,
     split,
+    taken,
     trimmed,
     with_inputs,
 )
 from stagec.core.graph import Equation, Graph, Literal, Var, replay
 from stagec.core.primitive import Primitive
-from stagec.core.zero import Zero, differentiable, is_linear, is_zero
+from stagec.core.zero import Zero, is_linear, is_zero
 from stagec.primitives import logic
-from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.operand import aval_of
 from stagec.transforms.linearize import PartialTrace
@@ -146,25 +146,12 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
     index = args[0] if len(branches) > 2 else logic.ne(args[0], 0)
     columns = zip(
         *[
-            replay(batched(g, which, size, every)[0], [_taken(index, i, len(branches), o, d) for o, d in given])
+            replay(batched(g, which, size, every)[0], [taken(index, i, len(branches), o) if d else o for o, d in given])
             for i, g in enumerate(branches)
         ]
     )
     results = [select_lanes(index, *column) if len(branches) > 1 else column[0] for column in columns]
     return results, [0] * len(results)
-
-
-def _taken(index: Any, branch: int, count: int, operand: Any, mapped: bool) -> Any:
-    """A branch's operand, whose derivative is stopped in the lanes that take another branch.
-
-    Otherwise infinite values there would be multiplied by a zero cotangent, which gives NaN.
-    """
-    if not mapped or count == 1 or not differentiable(aval_of(operand)):
-        return operand
-    constant = stop_gradient(operand)
-    cases = [constant] * count
-    cases[branch] = operand
-    return select_lanes(index, *cases)
 
 
 def trim(equation: Equation, live: Flags) -> Equation:

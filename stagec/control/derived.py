@@ -9,8 +9,9 @@ from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
 from stagec.core.trace import current
-from stagec.core.zero import Linear, Zero, is_zero, zero_of
+from stagec.core.zero import Linear, Zero, differentiable, is_zero, zero_of
 from stagec.primitives import logic
+from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.broadcast import broadcast_in_dim_p, instantiate, moveaxis_to_front, spread_to
 from stagec.primitives.operand import aval_of
 from stagec.transforms.batch import batch_flat
@@ -101,6 +102,19 @@ def select_lanes(index: Any, *batches: Any) -> Any:
     shape = aval_of(batches[0]).shape
     which = index if len(shape) == 1 else broadcast_in_dim_p(index, shape=shape, broadcast_dimensions=(0,))
     return logic.select_n(which, *batches)
+
+
+def taken(index: Any, branch: int, count: int, operand: Any) -> Any:
+    """A batched operand of a branch, whose derivative is stopped in the lanes that take another branch.
+
+    Otherwise infinite values there would be multiplied by a zero cotangent, which gives NaN.
+    """
+    if count == 1 or not differentiable(aval_of(operand)):
+        return operand
+    constant = stop_gradient(operand)
+    cases = [constant] * count
+    cases[branch] = operand
+    return select_lanes(index, *cases)
 
 
 def _value(tangent: Any, aval: ShapedArray) -> Any:

@@ -1,9 +1,10 @@
-"""Derivatives and batches of `while`. It has no transpose, because the number of rounds is not known."""
+"""Derivatives and batches of `while`: loops with other bodies. Its transposition is in `while_reverse`."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from stagec.control import while_reverse
 from stagec.control.derived import (
     Flags,
     batched,
@@ -16,6 +17,7 @@ from stagec.control.derived import (
     slimmer,
     split,
     stable,
+    taken,
     trimmed,
     with_inputs,
 )
@@ -93,14 +95,15 @@ def _known(params: dict[str, Any], unknown: Flags) -> Any:
     return deciding.early, known, i_on
 
 
-def transpose(cts: Any, *operands: Any, **params: Any) -> list[Any]:
-    raise location.error(
-        errors.UnsupportedError,
-        "reverse-mode derivatives do not go through while_loop, nor through fori_loop with bounds that are traced: "
-        "the number of steps, and so the size of what to keep, is not known",
-        fix="use stagec.lax.scan, or stagec.lax.fori_loop with bounds that are Python integers; "
-        "jvp and jacfwd go through every loop",
-    )
+def transpose(primitive: Primitive, cts: Any, *operands: Any, cond: Graph, body: Graph, **sizes: int) -> list[Any]:
+    found = while_reverse.transpose(primitive, cts, operands, cond, body, _sizes(sizes))
+    if found is None:
+        raise location.error(
+            errors.UnsupportedError,
+            "while_loop: the condition depends on values that a linear function is transposed with respect to",
+            fix="let the condition depend on values that have no cotangents",
+        )
+    return found
 
 
 def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -143,7 +146,8 @@ def _batched(params: dict[str, Any], flags: Flags, size: int) -> tuple[Graph, Gr
     def advance(*values: Any) -> list[Any]:
         c, b, i = cut(values, len(c_on), len(b_on))
         (going,) = replay(deciding, [*c, *i])
-        return [select_lanes(going, old, new) if on else old for new, old, on in zip(replay(step, [*b, *i]), i, i_on)]
+        operands = [taken(going, 1, 2, x) if on else x for x, on in zip([*b, *i], (*b_on, *i_on))]
+        return [select_lanes(going, old, new) if on else old for new, old, on in zip(replay(step, operands), i, i_on)]
 
     return (
         record_flat(unfinished, deciding.in_avals),

@@ -209,6 +209,26 @@ def prune(graph: Graph, keep_inputs: bool = False) -> tuple[Graph, list[bool]]:
     return Graph(inputs, kept[::-1], graph.outputs), used
 
 
+def without_effects(graph: Graph) -> Graph:
+    """The graph for another run, in which only its results count."""
+    if not graph.effects:
+        return graph
+    live: set[Any] = {*graph.outputs}
+    kept: list[Equation] = []
+    for e in reversed(graph.equations):
+        if not live.isdisjoint(e.outputs):
+            params = {name: _without_effects(value) for name, value in e.params.items()}
+            kept.append(Equation(e.primitive, e.inputs, e.outputs, params, e.location))
+            live.update(a for a in e.inputs if type(a) is Var)
+    return Graph(graph.inputs, kept[::-1], graph.outputs)
+
+
+def _without_effects(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_without_effects, value))
+    return without_effects(value) if isinstance(value, Graph) else value
+
+
 class GraphTracer(Tracer):
     """A value of the function being recorded."""
 

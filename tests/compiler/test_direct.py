@@ -319,6 +319,20 @@ def test_constants_are_results_with_memory_of_their_own(queue, runs):
         assert (got.dtype, got.shape, got.tobytes()) == (want.dtype, want.shape, want.tobytes())
 
 
+@pytest.mark.parametrize("queue", QUEUES)
+def test_kernels_read_large_arrays_of_one_number(queue, runs):
+    def f(x, n):
+        same = [lax.optimization_barrier(snp.full((300, 300), value)) for value in (0.5, 3)]
+        return lax.fori_loop(0, n, lambda i, c: c @ same[0] + same[1], x)
+
+    x = np.arange(90_000, dtype=np.float32).reshape(300, 300) / 9e6
+    wanted = x.astype(np.float64)
+    for _ in range(3):
+        wanted = wanted @ np.full((300, 300), 0.5) + 3
+    (found,) = runs(f, (x, np.int32(3)), queue, "direct")
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_a_constant_result_may_be_given_up_and_is_the_same_in_the_next_call():
     with stagec.config.override(enable_cache=False):
         made = stagec.jit(lambda: (snp.arange(20.0), snp.zeros(20), snp.arange(20.0)))

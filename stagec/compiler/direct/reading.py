@@ -33,7 +33,7 @@ from stagec.compiler.direct.program import (
     written,
 )
 
-# The largest constant of one number, in bytes, that is written out: larger values are filled, and kernels read none.
+# The largest constant of one number, in bytes, that is written out; larger values are filled.
 _SPLAT_BYTES = 1 << 16
 
 
@@ -165,7 +165,7 @@ class _Reader:
     def _read(self, op: Any, steps: list[Step]) -> None:
         name = op.name
         if name == "flow.dispatch":
-            steps.append(self._call(op))
+            steps.append(self._call(op, steps))
         elif name == "func.call":
             steps.append(self._call_host(op, steps))
         elif name == "stablehlo.constant":
@@ -206,13 +206,20 @@ class _Reader:
             self.splats[op.results[0]] = number
         return number is not None
 
-    def _call(self, op: Any) -> Call:
+    def _call(self, op: Any, steps: list[Step]) -> Call:
         (entry,) = op.attributes["entry_points"]
-        read = tuple(self._memory(v) for v in op.operands)
+        read = tuple(self._copied(v, steps) if self._is_filled(v) else self._memory(v) for v in op.operands)
         written = tuple(self._new(v) for v in op.results)
         sizes = tuple(Tensor.of(v.type).bytes for v in (*op.operands, *op.results))
         own = tuple(op.attributes[OWN_ELEMENTS]) if OWN_ELEMENTS in op.attributes else ()
         return Call(entry.value[0], read, written, sizes, own)
+
+    def _is_filled(self, value: Any) -> bool:
+        """Whether memory is filled with the one number of a value, which no constant of the program holds."""
+        known = self.deferred.get(value)
+        if known is None or value in self.memory or known not in self.splats:
+            return False
+        return known.owner.name != "stablehlo.constant" or Tensor.of(value.type).bytes > _SPLAT_BYTES
 
     def _call_host(self, op: Any, steps: list[Step]) -> HostCall:
         symbol = op.attributes["callee"].value
@@ -363,8 +370,6 @@ def _constant(op: Any) -> Constant:
         assert found is not None, "the operation is a constant"
         return _elements(op.context, found)
     value = op.attributes["value"]
-    if value.is_splat and tensor.bytes > _SPLAT_BYTES:
-        raise NotDirectError("kernels read a large constant of one number")
     if tensor.element == "i1":
         flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
         data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
