@@ -29,8 +29,8 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape
 from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p
 
-# How many states the first run keeps at most and at least, whatever fits into `loop_checkpoint_bytes`.
-_MOST, _FEWEST = 1 << 10, 1 << 2
+# How many states the first run keeps at least, whatever fits into `loop_checkpoint_bytes`.
+_FEWEST = 4
 
 
 class Reversed(NamedTuple):
@@ -89,7 +89,7 @@ class Stack:
         self.loop = loop
         self.avals = [a.strip_weak_type() for a in avals]
         size = sum(a.size * a.dtype.itemsize for a in avals)
-        states = min(max(config.loop_checkpoint_bytes // max(2 * size, 1), _FEWEST), _MOST)
+        states = max(config.loop_checkpoint_bytes // max(2 * size, 1), _FEWEST)
         self.bits = states.bit_length() - 1
         # So many states are kept in the first run; as many again when rounds run again.
         self.states = 1 << self.bits
