@@ -51,7 +51,6 @@ LAYERS = [
     ("stagec.viewing",),
     ("stagec.compat",),
     ("stagec.commands",),
-    ("stagec.workarounds",),
     ("stagec.cli", "stagec.__main__"),
 ]
 

@@ -1,4 +1,4 @@
-"""Workarounds for IREE miscompiles, applied between compiler phases; see `stagec.workarounds`."""
+"""Workarounds for IREE miscompiles, applied between compiler phases; the records are in `tests/workarounds`."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from stagec.compiler.driver import compile_module, prepared, run
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.ready import serialize
 from stagec.core.errors import CompileError
-from stagec.workarounds import control_flow
+from tests.workarounds.records import control_flow
 
 CPU = Target.parse("cpu")
 COMPILERS_OWN = CompileOptions(kernels=False)

@@ -19,7 +19,7 @@ from stagec.compiler import build, driver, mlir
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.invocation import invocation
 from stagec.compiler.spirv import racing_kernels
-from stagec.workarounds import Script, Symptom
+from tests.workarounds.records import Script, Symptom
 
 RIGHT = "right"
 # What the process of a reproduction gets.

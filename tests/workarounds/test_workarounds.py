@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from stagec.workarounds import ALL, Program, Script, __main__ as page
-from tests.workarounds import reproduce, try_release
+from tests.workarounds import __main__ as page, reproduce, try_release
+from tests.workarounds.records import ALL, Program, Script
 
 SHOWN = [record for record in ALL if isinstance(record.shown_by, (Program, Script))]
 
@@ -38,7 +38,7 @@ def test_records_have_names_of_their_own():
 
 def test_the_page_is_made_from_the_records():
     text = page.PAGE.read_text("utf-8")
-    assert page.written(text) == text, "run python -m stagec.workarounds"
+    assert page.written(text) == text, "run python -m tests.workarounds"
 
 
 def test_a_release_is_tried_in_an_environment_of_its_own():

@@ -2,8 +2,8 @@
 
 import sys
 
-from stagec.workarounds import ALL
 from tests.workarounds import reproduce
+from tests.workarounds.records import ALL
 
 
 def main(record_id):

@@ -49,7 +49,7 @@ def installed(python):
 
 def report(python):
     """For each record with a reproduction: its name, whether the fault is present, and what became of the program."""
-    from stagec.workarounds import ALL, Program, Script
+    from tests.workarounds.records import ALL, Program, Script
 
     for record in ALL:
         if isinstance(record.shown_by, (Program, Script)):

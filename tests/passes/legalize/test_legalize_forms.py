@@ -6,8 +6,8 @@ import pytest
 import passes
 from passes import bindings
 from passes.numeric.interpreter import interpret
-from stagec.workarounds import Program
 from tests.workarounds import reproduce
+from tests.workarounds.records import Program
 
 
 def window(element, body, padding, size=5, initial="0"):

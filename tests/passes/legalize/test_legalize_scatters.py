@@ -8,8 +8,8 @@ import stagec
 import stagec.numpy as snp
 from passes import bindings
 from passes.numeric.interpreter import interpret
-from stagec.workarounds import Program
 from tests.workarounds import reproduce
+from tests.workarounds.records import Program
 
 
 def scattered(shape, unique=True, put=False, summands="%a, %b"):

@@ -9,8 +9,8 @@ from legalize_harness import Compiled
 
 import passes
 from passes import bindings
-from stagec.workarounds import Program
 from tests.workarounds import reproduce
+from tests.workarounds.records import Program
 
 DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 DTYPES |= {f"i{bits}": np.dtype(f"int{bits}").type for bits in (8, 16, 32, 64)}

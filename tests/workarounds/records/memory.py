@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stagec.workarounds.record import Program, Symptom, Workaround
+from tests.workarounds.records.record import Program, Symptom, Workaround
 
 WORKAROUNDS = (
     Workaround(

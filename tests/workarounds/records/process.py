@@ -1,6 +1,6 @@
 """Faults of the runtime, and of the compiler's library in the Python process."""
 
-from stagec.workarounds.record import Script, Symptom, Workaround
+from tests.workarounds.records.record import Script, Symptom, Workaround
 
 WORKAROUNDS = (
     Workaround(
@@ -18,7 +18,7 @@ WORKAROUNDS = (
         shown_by=Script(
             """
 from tests.workarounds import reproduce
-from stagec.workarounds import Program
+from tests.workarounds.records import Program
 import iree.runtime, numpy as np, stagec
 from stagec import lax
 
@@ -57,7 +57,7 @@ assert np.array_equal(kept, given), "the argument was overwritten"
         shown_by=Script(
             """
 from tests.workarounds import reproduce
-from stagec.workarounds import Program
+from tests.workarounds.records import Program
 import iree.runtime, numpy as np, stagec
 
 given = np.arange(8, dtype=np.float32)
@@ -92,7 +92,7 @@ assert not shared, "the result is the argument's memory"
             """
 from tests.workarounds import reproduce
 from stagec.backends import Target
-from stagec.workarounds import Program
+from tests.workarounds.records import Program
 import stagec
 
 if GUARDED:
@@ -122,7 +122,7 @@ reproduce.compiled_alone(Program(
 from tests.workarounds import reproduce
 from stagec.backends import Target
 from stagec.compiler.driver import compile_module
-from stagec.workarounds import Program
+from tests.workarounds.records import Program
 import stagec
 
 text = '''

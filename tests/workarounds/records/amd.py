@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stagec.workarounds.record import Program, Symptom, Workaround
+from tests.workarounds.records.record import Program, Symptom, Workaround
 
 _TARGET = "rocm:gfx942"
 

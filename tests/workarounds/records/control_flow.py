@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stagec.workarounds.record import Program, Script, Symptom, Workaround
+from tests.workarounds.records.record import Program, Script, Symptom, Workaround
 
 WORKAROUNDS = (
     Workaround(

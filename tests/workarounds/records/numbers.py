@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stagec.workarounds.record import Program, Script, Symptom, Workaround
+from tests.workarounds.records.record import Program, Script, Symptom, Workaround
 
 WORKAROUNDS = (
     Workaround(
@@ -330,7 +330,7 @@ func.func @main() -> tensor<4xcomplex<f64>> {
         shown_by=Script(
             """
 from tests.workarounds import reproduce
-from stagec.workarounds import Program
+from tests.workarounds.records import Program
 import numpy as np, stagec
 
 if GUARDED:

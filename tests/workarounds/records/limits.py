@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stagec.workarounds.record import Program, Symptom, Workaround
+from tests.workarounds.records.record import Program, Symptom, Workaround
 
 _ARRAYS = 40
 _SUM_OF_ARRAYS = "\n".join(
