@@ -251,6 +251,6 @@ ROWS = [
     _special("betainc", floats(0.1, 0.9, 3), fixed=(0, 1)),
     _special("zeta", floats(1.5, 5, 2), fixed=(0,)),
     _special("polygamma", _orders(0.5, 4), loose=60, fixed=(0,)),
-    Row("lax.igamma_grad_a", floats(0.5, 4, 2), loose=100, costly=True, derivative="refused"),
-    Row("lax.random_gamma_grad", floats(0.5, 4, 2), loose=100, costly=True, derivative="refused"),
+    Row("lax.igamma_grad_a", floats(0.5, 4, 2), loose=100, costly=True),
+    Row("lax.random_gamma_grad", floats(0.5, 4, 2), loose=100, costly=True),
 ]

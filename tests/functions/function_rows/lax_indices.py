@@ -201,7 +201,7 @@ ROWS = [
     row("cond", _cond, lambda c, f, g, x: f(x) if c else g(x)),
     row("switch", _switch, _switched),
     row("fori_loop", lambda s: call(0, s.whole(0, 3), _step, _floats(s)), _looped),
-    row("while_loop", _while, _whiled, derivative="refused"),
+    row("while_loop", _while, _whiled),
     row("map", _map, lambda f, x, batch_size: f(x)),
     row("reduce", _reduce, _reduced),
 ]
