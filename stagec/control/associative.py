@@ -13,6 +13,7 @@ from stagec.core.dims import is_open
 from stagec.core.functions import Role, call, check_callable
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.broadcast import moveaxis_to_front
+from stagec.primitives.combining import paired
 from stagec.primitives.convert import as_array
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
@@ -69,21 +70,8 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
             )
         return out
 
-    def part(values: list[Any], start: int, stop: int | None, stride: int = 1) -> list[Any]:
-        return [slice_in_dim(v, start, stop, stride, axis) for v in values]
-
-    def partial(values: list[Any], size: int) -> list[Any]:
-        if size < 2:
-            return values
-        pairs = combine(part(values, 0, size - 1, 2), part(values, 1, None, 2))
-        # The partial results at the odd positions; those at the even ones take one step more.
-        odd = partial(pairs, size // 2)
-        before = odd if size % 2 else part(odd, 0, -1)
-        first = part(values, 0, 1)
-        if size > 2:
-            even = combine(before, part(values, 2, None, 2))
-            first = [concatenate([a, b], axis) for a, b in zip(first, even)]
-        return [_interleave(a, b, axis) for a, b in zip(first, odd)]
+    def part(values: list[Any], start: int, stop: int | None) -> list[Any]:
+        return [slice_in_dim(v, start, stop, axis=axis) for v in values]
 
     def in_turn(values: list[Any]) -> list[Any]:
         """The partial results by a loop: the number of steps above is part of the program."""
@@ -101,7 +89,7 @@ def associative_scan(fn: Callable[[Any, Any], R], elems: Any, reverse: bool = Fa
     arrays = [as_array(leaf) for leaf in leaves]
     if reverse:
         arrays = [rev(a, (axis,)) for a in arrays]
-    results = in_turn(arrays) if is_open(sizes[0]) else partial(arrays, sizes[0])
+    results = in_turn(arrays) if is_open(sizes[0]) else paired(combine, arrays, axis, _interleave)
     return tree.unflatten([rev(r, (axis,)) for r in results] if reverse else results)
 
 

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from stagec.core.primitive import Primitive
 from stagec.primitives.broadcast import instantiate, spread_to
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.padding import pad_p
+from stagec.primitives.rules import add_p
 from stagec.primitives.shape import squeeze_p
 from stagec.primitives.slicing import slice_in_dim
 
@@ -57,21 +61,51 @@ def _drop(x: Any) -> Any:
     return squeeze_p(x, dimensions=(0,))
 
 
-def running(combine: Combine, arrays: Arrays, fills: Sequence[Any], axis: int, reverse: bool) -> Arrays:
-    """Combine all elements up to each position of an axis, or from it on: in log2(n) steps of twice the distance.
-
-    Args:
-      fills: the neutral element for each array.
-    """
-    aval = aval_of(arrays[0])
-    step = 1
-    while step < aval.shape[axis]:
-        low, high = (-step, step) if reverse else (step, -step)
-        config = tuple([(low, high, 0) if i == axis else (0, 0, 0) for i in range(aval.ndim)])
-        moved = [pad_p(x, literal(f, aval_of(x).dtype), padding_config=config) for x, f in zip(arrays, fills)]
-        arrays = combine(arrays, moved) if reverse else combine(moved, arrays)
+def running(combine: Combine, arrays: Arrays, axis: int, reverse: bool) -> Arrays:
+    """Combine all elements up to each position of an axis, or from it on: in log2(n) steps of twice the distance."""
+    n, step = aval_of(arrays[0]).shape[axis], 1
+    while step < n:
+        early, late = ([slice_in_dim(x, i, i + n - step, axis=axis) for x in arrays] for i in (0, step))
+        # What nothing is combined with stays as it is.
+        alone = [
+            slice_in_dim(x, n - step, n, axis=axis) if reverse else slice_in_dim(x, 0, step, axis=axis) for x in arrays
+        ]
+        both = combine(early, late)
+        arrays = [concatenate([b, a] if reverse else [a, b], axis) for a, b in zip(alone, both)]
         step *= 2
     return arrays
+
+
+def paired(combine: Combine, arrays: Arrays, axis: int, interleave: Callable[[Any, Any, int], Any]) -> Arrays:
+    """Combine all elements up to each position of an axis, in the pairs in which JAX's `associative_scan` does."""
+    size = aval_of(arrays[0]).shape[axis]
+    if size < 2:
+        return arrays
+
+    def part(values: Arrays, start: int, stop: int | None, stride: int = 1) -> Arrays:
+        return [slice_in_dim(v, start, stop, stride, axis) for v in values]
+
+    pairs = combine(part(arrays, 0, size - 1, 2), part(arrays, 1, None, 2))
+    # The partial results at the odd positions; those at the even ones take one step more.
+    odd = paired(combine, pairs, axis, interleave)
+    even = part(arrays, 0, 1)
+    if size > 2:
+        rest = combine(odd if size % 2 else part(odd, 0, -1), part(arrays, 2, None, 2))
+        even = [concatenate([a, b], axis) for a, b in zip(even, rest)]
+    return [interleave(a, b, axis) for a, b in zip(even, odd)]
+
+
+def interleaved_by_sum(a: Any, b: Any, axis: int) -> Any:
+    """a[0], b[0], a[1], b[1], ... of floats, for `paired`: as a sum, which kernels compute where they read it."""
+    longer = aval_of(a).shape[axis] > aval_of(b).shape[axis]
+
+    def spread(x: Any, low: int, high: int) -> Any:
+        aval = aval_of(x)
+        config = tuple([(low, high, 1) if i == axis else (0, 0, 0) for i in range(aval.ndim)])
+        # The identity of addition, which keeps the signs of zeros.
+        return pad_p(x, literal(-np.zeros((), aval.dtype)[()], aval.dtype), padding_config=config)
+
+    return add_p(spread(a, 0, not longer), spread(b, 1, longer))
 
 
 def padded_arrays(arrays: Arrays, fills: Sequence[Any], window: dict[str, Any]) -> Arrays:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,13 @@ from stagec.primitives.arithmetic import (
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
 from stagec.primitives.checks import HALF, check_dtype, i64_array
-from stagec.primitives.combining import Combine, pair_of, running
+from stagec.primitives.combining import Arrays, Combine, interleaved_by_sum, pair_of, paired, running
 from stagec.primitives.convert import as_array
 from stagec.primitives.logic import ORDERED, eq, gt, is_finite, select
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.reduce import highest, lowest
 from stagec.primitives.rules import add_p
+from stagec.primitives.shape import rev
 from stagec.primitives.transcendental import exp, log
 from stagec.typing import ArrayLike
 
@@ -67,7 +68,7 @@ def cumulative(
     eval: np.ufunc,
     combine: Primitive,
     identity: Identity,
-    jvp: Any = None,
+    jvp: Any,
     transpose: Any = NOT_LINEAR,
 ) -> SinglePrimitive:
     """A row whose result at each position combines the elements up to it, or from it on with `reverse`.
@@ -99,22 +100,32 @@ def cumulative(
         shape=_shape(name, accepts),
         eval=evaluate,
         lower=lower,
-        jvp=jvp or _running_jvp(pair_of(combine), identity),
+        jvp=jvp,
         transpose=transpose,
         batch=_batch,
         numpy_ns=0.06,
     )
 
 
-def _running_jvp(combine: Combine, identity: Identity) -> Callable[..., Any]:
+def _running_jvp(combined: Callable[..., Arrays]) -> Callable[..., Any]:
     """Values and tangents are combined together."""
 
     def rule(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
         (x,), (t,) = primals, tangents
-        fills = (identity(aval_of(x).dtype), 0)
-        return primitive(x, **params), running(combine, [x, t], fills, **params)[1]
+        return primitive(x, **params), combined([x, t], **params)[1]
 
     return rule
+
+
+def _in_pairs(combine: Combine) -> Callable[..., Arrays]:
+    """The pairs decide how equal extremes share a derivative: as in JAX."""
+
+    def combined(arrays: Arrays, axis: int, reverse: bool) -> Arrays:
+        turned = [rev(x, (axis,)) for x in arrays] if reverse else arrays
+        results = paired(combine, turned, axis, interleaved_by_sum)
+        return [rev(x, (axis,)) for x in results] if reverse else results
+
+    return combined
 
 
 def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -138,9 +149,23 @@ cumsum_p: SinglePrimitive = cumulative(
     jvp=linear(),
     transpose=lambda ct, x, *, axis, reverse: [cumsum_p(ct, axis=axis, reverse=not reverse)],
 )
-cumprod_p = cumulative("cumprod", accepts=dtypes.NUMERIC, eval=np.multiply, combine=mul_p, identity=lambda d: 1)
-cummax_p = cumulative("cummax", accepts=ORDERED, eval=np.maximum, combine=max_p, identity=lowest)
-cummin_p = cumulative("cummin", accepts=ORDERED, eval=np.minimum, combine=min_p, identity=highest)
+cumprod_p = cumulative(
+    "cumprod",
+    accepts=dtypes.NUMERIC,
+    eval=np.multiply,
+    combine=mul_p,
+    identity=lambda d: 1,
+    jvp=_running_jvp(partial(running, pair_of(mul_p))),
+)
+
+
+def _extreme(name: str, combine: Primitive, eval: np.ufunc, identity: Identity) -> SinglePrimitive:
+    jvp = _running_jvp(_in_pairs(pair_of(combine)))
+    return cumulative(name, accepts=ORDERED, eval=eval, combine=combine, identity=identity, jvp=jvp)
+
+
+cummax_p = _extreme("cummax", max_p, np.maximum, lowest)
+cummin_p = _extreme("cummin", min_p, np.minimum, highest)
 
 
 def _cumlogsumexp_eval(x: Any, *, axis: int, reverse: bool) -> Any:
@@ -211,7 +236,7 @@ cumlogsumexp_p = SinglePrimitive(
     shape=_shape("cumlogsumexp", dtypes.FLOATING),
     eval=_cumlogsumexp_eval,
     lower=_cumlogsumexp_lower,
-    jvp=_running_jvp(_log_sum_pair, lowest),
+    jvp=_running_jvp(partial(running, _log_sum_pair)),
     transpose=NOT_LINEAR,
     batch=_batch,
     numpy_ns=0.5,
@@ -224,16 +249,13 @@ def _running(row: SinglePrimitive, operand: Any, axis: int, reverse: bool) -> Ar
     axis, reverse = canonical_axis(axis, aval.ndim, row.name), bool(reverse)
     if row in _EXTREMES and dtypes.is_complex(aval.dtype):
         # Complex numbers have no operation for it: their order is written out.
-        combine, end = _EXTREMES[row]
-        (out,) = running(lambda a, b: [combine(a[0], b[0])], [operand], [complex(end, end)], axis, reverse)
+        combine = _EXTREMES[row]
+        (out,) = _in_pairs(lambda a, b: [combine(a[0], b[0])])([operand], axis, reverse)
         return as_array(out)
     return row(operand, axis=axis, reverse=reverse)
 
 
-_EXTREMES: dict[SinglePrimitive, tuple[Callable[..., Any], float]] = {
-    cummax_p: (larger, -math.inf),
-    cummin_p: (smaller, math.inf),
-}
+_EXTREMES: dict[SinglePrimitive, Callable[..., Any]] = {cummax_p: larger, cummin_p: smaller}
 
 
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:

@@ -10,11 +10,11 @@ import pytest
 
 import stagec.lax as lax
 import stagec.numpy as snp
-from stagec.api.gradients import grad
+from stagec import grad, jvp, vjp
 from stagec.core import errors
 
 X = np.array([1, 3, 3, 2, 3, 0], np.float32)
-W = np.arange(1, 7).astype(np.float32)
+W = np.arange(1, 8).astype(np.float32)
 PLACES = np.array([0, 0, 2, 9, -1])
 NEW = np.array([3, 1, 4, 1, 5], np.float32)
 
@@ -88,6 +88,32 @@ def test_running_products_have_gradients_through_zeros() -> None:
 
 def test_running_extremes_give_equal_pairs_half_each() -> None:
     assert slope(lax.cummax, np.array([1, 3, 3, 2], np.float32)) == [1, 5.5, 3.5, 0]
+
+
+def test_running_extremes_share_gradients_of_many_equal_elements_as_jax_does() -> None:
+    x = np.array([1, 3, 3, 3, 2, 3, 3], np.float32)
+    # JAX halves a derivative where it combines two equal partial results, which are those of a binary tree.
+    assert slope(lax.cummax, x) == [1, 10.375, 4.9375, 3.4375, 0, 4.75, 3.5]
+    assert slope(lambda v: lax.cummin(-v, reverse=True), x) == [0, -0.75, -2.25, -3.5, 0, -7.25, -14.25]
+
+
+@pytest.mark.parametrize(("function", "name"), [("cummax", "maximum"), ("cummin", "minimum")])
+@pytest.mark.parametrize(("reverse", "axis"), [(False, 1), (True, 1), (False, 0), (True, 2)])
+def test_running_extremes_have_the_derivatives_of_a_scan(function: str, name: str, reverse: bool, axis: int) -> None:
+    rng = np.random.default_rng(0)
+    x, t = rng.integers(0, 3, (3, 9, 2)).astype(np.float32), rng.normal(size=(3, 9, 2)).astype(np.float32)
+    x[0, 2, 0], x[:, 5, 1] = np.nan, np.inf
+    run = lambda v: getattr(lax, function)(v, axis, reverse)  # noqa: E731
+    scan = lambda v: lax.associative_scan(getattr(snp, name), v, reverse, axis)  # noqa: E731
+    for found, expected in zip(jvp(run, (x,), (t,)), jvp(scan, (x,), (t,))):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(vjp(run, x)[1](snp.array(t))[0], vjp(scan, x)[1](snp.array(t))[0])
+
+
+def test_running_reductions_pass_a_first_infinite_element_on() -> None:
+    for function, x in ((lax.cumprod, [np.inf, 2.0]), (lax.cumlogsumexp, [-np.inf, 2.0])):
+        _, tangent = jvp(function, (np.array(x, np.float32),), (np.array([3, 0], np.float32),))
+        assert float(tangent[0]) == 3
 
 
 def test_running_sums_of_exponentials_have_gradients_where_all_are_zero() -> None:
