@@ -59,6 +59,8 @@ class Primitive:
     # Whether the operation has a list of results.
     multiple: bool
     numpy_ns: tuple[float, float] = (1.0, 3.0)
+    # Whether each element takes as many steps as a matrix has rows.
+    of_matrices = False
 
     def __init__(
         self,

@@ -74,7 +74,7 @@ def factorization(
         out = cx.apply(lambda *_: [as_array(as_operand(f)) for f in (found if multiple else [found])], *values)
         return out if multiple else out[0]
 
-    return kind(
+    made = kind(
         name,
         shape=checked,
         eval=eval,
@@ -84,6 +84,8 @@ def factorization(
         batch=batch_of(multiple),
         trim=trim,
     )
+    made.of_matrices = True
+    return made
 
 
 def _without_elements(avals: Sequence[ShapedArray]) -> bool:

@@ -14,12 +14,18 @@ from stagec.compiler import estimate
 from stagec.core import errors, location, small
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
-from stagec.core.graph import Equation, Graph, Literal, Var
+from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs
+from stagec.core.host import LibraryCall
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
-from stagec.runtime import outside, recording
+from stagec.runtime import interruptible, outside, recording
 from stagec.runtime.array import Array, signature
 from stagec.runtime.placement import committed_device
+
+# Elements of the largest operand of an operation that may take long.
+_MAY_BE_LONG = 1 << 16
+# Estimated; the calls of longer ones can be interrupted.
+_LONG_SECONDS = 0.05
 
 
 class EagerTrace(Trace):
@@ -53,8 +59,7 @@ class EagerTrace(Trace):
                 return run(args) if primitive.multiple else run(args)[0]
         if small.concerns(primitive, avals, out):
             return small.computed(self, primitive, args, avals, out, params)
-        with np.errstate(all="ignore"):
-            result = primitive.eval(*values, **params)
+        result = _evaluate(primitive, values, avals, out, params)
         outs = zip(result, out, strict=True) if primitive.multiple else [(result, out)]
         made = [_wrap(r, a, values, primitive) for r, a in outs]
         if not plain:
@@ -69,6 +74,29 @@ class EagerTrace(Trace):
         return made if primitive.multiple else made[0]
 
 
+def _evaluate(
+    primitive: Primitive, values: list[Any], avals: list[ShapedArray], out: Any, params: dict[str, Any]
+) -> Any:
+    """The results of NumPy's evaluation; of a long one on a helper, so that a signal interrupts it."""
+
+    def evaluate() -> Any:
+        with np.errstate(all="ignore"):
+            return primitive.eval(*values, **params)
+
+    if max([a.size for a in avals], default=0) >= _MAY_BE_LONG:
+        equation = _equation(primitive, [Var(a) for a in avals], out, params)
+        callback = params.get("callback")
+        in_numpy = (callback is None or isinstance(callback, LibraryCall)) and not any(inner_graphs(equation))
+        if in_numpy and estimate.numpy_seconds_of(equation) > _LONG_SECONDS:
+            return interruptible.call(evaluate)
+    return evaluate()
+
+
+def _equation(primitive: Primitive, inputs: list[Var], out: Any, params: dict[str, Any]) -> Equation:
+    outs = [Var(a) for a in (out if primitive.multiple else [out])]
+    return Equation(primitive, [*inputs], outs, params, location.capture())
+
+
 def _program(primitive: Primitive, avals: list[ShapedArray], out: Any, params: dict[str, Any]) -> Any:
     """What runs an operation as a compiled program; None where NumPy evaluates it."""
     if config.checks_values():
@@ -78,9 +106,9 @@ def _program(primitive: Primitive, avals: list[ShapedArray], out: Any, params: d
         found = graph.derived.get(_program) or outside.program(graph, (), params["name"], called=True)
         graph.derived[_program] = found
         return found
-    inputs, outs = [Var(a) for a in avals], [Var(a) for a in (out if primitive.multiple else [out])]
-    equation = Equation(primitive, [*inputs], outs, params, location.capture())
-    return outside.program(Graph(inputs, [equation], [*outs]), (), primitive.name)
+    inputs = [Var(a) for a in avals]
+    equation = _equation(primitive, inputs, out, params)
+    return outside.program(Graph(inputs, [equation], [*equation.outputs]), (), primitive.name)
 
 
 def _wrap(result: Any, aval: ShapedArray, inputs: list[np.ndarray[Any, Any]], primitive: Primitive) -> Array:

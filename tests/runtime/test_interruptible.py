@@ -302,3 +302,23 @@ except TimeoutError:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("left\nstopped\n", "")
+
+
+@pytest.mark.parametrize(
+    ("work", "helpers"),
+    [
+        (lambda: snp.matmul(*2 * [np.ones((1200, 1200))]), 1),
+        (lambda: lax.linalg.lu(np.eye(300)), 1),
+        (lambda: snp.ones((300, 300)) @ snp.ones(300), 0),
+        (lambda: stagec.pure_callback(lambda v: v, SHAPE, snp.ones(SHAPE.shape)), 0),
+    ],
+    ids=["product", "factorization", "short", "callback"],
+)
+def test_long_evaluations_outside_jit_run_on_helpers(monkeypatch, work, helpers):
+    calls, call = [], interruptible.call
+    monkeypatch.setattr("stagec.runtime.eager.interruptible.call", lambda work: calls.append(work) or call(work))
+    work()
+    assert len(calls) == helpers
+
+
+SHAPE = stagec.ShapeDtypeStruct((1000, 1000), "float32")
