@@ -9,6 +9,8 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from passes.kernels import llvm
+from passes.kernels.dispatch import Kernel
+from passes.kernels.writer import Buffer, Writer
 from stagec import lax
 from stagec.compiler import log
 from stagec.compiler.direct import library, linker, machine_code
@@ -74,6 +76,22 @@ def test_zeros_of_both_signs_are_two_constants():
     x = SPECIAL[:2]
     for actual, expected in zip(found, (np.maximum(x, 0.0), x, x * np.float32(-0.0), x * np.float32(0.0))):
         np.testing.assert_array_equal(np.signbit(actual[:2]), np.signbit(expected))
+
+
+def test_what_a_loop_does_not_change_is_computed_before_it_and_frozen():
+    w, x = Writer(), Buffer("%x", 4096, "f32")
+
+    def element(i, j):
+        at = w.add(w.mul(i, 64), j)
+        w.store(w.load(x, w.add(at, 16)), x, at)
+        w.store(w.load(x, w.add(at, 17)), x, at)
+
+    w.loop(0, 8, 1, lambda i, _: w.loop(0, 8, 1, lambda j, _: element(i, j)))
+    text = llvm.printed([("moved", Kernel.written("moved", w, [x], [], [1]))], "x86_64-unknown-unknown-eabi-elf")
+    _, outer, inner, *_ = text.split("\nloop")
+    assert (outer.count("mul"), outer.count("freeze")) == (1, 1)
+    # The counter's address, which both stores take, and those of the loads.
+    assert (inner.count("mul"), inner.count("freeze"), inner.count("getelementptr")) == (0, 0, 3)
 
 
 def test_what_has_no_form_here_is_left_to_the_compiler(monkeypatch):

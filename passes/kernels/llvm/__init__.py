@@ -38,9 +38,8 @@ def _function(symbol: str, kernel: Kernel) -> str:
         raise UntranslatedError("a kernel of a number of rows that is known when it runs")
     function = Function()
     for i, buffer in enumerate((*kernel.inputs, *kernel.outputs)):
-        place = f"getelementptr i8, ptr %bindings, i64 {8 * i}"
-        function.entry += [f"%at{i} = {place}", f"%binding{i} = load ptr, ptr %at{i}, align 8"]
-        function.values[buffer.name] = f"%binding{i}"
+        place = function.first(f"getelementptr i8, ptr %bindings, i64 {8 * i}")
+        function.values[buffer.name] = function.first(f"load ptr, ptr {place}, align 8")
     for instruction in kernel.body:
         printer = _PRINTERS.get(instruction.name)
         if printer is None:
@@ -52,8 +51,7 @@ def _function(symbol: str, kernel: Kernel) -> str:
             "entry:",
             f"%table = getelementptr i8, ptr %dispatch, i64 {_BINDINGS}",
             "%bindings = load ptr, ptr %table, align 8",
-            *function.entry,
-            *function.lines,
+            function.text(),
             "ret i32 0",
             "}",
         ]

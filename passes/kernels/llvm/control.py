@@ -65,11 +65,9 @@ def _for(f: Function, i: Instruction) -> None:
     start, stop, _, *first = i.operands
     region = _Region(i, f.label(), ["i64", *map(type_of, i.types)], f.block, 0, _values(f, (start, *first)))
     n, bounds = region.number, (f.values[start], f.values[stop])
-    if _runs(*bounds):
-        f.lines.append(f"br label %loop{n}")
-    else:
-        any_ = f.let(f"icmp slt i64 {bounds[0]}, {bounds[1]}")
-        f.lines.append(f"br i1 {any_}, label %loop{n}, label %after{n}")
+    runs = "true" if _runs(*bounds) else f.let(f"icmp slt i64 {bounds[0]}, {bounds[1]}")
+    f.enter(is_loop=True)
+    f.lines.append(f"br label %loop{n}" if runs == "true" else f"br i1 {runs}, label %loop{n}, label %after{n}")
     f.start(f"loop{n}")
     _names(f, region, i.details)
     f.regions.append(region)
@@ -90,6 +88,7 @@ def _end_for(f: Function, region: _Region) -> None:
     for k, (name, type_) in enumerate(zip(names, region.types)):
         f.lines[region.at + k] = f"{name} = {_phi(type_, (region.first[k], region.before), (last[k], f.block))}"
     end = f.block
+    f.leave()
     f.start(f"after{n}")
     results = f.yielded
     if not _runs(start, stop):
@@ -100,6 +99,7 @@ def _end_for(f: Function, region: _Region) -> None:
 
 def _while(f: Function, i: Instruction) -> None:
     region = _Region(i, f.label(), [type_of(text) for text in i.types], f.block, 0, _values(f, i.operands))
+    f.enter(is_loop=True)
     f.lines.append(f"br label %test{region.number}")
     f.start(f"test{region.number}")
     _names(f, region, i.details)
@@ -124,12 +124,14 @@ def _end_while(f: Function, region: _Region) -> None:
     rows = zip(_values(f, region.opened.details), region.types, region.first, f.yielded)
     for k, (name, type_, first, value) in enumerate(rows):
         f.lines[region.at + k] = f"{name} = {_phi(type_, (first, region.before), (value, f.block))}"
+    f.leave()
     f.start(f"after{region.number}")
 
 
 def _if(f: Function, i: Instruction) -> None:
     region = _Region(i, f.label(), [type_of(text) for text in i.types], f.block, len(f.lines), [])
     f.lines.append(None)
+    f.enter()
     f.start(f"then{region.number}")
     f.regions.append(region)
     f.yielded = []
@@ -139,6 +141,8 @@ def _else(f: Function, i: Instruction) -> None:
     region = f.regions[-1]
     region.first, region.end = f.yielded, f.block
     f.lines.append(f"br label %after{region.number}")
+    f.leave()
+    f.enter()
     f.start(f"else{region.number}")
     f.yielded = []
 
@@ -149,6 +153,7 @@ def _end_if(f: Function, region: _Region) -> None:
     other = f"else{n}" if region.end else f"after{n}"
     f.lines[region.at] = f"br i1 {f.values[region.opened.operands[0]]}, label %then{n}, label %{other}"
     end, values = f.block, f.yielded
+    f.leave()
     f.start(f"after{n}")
     rows = zip(region.types, region.first, values)
     _give(f, region, [_chosen(f, type_, (first, region.end), (second, end)) for type_, first, second in rows])

@@ -7,16 +7,13 @@ from typing import TypeAlias
 
 from passes.kernels.instructions import Instruction
 from passes.kernels.llvm import functions
-from passes.kernels.llvm.function import Function, UntranslatedError
+from passes.kernels.llvm.function import Form, Function, UntranslatedError
 from passes.kernels.llvm.types import constant, element_of, full, lanes_of, scalar_of, size_of, type_of
 
 Printer: TypeAlias = Callable[[Function, Instruction], None]
 
 _FLAGS = {"overflow<nsw>": " nsw"}
 _BINARY = {
-    "arith.addi": "add",
-    "arith.subi": "sub",
-    "arith.muli": "mul",
     "arith.divui": "udiv",
     "arith.remui": "urem",
     "arith.divsi": "sdiv",
@@ -95,11 +92,40 @@ def _binary(operation: str) -> Printer:
     return printer
 
 
+def _sum(operation: str, sign: int) -> Printer:
+    """Of indices: a part of the addresses that are computed from it."""
+    others = _binary(operation)
+
+    def printer(f: Function, i: Instruction) -> None:
+        if i.types == ("index",):
+            a, b = map(f.form, i.operands)
+            f.forms[i.results[0]] = f.added(a, _times(b, sign))
+        else:
+            others(f, i)
+
+    return printer
+
+
+def _product(f: Function, i: Instruction) -> None:
+    if i.types == ("index",):
+        a, b = map(f.form, i.operands)
+        if not (a[1] and b[1]):
+            f.forms[i.results[0]] = _times(a, b[0]) if a[1] else _times(b, a[0])
+            return
+    _binary("mul")(f, i)
+
+
+def _times(form: Form, factor: int) -> Form:
+    if factor == 1:
+        return form
+    return form[0] * factor, tuple([(name, coefficient * factor) for name, coefficient in form[1] if factor])
+
+
 def _call(intrinsic: str, last: str) -> Printer:
     def printer(f: Function, i: Instruction) -> None:
-        type_ = type_of(i.types[0])
-        given = ", ".join([f"{type_} {f.values[name]}" for name in i.operands])
-        f.values[i.results[0]] = f.let(f"call {type_} @llvm.{intrinsic}({given}{last})")
+        type_, operands = type_of(i.types[0]), [f.values[name] for name in i.operands]
+        text = f"call {type_} @llvm.{intrinsic}({', '.join([f'{type_} {value}' for value in operands])}{last})"
+        f.values[i.results[0]] = f.share(text, *operands) if type_ == "i64" else f.let(text)
 
     return printer
 
@@ -194,9 +220,7 @@ def _store(f: Function, i: Instruction) -> None:
 def _masked_load(f: Function, i: Instruction) -> None:
     buffer, index, mask, others = i.operands
     element, masks, type_ = element_of(i.types[0]), type_of(i.types[1]), type_of(i.types[2])
-    # The address may lie outside of the buffer, if the first lanes are left out.
-    address = f.address(buffer, index, element, "")
-    pointer = f"ptr align {size_of(element)} {address}"
+    pointer = f"ptr align {size_of(element)} {f.address(buffer, index, element)}"
     text = f"call {type_} @llvm.masked.load({pointer}, {masks} {f.values[mask]}, {type_} {f.values[others]})"
     f.values[i.results[0]] = f.let(text)
 
@@ -204,7 +228,7 @@ def _masked_load(f: Function, i: Instruction) -> None:
 def _masked_store(f: Function, i: Instruction) -> None:
     buffer, index, mask, value = i.operands
     element, masks, type_ = element_of(i.types[0]), type_of(i.types[1]), type_of(i.types[2])
-    pointer = f"ptr align {size_of(element)} {f.address(buffer, index, element, '')}"
+    pointer = f"ptr align {size_of(element)} {f.address(buffer, index, element)}"
     f.lines.append(f"call void @llvm.masked.store({type_} {f.values[value]}, {pointer}, {masks} {f.values[mask]})")
 
 
@@ -258,13 +282,12 @@ def _reduction(f: Function, i: Instruction) -> None:
 
 def _alloca(f: Function, i: Instruction) -> None:
     (size, *_), element = i.types[0][7:-1].split("x"), element_of(i.types[0])
-    f.values[i.results[0]] = name = f.fresh()
-    f.entry.append(f"{name} = alloca [{size} x {element}], align 64")
+    f.values[i.results[0]] = f.first(f"alloca [{size} x {element}], align 64")
 
 
 def _prefetch(f: Function, i: Instruction) -> None:
     use, locality = i.details
-    address = f.address(i.operands[0], i.operands[1], element_of(i.types[0]), "")
+    address = f.address(i.operands[0], i.operands[1], element_of(i.types[0]))
     f.lines.append(f"call void @llvm.prefetch(ptr {address}, i32 {int(use == 'write')}, i32 {locality}, i32 1)")
 
 
@@ -274,12 +297,9 @@ def _pointer(f: Function, i: Instruction) -> None:
 
 def _workgroup(f: Function, i: Instruction) -> None:
     offset, type_, alignment = _AXES[int(i.details[0])]
-    address, number, f.values[i.results[0]] = f.fresh(), f.fresh(), f.fresh()
-    f.entry += [
-        f"{address} = getelementptr i8, ptr %workgroup, i64 {offset}",
-        f"{number} = load {type_}, ptr {address}, align {alignment}",
-        f"{f.values[i.results[0]]} = zext {type_} {number} to i64",
-    ]
+    address = f.first(f"getelementptr i8, ptr %workgroup, i64 {offset}")
+    number = f.first(f"load {type_}, ptr {address}, align {alignment}")
+    f.values[i.results[0]] = f.first(f"zext {type_} {number} to i64")
 
 
 def _intrinsic(f: Function, i: Instruction) -> None:
@@ -296,6 +316,7 @@ OPERATIONS: dict[str, Printer] = {
     **{name: _binary(operation) for name, operation in _BINARY.items()},
     **{name: _call(*row) for name, row in _CALLS.items()},
     **{name: _cast(operation) for name, operation in _CASTS.items()},
+    "arith.addi": _sum("add", 1),
     "arith.ceildivui": _ceildivui,
     "arith.cmpf": _compare("fcmp"),
     "arith.cmpi": _compare("icmp"),
@@ -304,8 +325,10 @@ OPERATIONS: dict[str, Printer] = {
     "arith.index_castui": _index_cast("zext"),
     "arith.maximumf": _extremum(True),
     "arith.minimumf": _extremum(False),
+    "arith.muli": _product,
     "arith.negf": _negf,
     "arith.select": _select,
+    "arith.subi": _sum("sub", -1),
     "llvm.call_intrinsic": _intrinsic,
     "math.exp": _function(functions.exp),
     "math.log": _function(functions.log),
