@@ -10,9 +10,8 @@ from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler.driver import prepared, run
 from stagec.compiler.flags import CompileOptions
-from stagec.compiler.mlir import ir
 from stagec.compiler.ready import by_flag_set, serialize
-from stagec.compiler.session import new_session
+from stagec.compiler.session import parsed
 from stagec.runtime import interruptible
 
 # The phase after which all dispatches are there.
@@ -55,8 +54,7 @@ def _lines(
     for flag_set, formed in by_flag_set(ready, target, options, traits):
         found.clear()
         if flag_set.direct:  # which takes its dispatches as they are
-            with new_session() as session, session.context:
-                collect(_PHASE, ir().Module.parse(formed.source, session.context))
+            collect(_PHASE, parsed(formed.source))
         else:
             run(formed.source, flag_set, until=_PHASE, seen=collect)
         if found.keys() >= set(kernels):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,7 +27,7 @@ from stagec.compiler.flags import (
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
 from stagec.compiler.mlir import ir, load_phases
 from stagec.compiler.ready import Memory, by_flag_set, serialize
-from stagec.compiler.session import new_session
+from stagec.compiler.session import parsed
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
@@ -58,15 +57,14 @@ Seen: TypeAlias = Callable[[str, Any], None]
 
 
 class Opened(NamedTuple):
-    """A module that was checked, in a session of its own.
+    """A module that was checked.
 
     Attributes:
-      session, module: for the first flag set, which may change both.
+      module: for the first flag set, which may change it.
       source: the module's bytes, from which the other flag sets begin.
       traits: what the flags depend on.
     """
 
-    session: Any
     module: Any
     source: bytes
     traits: Traits
@@ -122,23 +120,23 @@ def compile_module(
 
 def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, started: float) -> CompilerResult:
     attempts: list[Attempt] = []
-    with opened(given, target, name, options) as found:
-        for flag_set, ready in by_flag_set(found.source, target, options, found.traits, found.module):
-            memory = ready.memory
-            if flag_set.direct:
-                vmfb, attempt, may_alias = direct.run(found.session, ready, flag_set, options.asynchronous)
-                memory = memory._replace(may_alias=may_alias and memory.may_alias)
-                if not vmfb and not options.flag_set:
-                    log.event("compile", "through all phases", name=name, reason=attempt.error)
-                    continue
-            else:
-                vmfb, attempt = run(ready.source, flag_set, link=target.on.has_linker)
-            if target.on.has_races:
-                vmfb, attempt = _without_races(vmfb, attempt)
-            attempts.append(attempt)
-            if vmfb:
-                break
-            log.event("compile", "refused", name=name, flags=flag_set.name, error=attempt.error)
+    found = opened(given, target, name, options)
+    for flag_set, ready in by_flag_set(found.source, target, options, found.traits, found.module):
+        memory = ready.memory
+        if flag_set.direct:
+            vmfb, attempt, may_alias = direct.run(ready, flag_set, options.asynchronous)
+            memory = memory._replace(may_alias=may_alias and memory.may_alias)
+            if not vmfb and not options.flag_set:
+                log.event("compile", "through all phases", name=name, reason=attempt.error)
+                continue
+        else:
+            vmfb, attempt = run(ready.source, flag_set, link=target.on.has_linker)
+        if target.on.has_races:
+            vmfb, attempt = _without_races(vmfb, attempt)
+        attempts.append(attempt)
+        if vmfb:
+            break
+        log.event("compile", "refused", name=name, flags=flag_set.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
         saved = diag.save_module(given, name, options.dump)
@@ -169,26 +167,22 @@ def prepared(source: bytes, target: Target, name: str, options: CompileOptions) 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
     """
-    with opened(source, target, name, options) as found:
-        return found.source, found.traits
+    found = opened(source, target, name, options)
+    return found.source, found.traits
 
 
-@contextlib.contextmanager
-def opened(source: bytes, target: Target, name: str, options: CompileOptions) -> Iterator[Opened]:
-    """What `prepared` returns, and the session in which it was checked."""
-    with new_session() as session:
-        # The compiler's own contexts let unknown dialects through, and crash on them later.
-        session.context.allow_unregistered_dialects = False
-        module = _parsed(source, session, name, options)
-        found = operations_in(module, _CONSTANT, _PRODUCT, _COMPLEX)
-        constants, products, numbers = ([o for o in found if o.name == n] for n in (_CONSTANT, _PRODUCT, _COMPLEX))
-        for operation in constants:
-            _check_constant(operation, source, name, options)
-        phase_workarounds.describe(module.operation, target)
-        phase_workarounds.swap_selection_operands(module)
-        wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
-        traits = Traits(max(map(_product_size, products), default=0), wide)
-        yield Opened(session, module, serialize(module), traits)
+def opened(source: bytes, target: Target, name: str, options: CompileOptions) -> Opened:
+    """What `prepared` returns, and the module itself."""
+    module = _parsed(source, name, options)
+    found = operations_in(module, _CONSTANT, _PRODUCT, _COMPLEX)
+    constants, products, numbers = ([o for o in found if o.name == n] for n in (_CONSTANT, _PRODUCT, _COMPLEX))
+    for operation in constants:
+        _check_constant(operation, source, name, options)
+    phase_workarounds.describe(module.operation, target)
+    phase_workarounds.swap_selection_operands(module)
+    wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
+    traits = Traits(max(map(_product_size, products), default=0), wide)
+    return Opened(module, serialize(module), traits)
 
 
 def run(
@@ -257,9 +251,10 @@ def _go_through(run: Invocation, last: str, flag_set: FlagSet, seen: Seen | None
     return True
 
 
-def _parsed(source: bytes, session: Any, name: str, options: CompileOptions) -> Any:
+def _parsed(source: bytes, name: str, options: CompileOptions) -> Any:
     try:
-        return ir().Module.parse(source, session.context)
+        # Not in a context of the compiler's: those let unknown dialects through, and crash on them later.
+        return parsed(source)
     except (ir().MLIRError, ValueError) as error:
         reason = _first_error(error)
         raise CompileError(

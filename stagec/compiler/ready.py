@@ -17,8 +17,7 @@ from passes.legalize.disable_fusion import disable_fusion
 from stagec.backends import Target
 from stagec.compiler import direct, log
 from stagec.compiler.flags import CompileOptions, FlagSet, Traits, ladder
-from stagec.compiler.mlir import ir
-from stagec.compiler.session import new_session
+from stagec.compiler.session import parsed
 
 
 class Memory(NamedTuple):
@@ -41,7 +40,7 @@ class Ready:
 
     Attributes:
       memory: what it does with the memory of its arguments.
-      module: the module as an `ir.Module`, if its session is still open.
+      module: the module as an `ir.Module`, if its context is still there.
       kernels: those of our own in it; their executables are inserted when its bytes are asked for.
     """
 
@@ -57,16 +56,12 @@ class Ready:
 
     @property
     def source(self) -> bytes:
-        """The module's bytes."""
-        self.keep()
-        return self._source
-
-    def keep(self) -> None:
-        """Keep the module's bytes, with the executables of its kernels, before somebody changes it."""
+        """The module's bytes, with the executables of its kernels."""
         if not self._source:
             if self.kernels is not None:
                 self.kernels.insert_executables()
             self._source = serialize(self.module)
+        return self._source
 
 
 def _memory(module: Any) -> Memory:
@@ -126,11 +121,10 @@ def by_flag_set(
 
 
 def _for_device(source: bytes, disables_fusion: bool) -> Ready:
-    with new_session() as session, session.context:
-        module = ir().Module.parse(source, session.context)
-        if disables_fusion:
-            disable_fusion(module)
-        return Ready.of(module)
+    module = parsed(source)
+    if disables_fusion:
+        disable_fusion(module)
+    return Ready.of(module)
 
 
 def _with_kernels(
@@ -142,10 +136,7 @@ def _with_kernels(
       the module, whether it has kernels or needs none, and whether it has control flow for direct compilation only.
     """
     if module is None:
-        with new_session() as session, session.context:
-            parsed = ir().Module.parse(source, session.context)
-            ready, formed, controlled = _with_kernels(source, flag_set, target, options, parsed)
-            return Ready(ready.memory, _source=ready.source), formed, controlled
+        module = parsed(source)
     try:
         # Direct compilation is also for programs that only call Python functions or return their arguments.
         settings = pass_options(target), options.straight, options.weights, flag_set.direct
@@ -162,12 +153,11 @@ def _with_kernels(
 
 def _for_cpu(source: bytes, target: Target, disables_fusion: bool = False) -> Ready:
     """The module with in-place hazards resolved; if asked, with every operation in a dispatch of its own."""
-    with new_session() as session, session.context:
-        module = ir().Module.parse(source, session.context)
-        _resolve_hazards(module, target)
-        if disables_fusion:
-            disable_fusion(module)
-        return Ready.of(module)
+    module = parsed(source)
+    _resolve_hazards(module, target)
+    if disables_fusion:
+        disable_fusion(module)
+    return Ready.of(module)
 
 
 def _resolve_hazards(module: Any, target: Target, passes: str = "memory, cse") -> None:

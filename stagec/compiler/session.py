@@ -7,6 +7,7 @@ threads; if a compile was still under way, the child compiles in a new process.
 
 from __future__ import annotations
 
+import atexit
 import collections
 import contextlib
 import ctypes
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from passes import bindings
 from stagec.compiler.mlir import ir
 from stagec.core import forking
 
@@ -32,6 +34,10 @@ _disturbed = False
 _threads: Any = None
 # Contexts of sessions that were closed.
 _retired: collections.deque[Any] = collections.deque()
+# Sessions that are used again, each with the bytes that it has parsed.
+_idle: list[tuple[Any, int]] = []
+# What a context has parsed once, such as constants, stays in its memory. So it is used for so many bytes.
+_KEPT_BYTES = 16 << 20
 
 
 def api() -> Any:
@@ -86,6 +92,46 @@ def new_session() -> Any:
 
 
 @contextlib.contextmanager
+def kept_session(size: int) -> Iterator[Any]:
+    """A session without flags, which later blocks may use again: to make one takes longer than to use it.
+
+    Args:
+      size: bytes of the text that is parsed in it.
+    """
+    try:
+        session, used = _idle.pop()
+    except IndexError:
+        session, used = new_session(), 0
+    try:
+        yield session
+    finally:
+        if used + size <= _KEPT_BYTES:
+            _idle.append((session, used + size))
+        else:
+            session.close()
+
+
+class _Contexts(threading.local):
+    kept: Any = None
+    used = 0
+
+
+_contexts = _Contexts()
+
+
+def parsed(source: bytes) -> Any:
+    """A module from text or bytecode, in a context of this thread; no dialect may be unknown.
+
+    Raises:
+      MLIRError, ValueError: it is not a valid module.
+    """
+    _contexts.used += len(source)
+    if _contexts.kept is None or _contexts.used > _KEPT_BYTES:
+        _contexts.kept, _contexts.used = bindings.new_context(), len(source)
+    return ir().Module.parse(source, _contexts.kept)
+
+
+@contextlib.contextmanager
 def under_way() -> Iterator[None]:
     """A compile, which a fork in another thread waits for."""
     lock = threading.RLock()
@@ -118,11 +164,16 @@ def _after_fork_in_child(held: forking.HeldLocks) -> None:
     _entry = threading.Lock()
     _under_way.clear()
     # Threads of the parent may have been using the contexts.
-    forking.leak(_retired)
+    forking.leak(_retired, list(_idle))
     _retired = collections.deque()
+    _idle.clear()
     library = sys.modules.get("iree.compiler.api.ctypes_dl")
     if library is not None:
         # Its destructor would wait for the library's threads.
         forking.leak(library._global_init, _threads)
         _forked, _threads = True, None
         _disturbed = _disturbed or held.compiling
+
+
+# While the modules that a session's end needs are still there.
+atexit.register(_idle.clear)

@@ -21,7 +21,7 @@ from stagec.compiler.driver import PHASES, Seen, opened, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.ready import Ready, by_flag_set, serialize
-from stagec.compiler.session import new_session
+from stagec.compiler.session import parsed
 from stagec.runtime import interruptible
 
 # What the files end in that the compiler writes the kernels to.
@@ -234,9 +234,9 @@ def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | Non
 
 def _own_assembly(source: bytes, target: Target, name: str, options: CompileOptions) -> str:
     """The kernels as LLVM itself compiles them; empty where the compiler generates their code."""
-    with opened(source, target, name, options) as found:
-        flag_set, ready = next(by_flag_set(found.source, target, options, found.traits, found.module))
-        return direct.assembly(ready, flag_set.flags) if flag_set.direct else ""
+    found = opened(source, target, name, options)
+    flag_set, ready = next(by_flag_set(found.source, target, options, found.traits, found.module))
+    return direct.assembly(ready, flag_set.flags) if flag_set.direct else ""
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:
@@ -264,9 +264,8 @@ def _natural(path: str) -> list[Any]:
 
 
 def _printed(source: bytes) -> str:
-    with new_session() as session:
-        module = ir().Module.parse(source, session.context)
-        return comments(module) + str(module)
+    module = parsed(source)
+    return comments(module) + str(module)
 
 
 def _write(path: str, text: str) -> str:

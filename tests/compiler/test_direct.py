@@ -391,15 +391,21 @@ def test_a_compile_makes_no_context_but_those_of_its_sessions(monkeypatch):
         lowered.compile()
 
 
-def test_a_program_of_kernels_has_one_session_of_the_compiler(monkeypatch):
+def test_programs_of_kernels_share_one_session_of_the_compiler(monkeypatch):
     stagec.clear_caches()
+    monkeypatch.setattr(session, "_idle", [])
+    sessions, made = session._session_class(), []
     with stagec.config.override(enable_cache=False):
         stagec.jit(lambda x: snp.exp(x) * 2)(np.ones(5, np.float32))  # the processor has been described
-        lowered, made = stagec.jit(lambda x: snp.exp(x) * 4).lower(np.ones(5, np.float32)), []
-        sessions = session._session_class()
+        session._idle.clear()
         monkeypatch.setattr(session, "_session_class", lambda: lambda: made.append(sessions()) or made[-1])
-        lowered.compile()
-    assert len(made) == 1
+        for factor in (4, 5):
+            stagec.jit(lambda x, factor=factor: snp.exp(x) * factor)(np.ones(5, np.float32))
+        assert len(made) == 1
+        monkeypatch.setattr(session, "_KEPT_BYTES", 0)  # what it has parsed stays in its memory
+        for factor in (6, 7):
+            stagec.jit(lambda x, factor=factor: snp.exp(x) * factor)(np.ones(5, np.float32))
+        assert len(made) == 2
 
 
 def test_a_target_printed_in_another_form_is_an_error_and_no_detour(monkeypatch):

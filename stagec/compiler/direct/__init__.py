@@ -21,7 +21,9 @@ from stagec.compiler.direct import host, library, linker, machine_code, reading
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.direct.reading import is_direct as is_direct
 from stagec.compiler.flags import FlagSet
-from stagec.compiler.invocation import invoked
+from stagec.compiler.invocation import invocation, invoked
+from stagec.compiler.mlir import ir
+from stagec.compiler.session import kept_session
 from stagec.runtime import interruptible
 
 
@@ -31,21 +33,21 @@ class Formed(Protocol):
     Attributes:
       module: an `ir.Module` of the compiler's session.
       kernels: its kernels.
-      keep: inserts the executables of the kernels into the module, and keeps its bytes.
+      source: the module's bytes, with the executables of the kernels.
     """
 
     module: Any
     kernels: Kernels | None
 
-    def keep(self) -> None: ...
+    @property
+    def source(self) -> bytes: ...
 
 
-def run(session: Any, formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
+def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     """Compile a module of kernels.
 
     Args:
-      session: the compiler's, whose flags are set.
-      formed: the module; executables may be moved out of it.
+      formed: the module.
       flag_set: a name for the attempt, and the compiler's flags.
       asynchronous: whether results are signalled by a fence.
 
@@ -53,14 +55,14 @@ def run(session: Any, formed: Formed, flag_set: FlagSet, asynchronous: bool) -> 
       the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
       a result may be the memory of an argument or of another result.
     """
-    return interruptible.call(lambda: _run(session, formed, flag_set, asynchronous))
+    return interruptible.call(lambda: _run(formed, flag_set, asynchronous))
 
 
-def _run(session: Any, formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
+def _run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     started = time.perf_counter()
     output, reasons, may_alias = b"", [], True
     try:
-        output, may_alias = _compiled(session, formed, flag_set.flags, asynchronous)
+        output, may_alias = _compiled(formed, flag_set.flags, asynchronous)
     except NotDirectError as error:
         reasons.append(Diagnostic("error", str(error)))
     except PrintedError:  # the release of the compiler is not the one that stagec knows
@@ -71,19 +73,18 @@ def _run(session: Any, formed: Formed, flag_set: FlagSet, asynchronous: bool) ->
     return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
 
 
-def _compiled(session: Any, formed: Formed, flags: tuple[str, ...], asynchronous: bool) -> tuple[bytes, bool]:
+def _compiled(formed: Formed, flags: tuple[str, ...], asynchronous: bool) -> tuple[bytes, bool]:
     program = reading.read(formed.module)
     if asynchronous and program.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
     kernels = library.described(program, _written(formed))
     target = library.target(flags) if kernels else {}
-    flags = (*flags, *library.FLAGS)
     libraries = _own_library(kernels, _written(formed), target) if kernels else []
-    session.set_flags(*flags)
     if kernels and not libraries:
-        libraries = [host.Library(_library(session, formed, program, kernels, target), kernels)]
-    with invoked(session) as run:
-        _check(run.parse(host.text(program, libraries, asynchronous).encode()), run.found)
+        libraries = [host.Library(_library(formed, program, kernels, target, flags), kernels)]
+    text = host.text(program, libraries, asynchronous).encode()
+    with kept_session(len(text)) as session, invoked(session) as run:
+        _check(run.parse(text), run.found)
         return run.bytecode(), program.may_alias
 
 
@@ -119,17 +120,18 @@ def _own_library(
 
 
 def _library(
-    session: Any, formed: Formed, described: Program, kernels: Sequence[library.Kernel], target: Mapping[str, str]
+    formed: Formed,
+    described: Program,
+    kernels: Sequence[library.Kernel],
+    target: Mapping[str, str],
+    flags: tuple[str, ...],
 ) -> bytes:
-    """A shared library of kernels by the compiler, whose code generation is LLVM's, too.
-
-    They are moved out of the module, so `formed` keeps its bytes for the next attempt.
-    """
-    formed.keep()
-    with scratch.folder() as folder, invoked(session) as run:
+    """A shared library of kernels by the compiler, whose code generation is LLVM's, too."""
+    with scratch.folder() as folder, invocation(*flags, *library.FLAGS) as run:
         path = os.path.join(folder, "kernels.o")
         run.verify_between_passes(False)
-        run.take(library.assembled(formed.module, described, kernels, target, path).operation)
+        module = ir().Module.parse(formed.source, run.session.context)
+        run.take(library.assembled(module, described, kernels, target, path).operation)
         _check(run.execute(1), run.found)
         with open(path, "rb") as file:
             return linker.linked(file.read(), f"{library.EXECUTABLE}_library_query")

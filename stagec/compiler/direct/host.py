@@ -71,16 +71,18 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
     parts = list(parts_of(items))
     variables = [("device", DEVICE), *((f"commands{part.number}", COMMANDS) for part in parts)]
     variables += [(f"constant{i}", BUFFER) for i in range(len(program.constants))]
+    functions = "\n".join(
+        [*_initializer(program, parts, libraries, layout), *_main(program, items, layout, asynchronous)]
+    )
     return "\n".join(
         [
             "module attributes {vm.toplevel} { vm.module public @module {",
             *(f"vm.global.ref private mutable @{name} : {type_}" for name, type_ in variables),
             *data,
-            *map(imported, IMPORTS),
+            *(imported(name) for name in IMPORTS if f"@hal.{name}(" in functions),
             *dict.fromkeys(map(_host_import, program.host_calls)),
             "vm.export @__init",
-            *_initializer(program, parts, libraries, layout),
-            *_main(program, items, layout, asynchronous),
+            functions,
             "} }",
         ]
     )
