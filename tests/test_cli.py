@@ -340,7 +340,7 @@ def test_cache_info_counts_and_clear_removes(cache_dir):
     program()
     before = json.loads(stagec_command("cache", "info", "--json").output)
     assert (before["directory"], before["entries"], before["refusal"]) == (str(cache_dir), 1, "")
-    assert "programs   1" in stagec_command("cache", "info").output
+    assert "programs   1\nkernels    1\n" in stagec_command("cache", "info").output
     assert "removed 1 programs" in stagec_command("cache", "clear").output
     assert json.loads(stagec_command("cache", "info", "--json").output)["entries"] == 0
 

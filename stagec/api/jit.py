@@ -28,7 +28,7 @@ from stagec.api.stages import Lowered, Traced
 from stagec.api.targets import chosen_target
 from stagec.api.tiers import evaluation
 from stagec.api.traces import TracedSignature, all_traces, traces_of
-from stagec.compiler import log
+from stagec.compiler import kernel_cache, log
 from stagec.compiler.build import user_passes
 from stagec.control.call import jit_p
 from stagec.core import errors, location, pytree
@@ -337,6 +337,7 @@ def clear_caches() -> None:
     forget_fast_paths()
     plans.forget()
     clear_executables()
+    kernel_cache.forget()
 
 
 @overload

@@ -97,6 +97,7 @@ def info(as_json: bool) -> None:
         "directory": found.directory,
         "refusal": refusal,
         "entries": found.entries,
+        "kernels": found.kernels,
         "bytes": found.bytes,
         "temporary_files": found.temporary_files,
         "max_bytes": found.max_bytes,
@@ -112,6 +113,7 @@ def info(as_json: bool) -> None:
     full = f"{100 * found.bytes / found.max_bytes:.1f} %"
     click.echo(f"directory  {found.directory}")
     click.echo(f"programs   {found.entries}")
+    click.echo(f"kernels    {found.kernels}")
     click.echo(f"size       {bytes_text(found.bytes)} of {bytes_text(found.max_bytes)} ({full})")
     if found.temporary_files:
         click.echo(f"unfinished {found.temporary_files} temporary files")
@@ -126,7 +128,7 @@ def info(as_json: bool) -> None:
 @cache.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def clear(as_json: bool) -> None:
-    """Remove every program, which is compiled again when it is next needed, and the modules that the compiler refused.
+    """Remove every program and kernel, which are compiled again when needed, and the modules that the compiler refused.
 
     Read-only layers stay as they are.
     """

@@ -120,6 +120,7 @@ def _warm(
         rows = list(_shown(_run(jobs, targets, store), _count(jobs, targets), quiet=as_json))
         if cache_dir is not None:
             open_for_all(store, [row["key"] for row in rows if row["key"]])
+            store.clear_kernels()
     failed = [row for row in rows if row["status"] == "failed"]
     if as_json:
         print_json({"directory": store.directory, "programs": rows})

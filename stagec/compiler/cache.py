@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from stagec.compiler import log, refused
-from stagec.compiler.cache_directory import SUFFIX, CacheDirectory, Layer, LayerInfo
+from stagec.compiler.cache_directory import KERNEL, SUFFIX, CacheDirectory, Layer, LayerInfo
 from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry
 from stagec.compiler.cache_remote import Remote
 from stagec.compiler.claim import SUFFIX as CLAIM, claimed
@@ -33,7 +33,10 @@ _NEAREST_LIMIT = 1000
 
 
 class CacheInfo(NamedTuple):
-    """The state of a disk cache; `hits`, `misses` and `writes` count what this process did."""
+    """The state of a disk cache; `hits`, `misses` and `writes` count the programs that this process got and stored.
+
+    Entries are programs; `bytes` are those of all files.
+    """
 
     directory: str
     refusal: str
@@ -46,6 +49,7 @@ class CacheInfo(NamedTuple):
     writes: int
     layers: tuple[LayerInfo, ...] = ()
     remote: str = ""
+    kernels: int = 0
 
 
 class DiskCache(CacheDirectory):
@@ -94,26 +98,33 @@ class DiskCache(CacheDirectory):
           ValueError: `key` is not a digest from `stagec.compiler.key`.
         """
         path = self._path(key)
-        for layer in self.layers:
-            entry = layer.get(key)
-            if entry is not None:
-                self.hits += 1
-                return entry
-        entry = None
-        if not self._refused():
-            try:
-                entry = read_entry(path, key)
-            except FileNotFoundError:
-                pass
-            except EntryError as error:
-                self._discard(path, error)
-            except OSError as error:  # such as too many open files: the entry itself is not damaged
-                reason = error.strerror or type(error).__name__
-                self._warn("read", f"the disk cache cannot be read: {reason}", self._elsewhere())
+        entry = next((found for layer in self.layers if (found := layer.get(key)) is not None), None)
+        if entry is None:
+            entry = self._read(path, key)
         if entry is None:
             self.misses += 1
+        else:
+            self.hits += 1
+        return entry
+
+    def kernel(self, key: str) -> Entry | None:
+        """The machine code of a kernel, checked and in memory, or None. There is none in layers."""
+        return self._read(self._path(key, KERNEL), key)
+
+    def _read(self, path: str, key: str) -> Entry | None:
+        if self._refused():
             return None
-        self.hits += 1
+        try:
+            entry = read_entry(path, key)
+        except FileNotFoundError:
+            return None
+        except EntryError as error:
+            self._discard(path, error)
+            return None
+        except OSError as error:  # such as too many open files: the entry itself is not damaged
+            reason = error.strerror or type(error).__name__
+            self._warn("read", f"the disk cache cannot be read: {reason}", self._elsewhere())
+            return None
         with contextlib.suppress(OSError):
             os.utime(path)
         return entry
@@ -142,6 +153,28 @@ class DiskCache(CacheDirectory):
           TypeError: `meta` holds something that JSON cannot.
         """
         path = self._path(key)
+        if not self._store(path, key, contributors, meta, payload):
+            return None
+        self.writes += 1
+        try:
+            return read_entry(path, key)
+        except (OSError, EntryError):  # another process removed it meanwhile, or the disk is faulty
+            return None
+
+    def put_kernel(
+        self, key: str, contributors: Mapping[str, str], meta: Mapping[str, Any], payload: bytes | memoryview
+    ) -> None:
+        """Store the machine code of a kernel, as `put` stores a program."""
+        self._store(self._path(key, KERNEL), key, contributors, meta, payload)
+
+    def _store(
+        self,
+        path: str,
+        key: str,
+        contributors: Mapping[str, str],
+        meta: Mapping[str, Any],
+        payload: bytes | bytearray | memoryview,
+    ) -> bool:
         view = memoryview(payload).cast("B")
         try:
             head = encode_head(key, contributors, meta, view)
@@ -149,13 +182,13 @@ class DiskCache(CacheDirectory):
                 raise EntryError(f"{len(head) + view.nbytes} bytes do not fit into cache_max_bytes={self.max_bytes}")
         except EntryError as error:
             self._warn("size", f"a program is too large for the disk cache: {error}", "raise STAGEC_CACHE_MAX_BYTES")
-            return None
+            return False
         if self._refused():
-            return None
+            return False
         try:
             os.makedirs(self.directory, mode=0o700, exist_ok=True)
             if self._refused():
-                return None
+                return False
             self._clean_once()
             # Counted before it is written, so that a file that a killed process leaves is counted too.
             over = self._count(len(head) + view.nbytes)
@@ -165,12 +198,8 @@ class DiskCache(CacheDirectory):
         except OSError as error:
             reason = error.strerror or type(error).__name__
             self._warn("write", f"the disk cache cannot be written: {reason}", self._elsewhere())
-            return None
-        self.writes += 1
-        try:
-            return read_entry(path, key)
-        except (OSError, EntryError):  # another process removed it meanwhile, or the disk is faulty
-            return None
+            return False
+        return True
 
     def claim(self, key: str, name: str) -> contextlib.AbstractContextManager[None]:
         """Let one process at a time run a block that makes the entry for `key`; others wait until it is done.
@@ -214,7 +243,7 @@ class DiskCache(CacheDirectory):
         return path
 
     def entries(self) -> Iterator[EntryHeader]:
-        """The headers of all sound entries, the most recently used first; those of the layers follow"""
+        """The headers of all sound programs, the most recently used first; those of the layers follow"""
         yield from self._own_entries()
         for layer in self.layers:
             yield from layer.entries()
@@ -238,10 +267,11 @@ class DiskCache(CacheDirectory):
         """How full the cache is, and what this process did with it; `refusal` says why it is not used."""
         entries, temporary = self._scan()
         size = sum(size for _, size, _ in entries) + sum(size for _, size, _ in temporary)
+        programs = sum(name.endswith(SUFFIX) for _, _, name in entries)
         return CacheInfo(
             self.directory,
             self._refusal(),
-            len(entries),
+            programs,
             size,
             len(temporary),
             self.max_bytes,
@@ -250,20 +280,27 @@ class DiskCache(CacheDirectory):
             self.writes,
             tuple([layer.info() for layer in self.layers]),
             self.remote.place if self.remote is not None else "",
+            len(entries) - programs,
         )
 
     def clear(self) -> int:
-        """Remove every entry, temporary file and refused module, and nothing else; returns how many entries went.
+        """Remove every entry, temporary file and refused module, and nothing else; returns how many programs went.
 
         Layers stay as they are.
         """
         entries, temporary = self._scan()
-        removed = sum(self._remove(name) for _, _, name in entries)
+        removed = sum(self._remove(name) and name.endswith(SUFFIX) for _, _, name in entries)
         for _, _, name in temporary:
             self._remove(name)
         self._remove(_LEDGER)
         refused.clear(os.path.join(self.directory, _REFUSED))
         return removed
+
+    def clear_kernels(self) -> None:
+        """Remove the kernels alone, where only programs are asked for, as in a layer."""
+        for _, _, name in self._scan()[0]:
+            if name.endswith(KERNEL):
+                self._remove(name)
 
     def _refused(self) -> bool:
         reason = self._refusal()
@@ -272,7 +309,7 @@ class DiskCache(CacheDirectory):
         return bool(reason)
 
     def _write(self, path: str, head: bytes, payload: memoryview) -> None:
-        temporary = f"{path.removesuffix(SUFFIX)}.{os.urandom(8).hex()}.tmp"
+        temporary = f"{os.path.splitext(path)[0]}.{os.urandom(8).hex()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         fd = os.open(temporary, flags, 0o600)
         try:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, is_key, read_entry, read_header
 from stagec.core.errors import CacheWarning, message
 
-SUFFIX = ".stagec"
-_ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.stagec")
+# Of files with programs, and of those with kernels.
+SUFFIX, KERNEL = ".stagec", ".kernel"
+_ENTRY_NAME = re.compile(r"[0-9a-f]{64}\.(stagec|kernel)")
 _TEMPORARY_NAME = re.compile(r"[0-9a-f]{64}\.([0-9a-f]{16}\.tmp|claim)")
 
 # (time of last use, bytes, name) of a file.
@@ -34,17 +35,17 @@ class CacheDirectory:
         return not self._refusal() and os.path.exists(self._path(key))
 
     def _own_entries(self) -> Iterator[EntryHeader]:
-        """The headers of all sound entries here, the most recently used first"""
-        for _, _, name in sorted(self._scan()[0], reverse=True):
+        """The headers of all sound programs here, the most recently used first"""
+        for _, _, name in sorted(self._programs(), reverse=True):
             with contextlib.suppress(OSError, EntryError):
                 header = read_header(os.path.join(self.directory, name))
                 if header.key + SUFFIX == name:
                     yield header
 
-    def _path(self, key: str) -> str:
+    def _path(self, key: str, suffix: str = SUFFIX) -> str:
         if not is_key(key):
             raise ValueError(f"a cache key is a SHA-256 in lower-case hexadecimal, not {key!r}")
-        return os.path.join(self.directory, key + SUFFIX)
+        return os.path.join(self.directory, key + suffix)
 
     def _refusal(self) -> str:
         """Why programs from this directory must not be executed, or an empty string"""
@@ -63,8 +64,11 @@ class CacheDirectory:
                 return "every user may write to its directory"
         return ""
 
+    def _programs(self) -> list[Row]:
+        return [row for row in self._scan()[0] if row[2].endswith(SUFFIX)]
+
     def _scan(self, entries: bool = True) -> tuple[list[Row], list[Row]]:
-        """The entries and the temporary files"""
+        """The entries, programs and kernels, and the temporary files"""
         found: list[Row] = []
         temporary: list[Row] = []
         with contextlib.suppress(OSError), os.scandir(self.directory) as items:
@@ -137,7 +141,7 @@ class Layer(CacheDirectory):
 
     def info(self) -> LayerInfo:
         """How much is in the layer; `refusal` says why it is not used"""
-        entries, _ = self._scan()
+        entries = self._programs()
         refusal = self._refusal()
         if not refusal and not os.path.isdir(self.directory):
             refusal = "there is no such directory"

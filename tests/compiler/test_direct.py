@@ -16,7 +16,7 @@ from passes import bindings, printed
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import build, driver, log, session
-from stagec.compiler.direct import library, linker, machine_code, memory, program, reading
+from stagec.compiler.direct import library, machine_code, memory, object_file, program, reading
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
@@ -278,7 +278,7 @@ def test_places_of_living_values_never_meet():
 
 def test_what_is_no_object_file_is_refused():
     with pytest.raises(program.NotDirectError):
-        linker.linked(b"\x7fELF" + bytes(100), "f")
+        object_file.functions(b"\x7fELF" + bytes(100), ["f"])
 
 
 def constants(x):

@@ -24,7 +24,7 @@ _ATTRIBUTES = 'attributes #0 = { nounwind "frame-pointer"="none" "no-builtins" }
 
 
 def printed(kernels: Iterable[tuple[str, Kernel]], triple: str) -> str:
-    """A module of LLVM IR with a function for each kernel, under its symbol.
+    """A module of LLVM IR with a function for each kernel, under its symbol, in a section of its own.
 
     Raises:
       UntranslatedError: a kernel has an instruction that has no form here.
@@ -47,7 +47,7 @@ def _function(symbol: str, kernel: Kernel) -> str:
         printer(function, instruction)
     return "\n".join(
         [
-            f'define i32 @"{symbol}"({_STATE}, {_WORKGROUP}) #0 {{',
+            f'define i32 @"{symbol}"({_STATE}, {_WORKGROUP}) #0 section ".text.{symbol}" {{',
             "entry:",
             f"%table = getelementptr i8, ptr %dispatch, i64 {_BINDINGS}",
             "%bindings = load ptr, ptr %table, align 8",

@@ -17,7 +17,8 @@ from passes.kernels.dispatch import Kernel, Kernels
 from passes.printed import PrintedError
 from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.direct import host, library, linker, machine_code, reading
+from stagec.compiler.direct import host, known, library, linker, machine_code, reading
+from stagec.compiler.direct.object_file import functions
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.direct.reading import is_direct as is_direct
 from stagec.compiler.flags import FlagSet
@@ -111,9 +112,9 @@ def _own_library(
     """A library of all kernels by LLVM itself; none if it cannot make one."""
     try:
         found = _called(kernels, written)
-        data = machine_code.object_file(found, target)
-        buffers = {symbol: len(kernel.inputs) + len(kernel.outputs) for symbol, kernel in found.items()}
-        return [host.Library(linker.library(data, buffers), kernels)]
+        code = known.obtained(found, target)
+        rows = {symbol: (code[symbol], len(k.inputs) + len(k.outputs)) for symbol, k in found.items()}
+        return [host.Library(linker.library(rows), kernels)]
     except NotDirectError as error:
         log.event("compile", "machine code by the compiler", reason=str(error))
         return []
@@ -134,7 +135,8 @@ def _library(
         run.take(library.assembled(module, described, kernels, target, path).operation)
         _check(run.execute(1), run.found)
         with open(path, "rb") as file:
-            return linker.linked(file.read(), f"{library.EXECUTABLE}_library_query")
+            query = f"{library.EXECUTABLE}_library_query"
+            return linker.linked(functions(file.read(), [query])[query])
 
 
 def _check(ok: bool, found: list[Diagnostic]) -> None:

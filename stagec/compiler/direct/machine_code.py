@@ -1,4 +1,4 @@
-"""Machine code of kernels by LLVM itself, through llvmlite: an object file with a function for each kernel.
+"""Machine code of kernels by LLVM itself, through llvmlite.
 
 The compiler's own way to LLVM builds its passes anew for each module, and links a library of conversions into it, which
 takes most of the time of a small compile. Here, LLVM gets text that needs none of its passes over IR.
@@ -12,6 +12,7 @@ from typing import Any
 
 from passes.kernels import llvm
 from passes.kernels.dispatch import Kernel
+from stagec.compiler.direct.object_file import Code, MixedError, functions
 from stagec.compiler.direct.program import NotDirectError
 
 # The releases of llvmlite whose LLVM the tests have compared with the compiler's.
@@ -20,8 +21,8 @@ TESTED = ("0.50.",)
 _LEVEL = 1
 
 
-def object_file(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> bytes:
-    """An object file for x86-64 with a function for each kernel, under its symbol.
+def generated(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[str, Code]:
+    """Code for x86-64 of each kernel, by its symbol. It does not depend on the other kernels.
 
     Args:
       target: how the compiler describes the processor (`library.target`).
@@ -30,13 +31,23 @@ def object_file(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> byt
       NotDirectError: a kernel has an instruction that has no form in LLVM IR here, or LLVM is not there.
     """
     machine, module = _prepared(kernels, target)
-    return bytes(machine.emit_object(module))
+    try:
+        return functions(bytes(machine.emit_object(module)), list(kernels))
+    except MixedError:
+        if len(kernels) == 1:
+            raise NotDirectError("an object file of another form") from None
+        return {symbol: generated({symbol: kernel}, target)[symbol] for symbol, kernel in kernels.items()}
 
 
 def assembly(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> str:
-    """The code of `object_file` as assembly."""
+    """The code of `generated` as assembly."""
     machine, module = _prepared(kernels, target)
     return str(machine.emit_assembly(module))
+
+
+def described(target: Mapping[str, str]) -> tuple[str, ...]:
+    """What code depends on of a target: the triple, the processor and its features."""
+    return tuple([target[name].strip('"') for name in ("target_triple", "cpu", "cpu_features")])
 
 
 def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[Any, Any]:
@@ -44,7 +55,7 @@ def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple
     binding = _binding()
     if binding is None:
         raise NotDirectError("llvmlite is not installed, or of a release that was not tested")
-    triple, cpu, features = (target[name].strip('"') for name in ("target_triple", "cpu", "cpu_features"))
+    triple, cpu, features = described(target)
     try:
         text = llvm.printed(kernels.items(), triple)
     except llvm.UntranslatedError as error:

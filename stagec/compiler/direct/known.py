@@ -1,0 +1,38 @@
+"""Code of kernels: that which is known, or else new."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+from collections.abc import Mapping
+
+from passes.kernels.dispatch import Kernel
+from stagec.compiler import kernel_cache, log
+from stagec.compiler.direct import machine_code
+from stagec.compiler.direct.object_file import Code
+
+
+def obtained(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[str, Code]:
+    """Code of each kernel, by its symbol.
+
+    Raises:
+      NotDirectError: as for `machine_code.generated`.
+    """
+    processor = machine_code.described(target)
+    keys = {symbol: (_digest(kernel), *processor) for symbol, kernel in kernels.items()}
+    found = {symbol: kernel_cache.find(key, Code.of_stored) for symbol, key in keys.items()}
+    known = {symbol: code for symbol, code in found.items() if code is not None}
+    missing = {symbol: kernel for symbol, kernel in kernels.items() if symbol not in known}
+    made = machine_code.generated(missing, target) if missing else {}
+    for symbol, code in made.items():
+        kernel_cache.keep(keys[symbol], code, *code.stored())
+    log.event("cache", "kernels", known=len(known), generated=len(made))
+    return known | made
+
+
+def _digest(kernel: Kernel) -> str:
+    """Of all that the code of a kernel depends on, locations left out."""
+    memory = [tuple(map(tuple, buffers)) for buffers in (kernel.inputs, kernel.outputs)]
+    # The second version of this format has the same bytes for equal values.
+    text = marshal.dumps((memory, kernel.blocks is None, [instruction[:-1] for instruction in kernel.body]), 2)
+    return hashlib.sha256(text).hexdigest()

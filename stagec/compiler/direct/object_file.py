@@ -1,0 +1,159 @@
+"""Reads the functions of an object file: ELF for x86-64."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from stagec.compiler.direct.program import NotDirectError
+
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+
+MACHINE = 62
+_SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8  # types of sections
+_UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
+_MERGE = 16  # a flag of sections: constants of one size
+_RELATIVE_32 = 2  # a type of relocations
+
+
+class Section(NamedTuple):
+    """A part of a program that stays in one piece.
+
+    Attributes:
+      relocations: where it needs the address of another section: the offset, the type, which section, and what is
+        added to that address.
+    """
+
+    flags: int
+    alignment: int
+    data: bytes
+    relocations: tuple[tuple[int, int, int, int], ...] = ()
+
+
+class Code(NamedTuple):
+    """A function, with all sections that it needs.
+
+    Attributes:
+      sections: the function's first. Their relocations count them from 0.
+      start: where the function begins in its section.
+    """
+
+    sections: tuple[Section, ...]
+    start: int = 0
+
+    def stored(self) -> tuple[dict[str, Any], bytes]:
+        """The function as numbers that JSON can hold, and bytes."""
+        rows = [[s.flags, s.alignment, len(s.data), s.relocations] for s in self.sections]
+        return {"start": self.start, "sections": rows}, b"".join([s.data for s in self.sections])
+
+    @classmethod
+    def of_stored(cls, numbers: dict[str, Any], data: bytes) -> Code:
+        """The function that `stored` returned."""
+        sections, at = [], 0
+        for flags, alignment, size, relocations in numbers["sections"]:
+            sections.append(Section(flags, alignment, data[at : at + size], tuple(map(tuple, relocations))))
+            at += size
+        return cls(tuple(sections), numbers["start"])
+
+
+class MixedError(Exception):
+    """The constants of several functions cannot be told apart."""
+
+
+class _Symbol(NamedTuple):
+    name: str
+    section: int
+    value: int
+
+
+def functions(data: bytes, names: Sequence[str]) -> dict[str, Code]:
+    """Functions of an object file, each with what it needs.
+
+    Args:
+      names: in the order of the file. Of the constants that several functions use, each gets its own.
+
+    Raises:
+      NotDirectError: one is not there, or needs a symbol of another library.
+      MixedError: it is not known which constants a function uses.
+    """
+    return _File(data).functions(names)
+
+
+class _File:
+    """The sections and symbols of an object file.
+
+    Attributes:
+      rows: the heads of the sections, and `contents` their bytes.
+      relocations: of each section: offset, type, symbol, and addend.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        kind, machine = struct.unpack_from("<HH", data, 16)
+        if data[:6] != b"\x7fELF\x02\x01" or (kind, machine) != (1, MACHINE):
+            raise NotDirectError("the compiler made no object file for x86-64")
+        (start,), (count,) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<H", data, 60)
+        self.rows = [_SECTION.unpack_from(data, start + _SECTION.size * i) for i in range(count)]
+        self.contents = [bytes(row[5]) if row[1] == _NO_BITS else data[row[4] : row[4] + row[5]] for row in self.rows]
+        self.symbols: list[_Symbol] = []
+        self.relocations: dict[int, list[tuple[int, int, int, int]]] = {}
+        for row, content in zip(self.rows, self.contents):
+            if row[1] == _SYMBOLS:
+                strings = self.contents[row[6]]
+                self.symbols = [
+                    _Symbol(strings[name : strings.index(b"\0", name)].decode(), section, value)
+                    for name, _, _, section, value, _ in _SYMBOL.iter_unpack(content)
+                ]
+            elif row[1] == _RELOCATIONS:
+                found = [(at, info & 0xFFFFFFFF, info >> 32, add) for at, info, add in _RELOCATION.iter_unpack(content)]
+                self.relocations.setdefault(row[7], []).extend(found)
+
+    def functions(self, names: Sequence[str]) -> dict[str, Code]:
+        defined = {symbol.name: symbol for symbol in self.symbols if symbol.section != _UNDEFINED}
+        missing = [name for name in names if name not in defined]
+        if missing:
+            raise NotDirectError(f"the compiler made no function {missing[0]}")
+        # Where the constants end that belong to the functions so far, by their section.
+        ends: dict[int, int] = {}
+        return {name: self._code(defined[name], ends) for name in names}
+
+    def _code(self, function: _Symbol, ends: dict[int, int]) -> Code:
+        # The sections in the order in which they are found, and their places in it.
+        order = {function.section: 0}
+        sections: list[Section] = []
+        while len(sections) < len(order):
+            number, needed = list(order)[len(sections)], []
+            for offset, kind, index, add in self.relocations.get(number, ()):
+                symbol = self.symbols[index]
+                if not _UNDEFINED < symbol.section < _RESERVED:
+                    raise NotDirectError(f"kernels need {symbol.name or 'a symbol'} of another library")
+                needed.append((offset, kind, order.setdefault(symbol.section, len(order)), symbol.value + add))
+            sections.append(
+                Section(self.rows[number][2], max(1, self.rows[number][8]), self.contents[number], tuple(needed))
+            )
+        for number, place in order.items():
+            if self.rows[number][2] & _MERGE:
+                self._divide(sections, place, number, ends)
+        return Code(tuple(sections), function.value)
+
+    def _divide(self, sections: list[Section], place: int, number: int, ends: dict[int, int]) -> None:
+        """Reduce a section of constants to those of one function, which follow those of the function before."""
+        size = self.rows[number][9]
+        # A distance counts from the end of its instruction: four bytes on, or five with a number of one byte. No
+        # instruction has a larger number and a constant, which LLVM would have computed with.
+        used = [
+            (add + (5 if kind == _RELATIVE_32 else 0)) // size
+            for section in sections
+            for _, kind, i, add in section.relocations
+            if i == place
+        ]
+        start, end = min(used) * size, (max(used) + 1) * size
+        if not ends.get(number, 0) <= start < end <= len(self.contents[number]):
+            raise MixedError
+        ends[number] = end
+        sections[place] = Section(sections[place].flags, size, self.contents[number][start:end])
+        for k, section in enumerate(sections):
+            moved = [(at, kind, i, add - start if i == place else add) for at, kind, i, add in section.relocations]
+            sections[k] = section._replace(relocations=tuple(moved))

@@ -1,0 +1,181 @@
+"""The machine code of kernels is kept, in memory and on disk: only kernels that are new are generated."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec.compiler import kernel_cache, log
+from stagec.compiler.cache import DiskCache, default_cache
+from stagec.compiler.direct import machine_code, object_file
+from stagec.compiler.key import digest
+from stagec.core.errors import CacheWarning
+
+X = np.random.default_rng(0).standard_normal((40, 40), dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path):
+    with stagec.config.override(enable_cache=True, cache_dir=str(tmp_path), cache_layers="", cache_remote=""):
+        stagec.clear_caches()
+        yield tmp_path
+    stagec.clear_caches()
+
+
+def layer(x, scale=1.0):
+    """Some kernels, of which the scale changes the last one."""
+    hidden = snp.tanh(x @ x)
+    return snp.exp(hidden - hidden.max(1, keepdims=True)).sum(0) * scale
+
+
+def computed(scale, **options):
+    """The result, how many kernels were known, and how many were generated."""
+    log.clear()
+    result = np.asarray(stagec.jit(lambda x: layer(x, scale), **options)(X))
+    (found,) = [record.fields for record in log.records("cache") if record.message == "kernels"]
+    return result, found["known"], found["generated"]
+
+
+def expected(scale):
+    hidden = np.tanh(X @ X)
+    return np.exp(hidden - hidden.max(1, keepdims=True)).sum(0) * scale
+
+
+def is_right(result, scale):
+    np.testing.assert_allclose(result, expected(scale), rtol=1e-5)
+
+
+def files(directory):
+    return sorted(path for path in directory.iterdir() if path.suffix == ".kernel")
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_after_an_edit_only_what_changed_is_generated(enabled):
+    with stagec.config.override(enable_cache=enabled):
+        _, known, generated = computed(2.0)
+        assert known == 0 and generated > 1
+        result, *counts = computed(3.0)
+        assert counts == [generated - 1, 1]
+        is_right(result, 3.0)
+
+
+def test_the_disk_knows_kernels_that_memory_has_forgotten(directory):
+    _, _, generated = computed(2.0)
+    assert len(files(directory)) == generated
+    stagec.clear_caches()
+    result, *counts = computed(3.0)
+    assert counts == [generated - 1, 1]
+    is_right(result, 3.0)
+
+
+def test_without_the_disk_clear_caches_forgets_all_kernels():
+    with stagec.config.override(enable_cache=False):
+        _, _, generated = computed(2.0)
+        stagec.clear_caches()
+        assert computed(2.0)[1:] == (0, generated)
+
+
+@pytest.mark.parametrize("at", [20, 200, -1], ids=["prelude", "header", "code"])
+def test_a_damaged_kernel_is_generated_again(directory, at):
+    _, _, generated = computed(2.0)
+    for path in files(directory):
+        data = bytearray(path.read_bytes())
+        data[at] ^= 1
+        path.write_bytes(data)
+    stagec.clear_caches()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result, *counts = computed(3.0)
+    assert [w.category for w in caught] == [CacheWarning]
+    assert counts == [0, generated]
+    is_right(result, 3.0)
+    stagec.clear_caches()
+    assert computed(4.0)[1:] == (generated - 1, 1)
+
+
+def test_a_kernel_that_others_may_write_to_is_not_run(directory):
+    _, _, generated = computed(2.0)
+    for path in files(directory):
+        os.chmod(path, 0o666)
+    stagec.clear_caches()
+    with pytest.warns(CacheWarning, match="other users may write"):
+        assert computed(3.0)[1:] == (0, generated)
+
+
+def test_kernels_of_other_processors_and_other_sources_are_other_kernels(monkeypatch):
+    _, _, generated = computed(2.0)
+    assert computed(2.0, target="cpu:x86-64-v3")[1:] == (0, generated)
+    stagec.clear_caches()
+    monkeypatch.setattr(kernel_cache.key, "environment_contributors", lambda: {"stagec source": "edited"})
+    assert computed(3.0)[1:] == (0, generated)
+
+
+def test_memory_is_bounded(monkeypatch):
+    with stagec.config.override(enable_cache=False):
+        _, _, generated = computed(2.0)
+        monkeypatch.setattr(kernel_cache, "_BYTES", kernel_cache._used)
+        result, *counts = computed(3.0)
+        assert counts == [generated - 1, 1] and len(kernel_cache._memory) == 1
+        is_right(result, 3.0)
+
+
+def test_the_code_of_a_kernel_does_not_depend_on_the_others(monkeypatch):
+    given, generated = [], machine_code.generated
+    monkeypatch.setattr(machine_code, "generated", lambda *args: given.append(args) or generated(*args))
+    computed(2.0)
+    ((kernels, target),) = given
+    together = generated(kernels, target)
+    assert len(together) > 1
+    assert together == {symbol: generated({symbol: kernel}, target)[symbol] for symbol, kernel in kernels.items()}
+    # Constants are those of one function only.
+    sizes = {code.sections[i].data for code in together.values() for i in range(1, len(code.sections))}
+    assert len(sizes) > 1
+
+
+def test_kernels_whose_constants_cannot_be_told_apart_are_generated_one_by_one(monkeypatch):
+    functions = object_file.functions
+
+    def mixed(data, names):
+        if len(names) > 1:
+            raise object_file.MixedError
+        return functions(data, names)
+
+    monkeypatch.setattr(machine_code, "functions", mixed)
+    result, _, generated = computed(2.0)
+    assert generated > 1
+    is_right(result, 2.0)
+
+
+def test_code_is_stored_as_numbers_and_bytes():
+    sections = (object_file.Section(6, 16, b"code", ((1, 2, 1, -4),)), object_file.Section(18, 4, b"1234"))
+    code = object_file.Code(sections, 3)
+    assert object_file.Code.of_stored(*code.stored()) == code
+
+
+def test_the_cache_counts_bounds_and_clears_kernels_with_programs(directory):
+    _, _, generated = computed(2.0)
+    store = default_cache()
+    info = store.info()
+    assert (info.entries, info.kernels) == (1, generated)
+    assert info.bytes == sum(path.stat().st_size for path in directory.iterdir() if path.suffix != ".ledger")
+    assert [header.key for header in store.entries()] == [
+        path.stem for path in directory.iterdir() if path.suffix == ".stagec"
+    ]
+    assert store.clear() == 1
+    assert files(directory) == []
+
+
+def test_the_least_recently_used_kernels_leave_first(tmp_path):
+    cache = DiskCache(tmp_path, 6 * 8192)
+    keys = [digest({"kernel": str(i)}) for i in range(6)]
+    for i, key in enumerate(keys):
+        cache.put_kernel(key, {"kernel": str(i)}, {}, bytes(4096))
+        path = cache._path(key, ".kernel")
+        os.utime(path, (i, i))
+    assert cache.kernel(keys[0]) is not None  # which makes it the last one
+    cache.put(digest({"program": "p"}), {"program": "p"}, {}, bytes(4096))
+    assert cache.info().bytes <= 6 * 8192
+    assert [cache.kernel(key) is not None for key in keys[:4]] == [True, False, False, True]
