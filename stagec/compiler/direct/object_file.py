@@ -115,11 +115,18 @@ class _File:
         missing = [name for name in names if name not in defined]
         if missing:
             raise NotDirectError(f"the compiler made no function {missing[0]}")
+        if len(names) == 1:
+            return {names[0]: self._code(defined[names[0]], None)}
         # Where the constants end that belong to the functions so far, by their section.
         ends: dict[int, int] = {}
-        return {name: self._code(defined[name], ends) for name in names}
+        found = {name: self._code(defined[name], ends) for name in names}
+        # A wrong guess of what a function uses would leave some constants to nobody.
+        if any(end != len(self.contents[number]) for number, end in ends.items()):
+            raise MixedError
+        return found
 
-    def _code(self, function: _Symbol, ends: dict[int, int]) -> Code:
+    def _code(self, function: _Symbol, ends: dict[int, int] | None) -> Code:
+        """A function's code; with its own part of the constants only, if it is told where these begin."""
         # The sections in the order in which they are found, and their places in it.
         order = {function.section: 0}
         sections: list[Section] = []
@@ -133,27 +140,34 @@ class _File:
             sections.append(
                 Section(self.rows[number][2], max(1, self.rows[number][8]), self.contents[number], tuple(needed))
             )
-        for number, place in order.items():
-            if self.rows[number][2] & _MERGE:
-                self._divide(sections, place, number, ends)
+        if ends is not None:
+            for number, place in order.items():
+                start = ends.get(number, 0)
+                ends[number] = self._divide(sections, place, number, start)
         return Code(tuple(sections), function.value)
 
-    def _divide(self, sections: list[Section], place: int, number: int, ends: dict[int, int]) -> None:
-        """Reduce a section of constants to those of one function, which follow those of the function before."""
-        size = self.rows[number][9]
-        # A distance counts from the end of its instruction: four bytes on, or five with a number of one byte. No
-        # instruction has a larger number and a constant, which LLVM would have computed with.
+    def _divide(self, sections: list[Section], place: int, number: int, start: int) -> int:
+        """Reduce a section of constants to those of one function, and return where they end.
+
+        They begin where those of the function before end, and the last one that the function uses ends them.
+        """
+        row, content = self.rows[number], self.contents[number]
+        if not row[2] & _MERGE:
+            if start:
+                raise MixedError
+            return len(content)
+        # A distance counts from the end of its instruction: four bytes on, or five with a number of one byte.
         used = [
-            (add + (5 if kind == _RELATIVE_32 else 0)) // size
+            (add + (5 if kind == _RELATIVE_32 else 0)) // row[9] * row[9]
             for section in sections
             for _, kind, i, add in section.relocations
             if i == place
         ]
-        start, end = min(used) * size, (max(used) + 1) * size
-        if not ends.get(number, 0) <= start < end <= len(self.contents[number]):
+        end = max(used) + row[9]
+        if min(used) != start or end > len(content):
             raise MixedError
-        ends[number] = end
-        sections[place] = Section(sections[place].flags, size, self.contents[number][start:end])
+        sections[place] = sections[place]._replace(data=content[start:end])
         for k, section in enumerate(sections):
             moved = [(at, kind, i, add - start if i == place else add) for at, kind, i, add in section.relocations]
             sections[k] = section._replace(relocations=tuple(moved))
+        return end
