@@ -135,6 +135,57 @@ def test_the_code_of_a_kernel_does_not_depend_on_the_others(monkeypatch):
     assert len(sizes) > 1
 
 
+def object_of(*functions):
+    """An object file for a processor with vectors of 64 bytes."""
+    binding = machine_code._binding()
+    module = binding.parse_assembly("\n".join(['target triple = "x86_64-unknown-linux-gnu"', *functions]))
+    machine = machine_code._machine("x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512f,+avx512vl")
+    module.data_layout = str(machine.target_data)
+    return bytes(machine.emit_object(module))
+
+
+def adding(name, *types):
+    """A function that adds a constant of each type, which differs from function to function."""
+    lines = []
+    for i, (count, type_) in enumerate(types):
+        vector = f"<{count} x {type_}>"
+        values = ", ".join(f"{type_} {name.encode()[0] + i + k}.5" for k in range(count))
+        lines += [
+            f"%a{i} = load {vector}, ptr %p",
+            f"%b{i} = fadd {vector} %a{i}, <{values}>",
+            f"store {vector} %b{i}, ptr %p",
+        ]
+    return "\n".join([f'define void @{name}(ptr %p) section ".text.{name}" {{', *lines, "ret void", "}"])
+
+
+def jumping(name):
+    """A function with a table of places to jump to."""
+    cases = " ".join(f"i32 {i}, label %c{i}" for i in range(8))
+    blocks = "\n".join(f"c{i}:\nstore volatile i32 {i}, ptr %p\nret i32 {i * i * 7}" for i in range(8))
+    head = f'define i32 @{name}(i32 %x, ptr %p) section ".text.{name}" {{\nswitch i32 %x, label %c0 [{cases}]'
+    return f"{head}\n{blocks}\n}}"
+
+
+SIZES = [(1, "float"), (1, "double"), (4, "float"), (8, "float"), (16, "float"), (8, "double")]
+
+
+def test_constants_of_all_sizes_are_divided():
+    functions = {name: adding(name, *SIZES[i:]) for i, name in enumerate("abcd")}
+    together = object_file.functions(object_of(*functions.values()), list(functions))
+    assert together == {name: object_file.functions(object_of(text), [name])[name] for name, text in functions.items()}
+    assert {len(s.data) % 64 for code in together.values() for s in code.sections if s.alignment == 64} == {0}
+
+
+def test_what_cannot_be_divided_is_noticed():
+    with pytest.raises(object_file.MixedError):
+        object_file.functions(object_of(jumping("a"), jumping("b")), ["a", "b"])
+    # A function that is left out, whose constants would be another's.
+    one, two, three = (adding(name, *SIZES) for name in "abc")
+    for names in ("ab", "bc", "ac"):
+        with pytest.raises(object_file.MixedError):
+            object_file.functions(object_of(one, two, three), list(names))
+
+
 def test_kernels_whose_constants_cannot_be_told_apart_are_generated_one_by_one(monkeypatch):
     functions = object_file.functions
 

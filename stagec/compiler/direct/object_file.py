@@ -15,7 +15,6 @@ _RELOCATION = struct.Struct("<QQq")
 MACHINE = 62
 _SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8  # types of sections
 _UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
-_MERGE = 16  # a flag of sections: constants of one size
 _RELATIVE_32 = 2  # a type of relocations
 
 
@@ -152,18 +151,20 @@ class _File:
         They begin where those of the function before end, and the last one that the function uses ends them.
         """
         row, content = self.rows[number], self.contents[number]
-        if not row[2] & _MERGE:
+        if place == 0 or number in self.relocations:  # code, and tables for jumps
             if start:
                 raise MixedError
             return len(content)
+        # Sections of the largest constants have no size of their elements, but their alignment.
+        size = row[9] or max(1, row[8])
         # A distance counts from the end of its instruction: four bytes on, or five with a number of one byte.
         used = [
-            (add + (5 if kind == _RELATIVE_32 else 0)) // row[9] * row[9]
+            (add + (5 if kind == _RELATIVE_32 else 0)) // size * size
             for section in sections
             for _, kind, i, add in section.relocations
             if i == place
         ]
-        end = max(used) + row[9]
+        end = max(used) + size
         if min(used) != start or end > len(content):
             raise MixedError
         sections[place] = sections[place]._replace(data=content[start:end])
