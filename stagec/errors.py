@@ -2,6 +2,7 @@
 
 from stagec.core.errors import (
     ArgumentTypeError,
+    ArgumentValueError,
     ArtifactError,
     AxisError,
     CacheWarning,
@@ -46,6 +47,7 @@ JaxRuntimeError = ExecutionError
 
 __all__ = [
     "ArgumentTypeError",
+    "ArgumentValueError",
     "ArtifactError",
     "AxisError",
     "CacheWarning",

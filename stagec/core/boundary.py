@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import re
+import sys
 from collections.abc import Callable
 from types import FunctionType, TracebackType
 from typing import Any, TypeVar
 
-from stagec.core import missing
+from stagec.core import errors, location, missing
 from stagec.core.config import config
 from stagec.core.location import assists, is_internal
 
@@ -27,24 +30,76 @@ def retry_with(retry: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]) -> 
     _retry = retry
 
 
-def short_tracebacks(function: F) -> F:
-    """Errors that leave `function` show the user's frames only."""
+def short_tracebacks(function: F, explains: bool = False) -> F:
+    """Errors that leave `function` show the user's frames only.
+
+    Args:
+      explains: whether what Python raises about its arguments becomes an error that names it and the user's line.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             try:
                 return function(*args, **kwargs)
-            except Exception:
+            except Exception as error:
                 found = None if _retry is None else _retry(function, args, kwargs)
                 if found is None:
-                    raise
+                    about_arguments = _explained(error, call) if explains else None
+                    if about_arguments is None:
+                        raise
+                    raise about_arguments from error
                 return found
         except BaseException as error:
             hide_frames(error)
             raise
 
     return call  # type: ignore[return-value]
+
+
+# What Python and NumPy raise about a value in the middle of a computation.
+_UNEXPLAINED = {
+    TypeError: errors.ArgumentTypeError,
+    **dict.fromkeys((ValueError, KeyError, IndexError, ZeroDivisionError, StopIteration), errors.ArgumentValueError),
+}
+
+
+# What Python says of a call whose arguments do not fit a function's parameters, the user's own function's too.
+_BINDING = re.compile(r"\S+\(\) (?:takes|missing|got) ")
+
+
+def _explained(error: Exception, function: Any) -> Exception | None:
+    """An error about the arguments of a public function, in place of one that Python or NumPy raised inside it.
+
+    None if the error explains itself, or the user's own code raised it.
+    """
+    kind = _UNEXPLAINED.get(type(error))
+    if kind is None or "\n  Fix: " in str(error) or _BINDING.match(str(error)):
+        return None
+    inside = error.__traceback__.tb_next if error.__traceback__ is not None else None
+    if inside is None:
+        return None
+    while inside is not None:
+        if not location.is_hidden(inside.tb_frame.f_code.co_filename):
+            return None
+        inside = inside.tb_next
+    if _is_step():
+        return None
+    module, name = function.__module__, function.__qualname__
+    parameters = ", ".join(inspect.signature(function).parameters)
+    what = f"{name}: {type(error).__name__}: {error}" if str(error) else f"{name}: {type(error).__name__}"
+    fix = f"compare the arguments with help({module}.{name}): ({parameters}); if they fit, it is a fault of stagec"
+    return location.error(kind, what, fix=fix)
+
+
+def _is_step() -> bool:
+    """Whether the public function that raised is a step of another one, which explains its error."""
+    frame = sys._getframe(2).f_back
+    while frame is not None and location.is_hidden(frame.f_code.co_filename):
+        if frame.f_code is _WRAPPER and frame.f_locals["explains"]:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def hide_frames(error: BaseException) -> None:
@@ -82,7 +137,7 @@ def published(function: Any, module: str, name: str) -> Any:
         return function
     found = _published.get(function)
     if found is None:
-        found = _published[function] = short_tracebacks(function)
+        found = _published[function] = short_tracebacks(function, explains=True)
         # What pickles by reference is looked up there.
         found.__module__, found.__qualname__ = module, name
     return found

@@ -140,6 +140,10 @@ class ArgumentTypeError(StagecError, TypeError):
     """
 
 
+class ArgumentValueError(StagecError, ValueError):
+    """A function cannot compute with an argument's value. `__cause__` is what Python or NumPy raised about it."""
+
+
 class OutputTypeError(StagecError, TypeError):
     """A function returned something that is not an array, a number, or a pytree of these."""
 

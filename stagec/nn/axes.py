@@ -19,6 +19,7 @@ from stagec.numpy.conditionals import where as choose
 from stagec.numpy.elementary import exp, log, tanh as tanh
 from stagec.numpy.extremes import maximum
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact, truth
+from stagec.numpy.values import array
 from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.axes import as_shape, canonical_axes, canonical_axis
 from stagec.primitives.barrier import stop_gradient
@@ -165,7 +166,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: in
     >>> one_hot(np.array([0, 2]), 3).round(3).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    x = as_operand(x, "one_hot's argument")
+    x = array(x) if isinstance(x, (list, tuple)) else as_operand(x, "one_hot's argument")
     aval = aval_of(x)
     position = canonical_axis(axis, aval.ndim + 1, "one_hot")
     (count,) = as_shape((num_classes,), "one_hot")

@@ -137,6 +137,8 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     if x.ndim != 1:
         raise shape_error("vander", f"a vector is needed, got {x.aval.long()}", "flatten it with x.ravel()")
     count = x.size if N is None else as_int(N, "vander", "N")
+    if count < 0:
+        raise shape_error("vander", f"N is {count}", "give the number of columns, 0 or more")
     columns = [full_like(x, 1)]
     for _ in range(count - 1):
         columns.append(arithmetic.mul(columns[-1], x))
@@ -165,6 +167,8 @@ def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: 
     a = array_argument(a, "a")
     if a.ndim < 2:
         raise shape_error("fill_diagonal", f"{a.aval.long()} has less than two axes", "add an axis with x[None]")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise shape_error("fill_diagonal", f"the axes of {a.aval.long()} differ in size", "use vmap for a batch")
     count = min(a.shape)
     indices = np.arange(count, dtype=np.int32)
     value = ravel(array_argument(val, "val"))

@@ -106,8 +106,16 @@ def _positions(obj: Any, size: int, name: str, instead: str = "") -> np.ndarray[
             raise open_error(name, f"a slice of {size} positions")
         return np.arange(size)[obj]
     value = np.asarray(obj) if isinstance(obj, (list, tuple)) else concrete(obj, name, "obj", instead)
-    if value.dtype == np.bool_:
+    if value.dtype == np.bool_ and value.ndim:
         return np.flatnonzero(value)
+    if not value.size:  # np.asarray([]) is an array of floats
+        return value.astype(np.int64)
+    if value.dtype.kind not in "iu":
+        raise location.error(
+            errors.DtypeError,
+            f"{name}: obj must hold integers, or bools for all positions, got {errors.brief(obj)}",
+            fix="give positions as integers",
+        )
     return value.astype(np.int64)
 
 

@@ -37,10 +37,10 @@ def check_mode(mode: str | None, name: str) -> str | None:
     return mode
 
 
-def integers(indices: Any, name: str) -> Array:
-    """Convert indices to an array of integers; bools count as 0 and 1."""
+def integers(indices: Any, name: str, bools: bool = True) -> Array:
+    """Convert indices to an array of integers; bools count as 0 and 1, or are refused."""
     found = array_argument(indices, "indices")
-    if dtypes.is_bool(found.dtype):
+    if bools and dtypes.is_bool(found.dtype):
         found = convert_element_type(found, dtypes.int32)
     check_dtype(name, found.dtype, dtypes.INTEGER)
     return found

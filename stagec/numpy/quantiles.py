@@ -70,7 +70,7 @@ def quantile(
     >>> float(snp.quantile(snp.array([1.0, 2.0, 4.0]), 0.5))
     2.0
     """
-    return _quantile("quantile", a, _levels(q), axis, out, method, keepdims, weights, skip_nan=False)
+    return _quantile("quantile", a, _levels("quantile", q), axis, out, method, keepdims, weights, skip_nan=False)
 
 
 def nanquantile(
@@ -90,7 +90,7 @@ def nanquantile(
     >>> float(snp.nanquantile(snp.array([1.0, snp.nan, 3.0]), 0.5))
     2.0
     """
-    return _quantile("nanquantile", a, _levels(q), axis, out, method, keepdims, weights, skip_nan=True)
+    return _quantile("nanquantile", a, _levels("nanquantile", q), axis, out, method, keepdims, weights, skip_nan=True)
 
 
 def percentile(
@@ -110,7 +110,9 @@ def percentile(
     >>> float(snp.percentile(snp.array([1.0, 2.0, 4.0]), 50))
     2.0
     """
-    return _quantile("percentile", a, _hundredth(_levels(q)), axis, out, method, keepdims, weights, skip_nan=False)
+    return _quantile(
+        "percentile", a, _hundredth(_levels("percentile", q)), axis, out, method, keepdims, weights, skip_nan=False
+    )
 
 
 def nanpercentile(
@@ -130,7 +132,9 @@ def nanpercentile(
     >>> float(snp.nanpercentile(snp.array([1.0, snp.nan, 3.0]), 50))
     2.0
     """
-    return _quantile("nanpercentile", a, _hundredth(_levels(q)), axis, out, method, keepdims, weights, skip_nan=True)
+    return _quantile(
+        "nanpercentile", a, _hundredth(_levels("nanpercentile", q)), axis, out, method, keepdims, weights, skip_nan=True
+    )
 
 
 def median(
@@ -157,8 +161,12 @@ def nanmedian(
     return _quantile("nanmedian", a, 0.5, axis, out, "midpoint", keepdims, None, skip_nan=True)
 
 
-def _levels(q: Any) -> Any:
-    return np.asarray(q) if isinstance(q, (list, tuple)) and not is_traced(*q) else q
+def _levels(name: str, q: Any) -> Any:
+    found = np.asarray(q) if isinstance(q, (list, tuple)) and not is_traced(*q) else q
+    dtype = aval_of(array_argument(found, f"{name}'s q")).dtype
+    if dtypes.is_complex(dtype):
+        raise location.error(errors.DtypeError, f"{name}: q must be real, got {dtype.name}", fix="give real numbers")
+    return found
 
 
 def _hundredth(q: Any) -> Any:

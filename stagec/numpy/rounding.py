@@ -13,6 +13,7 @@ from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
+from stagec.primitives.axes import as_int
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
@@ -107,7 +108,7 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
     2.299999952316284
     """
     refuse_out(out, "round")
-    decimals = int(decimals)
+    decimals = as_int(decimals, "round", "decimals")
     x = as_operand(a, "round's argument")
     dtype = dtype_of(x)
     if dtype == dtypes.bool_ or (dtypes.is_integer(dtype) and decimals >= 0):

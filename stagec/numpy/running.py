@@ -13,7 +13,7 @@ from stagec.numpy.arguments import array_argument, refuse_out, requested_dtype
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_dtypes, promote_inexact, truth
 from stagec.numpy.reductions import integer_sum_dtype, strong, sum
 from stagec.primitives import arithmetic as ar, cumulative as cu
-from stagec.primitives.axes import canonical_axes, canonical_axis
+from stagec.primitives.axes import as_int, canonical_axes, canonical_axis
 from stagec.primitives.iota import full
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import bitwise_xor, ne, select
@@ -166,11 +166,12 @@ def diff(
     Array([3, 5], dtype=int32)
     """
     x = array_argument(a, "diff")
+    n = as_int(n, "diff", "n")
+    axis = canonical_axis(axis, aval_of(x).ndim, "diff")
     if n < 0:
         raise location.error(errors.ShapeError, f"diff: n must not be negative, got {n}", fix="give n of 0 or more")
     if n == 0:
         return x
-    axis = canonical_axis(axis, aval_of(x).ndim, "diff")
     parts: list[Any] = [v for v in (prepend, x, append) if v is not None]
     if len(parts) > 1:
         parts = promote_dtypes(*parts)

@@ -131,7 +131,7 @@ def take_along_axis(
     Array([[2],
            [3]], dtype=int32)
     """
-    a, indices = array_argument(arr, "arr"), integers(indices, "take_along_axis")
+    a, indices = array_argument(arr, "arr"), integers(indices, "take_along_axis", bools=False)
     if axis is None:
         a, indices, axis = ravel(a), ravel(indices), 0
     a, indices, axis = _axis_and_indices(a, indices, axis, "take_along_axis")
@@ -193,7 +193,7 @@ def put_along_axis(
     if inplace:
         raise immutable("put_along_axis")
     original = array_argument(arr, "arr")
-    a, indices = original, integers(indices, "put_along_axis")
+    a, indices = original, integers(indices, "put_along_axis", bools=False)
     if axis is None:
         a, indices, axis = ravel(a), ravel(indices), 0
     a, indices, axis = _axis_and_indices(a, indices, axis, "put_along_axis")

@@ -14,7 +14,7 @@ from stagec.numpy.arguments import array_argument, requested_dtype_of
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
-from stagec.primitives.axes import canonical_axis
+from stagec.primitives.axes import as_int, canonical_axis
 from stagec.primitives.barrier import optimization_barrier
 from stagec.primitives.complex import imag, real
 from stagec.primitives.cumulative import cumsum
@@ -148,7 +148,7 @@ def _kth(name: str, a: Any, kth: Any, axis: int) -> tuple[Array, int]:
     axis = canonical_axis(axis, aval_of(x).ndim, name)
     n = aval_of(x).shape[axis]
     for k in kth if isinstance(kth, (tuple, list)) else (kth,):
-        if not -n <= k < n:
+        if not -n <= as_int(k, name, "kth") < n:
             raise location.error(
                 errors.AxisError,
                 f"{name}: kth={k} is out of bounds for axis {axis} of {aval_of(x).long()}",

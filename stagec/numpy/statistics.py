@@ -16,7 +16,7 @@ from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.numpy.sorting import searchsorted
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.axes import as_shape, shape_error
+from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.complex import complex as make_complex, conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
 from stagec.primitives.dot import dot_general
@@ -97,7 +97,7 @@ def edges_of(name: str, x: Any, bins: Any, range: Any) -> Array:
         if aval_of(edges).ndim != 1:
             raise shape_error(name, f"bins are {aval_of(edges).long()}", "give a number of bins, or edges of rank 1")
         return strong(edges, dtypes.to_inexact(aval_of(x).dtype))
-    count = int(bins)
+    count = as_int(bins, name, "bins")
     if count < 1:
         raise shape_error(name, f"bins={count}", "give a number of bins of 1 or more")
     dtype = dtypes.to_inexact(aval_of(x).dtype)

@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.array import Array
+from stagec.core.dtype_info import iinfo
 from stagec.numpy.arguments import refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import broadcast_together, promote_floating, promote_inexact
@@ -138,7 +139,7 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     if dtype in dtypes.SMALL:
         return convert_element_type(ldexp(_wide(x), exponent), dtype)
     # Beyond this, every result is zero or infinite.
-    limit, info = 4 * sum(_LAYOUT[dtype]), np.iinfo(dtype_of(exponent))
+    limit, info = 4 * sum(_LAYOUT[dtype]), iinfo(dtype_of(exponent))
     wanted = logic.clamp(max(-limit, info.min), exponent, min(limit, info.max))
     return _scaled(*broadcast_together("ldexp", [x, convert_element_type(wanted, dtypes.int32)]))
 

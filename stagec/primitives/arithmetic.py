@@ -477,7 +477,13 @@ def ceil(x: ArrayLike) -> Array:
 
 def round(x: ArrayLike, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """The nearest integer to each element, as a float; `rounding_method` says where halves go."""
-    return round_p(as_operand(x), rounding_method=int(RoundingMethod(rounding_method)))
+    if rounding_method not in (*RoundingMethod,):
+        raise location.error(
+            ValueError,
+            f"round: rounding_method is {rounding_method!r}",
+            fix="use a member of stagec.lax.RoundingMethod",
+        )
+    return round_p(as_operand(x), rounding_method=int(rounding_method))
 
 
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:

@@ -77,5 +77,6 @@ def imag(x: ArrayLike) -> Array:
 
 
 def conj(x: ArrayLike) -> Array:
-    """The complex conjugate of each complex element."""
-    return conj_p(as_operand(x))
+    """The complex conjugate of each element; complex for real ones, too."""
+    operand = as_operand(x)
+    return conj_p(operand) if dtypes.is_complex(aval_of(operand).dtype) else complex(operand, zeros(aval_of(operand)))

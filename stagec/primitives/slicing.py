@@ -380,6 +380,12 @@ def dynamic_update_index_in_dim(
     aval, have = aval_of(operand), aval_of(update)
     axis = canonical_axis(axis, aval.ndim, "dynamic_update_index_in_dim")
     if have.ndim != aval.ndim:
+        if have.ndim not in (0, aval.ndim - 1):
+            raise location.error(
+                errors.ShapeError,
+                f"dynamic_update_index_in_dim: {have.long()} does not fit {aval.long()}",
+                fix=f"give the update {aval.ndim - 1} axes, or {aval.ndim} with size 1 along axis {axis}",
+            )
         from_axes = [i for i in range(aval.ndim) if i != axis]
         shape = [1 if i == axis else n for i, n in enumerate(aval.shape)]
         update = _broadcast(update, shape, from_axes)

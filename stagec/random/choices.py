@@ -30,7 +30,7 @@ from stagec.primitives.shape import expand_dims, reshape
 from stagec.primitives.sort import sort, top_k
 from stagec.random.continuous import draw_gumbel
 from stagec.random.discrete import draw_binomial, draw_integers
-from stagec.random.draws import draw_uniform, drawn_shape, random_bits
+from stagec.random.draws import draw_uniform, drawn_shape, floats, random_bits
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -128,9 +128,7 @@ def _choice_indices(
     integer = dtypes.canonicalize(int)
     if p is None:
         return draw_integers(key, shape, 0, population, integer, integer)
-    weights = array(p)
-    if not dtypes.is_float(weights.dtype):
-        weights = convert_element_type(weights, dtypes.default_float())
+    weights = floats("choice", array(p))
     if weights.shape != (population,):
         raise location.error(
             errors.ShapeError,
@@ -167,9 +165,7 @@ def categorical(
     Array([1, 1, 1, 1], dtype=int32)
     """
     single = as_key("categorical", key)
-    scores = array_argument(logits, "categorical")
-    if not dtypes.is_float(scores.dtype):
-        scores = convert_element_type(scores, dtypes.default_float())
+    scores = floats("categorical", array_argument(logits, "categorical"))
     axis = canonical_axis(axis, scores.ndim, "categorical")
     batch = (*scores.shape[:axis], *scores.shape[axis + 1 :])
     sizes = batch if shape is None else drawn_shape("categorical", shape, np.empty(batch, bool))
@@ -210,9 +206,7 @@ def multinomial(
     10.0
     """
     single = as_key("multinomial", key)
-    weights = array(p)
-    if not dtypes.is_float(weights.dtype):
-        weights = convert_element_type(weights, dtypes.default_float())
+    weights = floats("multinomial", array(p))
     sizes = weights.shape if shape is None else drawn_shape("multinomial", shape, weights)
     trials = broadcast_to_shape(convert_element_type(array_argument(n, "multinomial"), weights.dtype), sizes[:-1])
     weights = moveaxis(broadcast_to_shape(weights, sizes), -1, 0)

@@ -9,7 +9,7 @@ import numpy as np
 from stagec.control.loops import while_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Shape
-from stagec.core.dtype_info import finfo
+from stagec.core.dtype_info import finfo, iinfo
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.conditionals import where
 from stagec.numpy.promotion import broadcast_to_shape
@@ -24,6 +24,7 @@ from stagec.random.draws import (
     draw_uniform,
     drawn_shape,
     float_dtype,
+    floats,
     parameter,
     random_bits,
     wanted_dtype,
@@ -58,8 +59,8 @@ def draw_integers(
     key: PRNGKeyArray, shape: tuple[int, ...], minval: Any, maxval: Any, dtype: Any, limits: Any
 ) -> Array:
     """As `randint`, computed in `dtype`, with bounds clipped to the range of `limits`, a dtype of at most its size."""
-    info = np.iinfo(limits)
-    wide = np.iinfo(dtype)
+    info = iinfo(limits)
+    wide = iinfo(dtype)
     low, _ = _bound("randint", minval, dtype, info.min, info.max)
     last = info.max if limits == dtype else info.max + 1
     high, beyond = _bound("randint", maxval, dtype, info.min, last)
@@ -85,7 +86,7 @@ def _bound(name: str, value: Any, dtype: Any, least: int, most: int) -> tuple[Ar
     operand = array_argument(value, name)
     if not dtypes.is_integer(operand.dtype):
         operand = convert_element_type(operand, dtypes.canonicalize(int))
-    own = np.iinfo(operand.dtype)
+    own = iinfo(operand.dtype)
     beyond = operand > most if most < own.max else full(operand.shape, False)
     clipped = logic.clamp(
         literal(max(least, own.min), operand.dtype), operand, literal(min(most, own.max), operand.dtype)
@@ -153,9 +154,7 @@ def geometric(key: KeyLike, p: ArrayLike, shape: Shape | None = None, dtype: DTy
     """
     wanted = _integer_dtype("geometric", dtype)
     sizes = drawn_shape("geometric", shape, p)
-    probability = array_argument(p, "geometric")
-    if not dtypes.is_float(probability.dtype):
-        probability = convert_element_type(probability, dtypes.default_float())
+    probability = floats("geometric", array_argument(p, "geometric"))
     unit = draw_uniform(as_key("geometric", key), sizes, probability.dtype)
     unit = logic.select(unit == 0, full(sizes, literal(1, unit.dtype)), unit)
     failure = broadcast_to_shape(tr.log1p(-probability), sizes)

@@ -71,13 +71,24 @@ def drawn_shape(name: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     return sizes
 
 
-def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
-    """Convert a parameter of a distribution to the dtype and shape of the result."""
-    operand = array_argument(value, name)
-    if dtypes.is_complex(operand.dtype) and not dtypes.is_complex(dtype):
+def _check_real(name: str, operand: Array) -> None:
+    if dtypes.is_complex(operand.dtype):
         raise location.error(
             errors.DtypeError, f"{name}: a parameter is {aval_of(operand).long()}", fix="use real numbers"
         )
+
+
+def floats(name: str, operand: Array) -> Array:
+    """Convert a real parameter to floats."""
+    _check_real(name, operand)
+    return operand if dtypes.is_float(operand.dtype) else convert_element_type(operand, dtypes.default_float())
+
+
+def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Array:
+    """Convert a parameter of a distribution to the dtype and shape of the result."""
+    operand = array_argument(value, name)
+    if not dtypes.is_complex(dtype):
+        _check_real(name, operand)
     return broadcast_to_shape(convert_element_type(operand, dtype), shape)
 
 

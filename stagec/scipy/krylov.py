@@ -41,7 +41,7 @@ def _norm2(x: Vector) -> Array:
 
 def _given_product(name: str, argument: str, given: Any) -> Callable[[Any], Any]:
     """Return the function that multiplies by a matrix, which may be given as a function."""
-    if given is None:
+    if given is None and argument != "A":
         return lambda x: x
     if callable(given):
         product: Product = given

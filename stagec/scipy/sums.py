@@ -11,6 +11,7 @@ from stagec.numpy.arithmetic import divide, dtype_of, multiply, reject, subtract
 from stagec.numpy.conditionals import where as choose
 from stagec.numpy.logical import isfinite
 from stagec.numpy.promotion import promote_floating, promote_inexact
+from stagec.numpy.reductions import mask_like
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.barrier import stop_gradient
@@ -73,7 +74,7 @@ def logsumexp(
         x, weights = promote_floating("logsumexp", x, b)
         x = choose(logic.eq(weights, 0.0), -math.inf, x)
     if where is not None:
-        x = choose(where, x, -math.inf)
+        x = choose(mask_like(x, where, "logsumexp"), x, -math.inf)
     axes = canonical_axes(axis, aval_of(x).ndim, "logsumexp")
     top = expand_dims(reduce_max(x, axes), axes)
     top = stop_gradient(choose(isfinite(top), top, 0.0))

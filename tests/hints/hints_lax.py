@@ -99,6 +99,19 @@ def ragged(axes, groups):
 
 CASES = [
     (
+        "use a member of lax.RoundingMethod",
+        lambda: lax.round(V, 7),
+        lambda: lax.round(V, lax.RoundingMethod.TO_NEAREST_EVEN),
+    ),
+    (
+        "give the update 1 axes, or 2 with size 1 along axis 0",
+        lambda: lax.dynamic_update_index_in_dim(X, X[None], 0, 0),
+        lambda: (
+            lax.dynamic_update_index_in_dim(X, X[0], 0, 0),
+            lax.dynamic_update_index_in_dim(X, X[:1], 0, 0),
+        ),
+    ),
+    (
         "name the axes with dimension_numbers, or use batch_matmul or snp.matmul",
         lambda: lax.dot(X[None], X.T),
         lambda: (

@@ -15,6 +15,19 @@ EMPTY = snp.ones((0, 3))
 
 CASES = [
     # Arguments.
+    (
+        "compare the arguments with help(snp.permute_dims): (a, axes); if they fit, it is a fault of stagec",
+        lambda: snp.transpose(X, 1),
+        lambda: snp.transpose(X, (1, 0)),
+    ),
+    (
+        "use vmap for a batch",
+        lambda: snp.fill_diagonal(X[None], 1, inplace=False),
+        lambda: stagec.vmap(lambda x: snp.fill_diagonal(x, 1, inplace=False))(X[None]),
+    ),
+    ("give the number of columns, 0 or more", lambda: snp.vander(V, -1), lambda: snp.vander(V, 0)),
+    ("give positions as integers", lambda: snp.delete(V, 1.0), lambda: snp.delete(V, 1)),
+    ("give real numbers", lambda: snp.quantile(V, 1j), lambda: snp.quantile(V, 0.5)),
     ("pass inplace=False and use the result", lambda: snp.put(V, 0, 1), lambda: snp.put(V, P, V, inplace=False)),
     (
         "give the size of the result, size=, or call nonzero outside of jit",
