@@ -124,13 +124,13 @@ def test_what_is_missing_is_named(clean):
         import jax
 
         with pytest.raises(MissingNameError, match=r"test_compat\.py:"):
-            jax.transfer_guard  # noqa: B018
+            jax.memory  # noqa: B018
         with pytest.raises(ModuleNotFoundError, match=r"stagec has no module jax\.experimental\.pallas"):
             import jax.experimental.pallas
         with pytest.raises(ModuleNotFoundError, match=r"no module jax\._src\.xla"):
             import jax._src.xla
-        with pytest.raises(ImportError, match="transfer_guard"):
-            from jax import transfer_guard  # noqa: F401
+        with pytest.raises(ImportError, match="memory"):
+            from jax import memory  # noqa: F401
 
 
 def test_shardings_cannot_be_made(clean):

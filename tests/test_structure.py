@@ -324,6 +324,7 @@ LAZY = {
     "stagec.lowering.lower": "the compiler",
     "stagec.lowering.open_shapes": "the compiler",
     # Other packages, which are optional or take long to import.
+    "absl": "optional: flags of a command line that names options of JAX",
     "importlib.metadata": "slow to import",
     "iree._runtime.libs": "needed when something runs",
     "opt_einsum": "slow to import",

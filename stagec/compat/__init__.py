@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
+from stagec.compat import options
 from stagec.compat.modules import VERSION, Finder
 from stagec.core import location
 from stagec.core.boundary import publish as _publish
@@ -63,6 +64,8 @@ def jax() -> Iterator[None]:
 def install() -> None:
     """Let `import jax` mean stagec from here on.
 
+    JAX's environment variables, such as `JAX_ENABLE_X64`, set its options.
+
     Raises:
       ImportError: JAX itself has been imported, and its users would mix both.
 
@@ -82,6 +85,7 @@ def install() -> None:
             [("jax", str(getattr(sys.modules["jax"], "__file__", "")), "")],
             "call install before anything imports JAX, or import in a block of `with stagec.compat.jax():`",
         )
+    options.config.read_environment()
     sys.meta_path.insert(0, _finder)
 
 

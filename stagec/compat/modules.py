@@ -11,7 +11,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from stagec.compat import sharding
+from stagec.compat import options, sharding
 from stagec.compat.refusals import OF_JAX
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import errors, location
@@ -24,6 +24,7 @@ _RENAMED = {
     "jax._src": "stagec.compat.internals",
     "jax._src.ad_util": "stagec.compat.ad_util",
     "jax._src.compiler": "stagec.compat.compiler",
+    "jax._src.config": "stagec.compat.options",
     "jax._src.core": "stagec.compat.core",
     "jax._src.dispatch": "stagec.compat.dispatch",
     "jax._src.dtypes": "stagec.compat.dtypes",
@@ -52,6 +53,8 @@ _EXTRA: dict[str, dict[str, Any]] = {
         "__version_info__": tuple(map(int, VERSION.split("."))),
         "NamedSharding": sharding.NamedSharding,
         "P": sharding.PartitionSpec,
+        "config": options.config,
+        **options.OF_JAX,
         **OF_JAX,
     },
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
