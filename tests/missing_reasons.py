@@ -69,7 +69,6 @@ NAMES = {
 # reason -> names of arguments
 ARGUMENTS = {
     "JAX takes nothing but None for them; for `where`, use `numpy.where`": "out where",
-    "these are options of XLA": "compiler_options",
     "they name processes, and how values vary between devices": "host_id to",
 }
 

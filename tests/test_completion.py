@@ -27,7 +27,7 @@ def double(x):
 
 
 JITTED = stagec.jit(double)
-STAGES = {"as_text", "in_tree", "out_tree"}
+STAGES = {"as_text", "cost_analysis", "in_tree", "out_tree"}
 OBJECTS = {
     "jitted": (lambda: JITTED, {"clear_cache", "eval_shape", "lower", "trace"}),
     "traced": (

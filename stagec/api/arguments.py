@@ -113,12 +113,20 @@ def leaf_value(leaf: Any) -> Any:
     if kind in _SCALARS or kind is np.ndarray or isinstance(leaf, (np.generic, ArrayOperators, Literal)):
         return as_operand(leaf)
     refuse_lossy(leaf)
-    if isinstance(leaf, np.ndarray) or hasattr(leaf, "__stagec_array__") or isinstance(leaf, _SCALARS):
+    if isinstance(leaf, np.ndarray) or hasattr(leaf, "__jax_array__") or isinstance(leaf, _SCALARS):
         return as_operand(leaf)
     if isinstance(leaf, ShapeDtypeStruct):
         return leaf
     foreign = from_foreign(leaf)
-    return None if foreign is None else as_operand(foreign)
+    return _shape_alone(leaf) if foreign is None else as_operand(foreign)
+
+
+def _shape_alone(leaf: Any) -> ShapeDtypeStruct | None:
+    """What has a shape and a dtype, and no elements, such as an aval of another library."""
+    shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
+    if not isinstance(shape, tuple) or dtype is None or hasattr(leaf, "__array__"):
+        return None
+    return ShapeDtypeStruct(shape, dtype, getattr(leaf, "weak_type", False))
 
 
 def leaf_aval(value: Any) -> ShapedArray:
@@ -158,12 +166,15 @@ class ArgumentRules:
     def __init__(
         self,
         function: Callable[..., Any],
-        static_argnums: int | Iterable[int] | None,
-        static_argnames: str | Iterable[str] | None,
-        donate_argnums: int | Iterable[int] | None,
-        donate_argnames: str | Iterable[str] | None,
+        static_argnums: int | Iterable[int] | None = None,
+        static_argnames: str | Iterable[str] | None = None,
+        donate_argnums: int | Iterable[int] | None = None,
+        donate_argnames: str | Iterable[str] | None = None,
+        hashed: bool = True,
     ) -> None:
         self.function = function
+        # Whether static arguments are a part of a signature.
+        self.hashed = hashed
         self.static_nums, self.static_names = self._resolve("static", static_argnums, static_argnames)
         self.donate_nums, self.donate_names = self._resolve("donate", donate_argnums, donate_argnames)
         both = [n for n in self.static_nums if n in self.donate_nums]
@@ -326,7 +337,8 @@ class ArgumentRules:
             )
         try:
             static = StaticValue(value)
-            hash(static)
+            if self.hashed:
+                hash(static)
         except TypeError:
             raise location.error(
                 errors.StaticArgumentError,

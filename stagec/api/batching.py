@@ -71,7 +71,7 @@ def vmap(
     @wraps(fun, "vmap")
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = pytree.flatten((args, kwargs))
-        names = ArgumentRules(fun, None, None, None, None).leaf_names(args, kwargs)
+        names = ArgumentRules(fun).leaf_names(args, kwargs)
         axes = _in_axes(fun, in_axes, args, kwargs)
         mapped = [i for i, v in enumerate(leaves) if type(v) is Ref and axes[i] is not None]
         if mapped:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import functools
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from stagec.control.custom import Rule, call
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import Function, P, R_co
-from stagec.core.wrapping import shown_name
+from stagec.core.wrapping import shown_name, update_wrapper
 from stagec.core.zero import differentiable, is_zero, no_tangent, zero_of
 from stagec.primitives.broadcast import instantiate
 from stagec.primitives.convert import as_array, convert_element_type
@@ -71,7 +70,7 @@ class CustomRule(Function[P, R_co], abc.ABC):
     def __init__(
         self, fun: Callable[P, R_co], nondiff_argnums: Iterable[int] = (), nondiff_argnames: Iterable[str] = ()
     ) -> None:
-        functools.update_wrapper(self, fun)
+        update_wrapper(self, fun)
         self.fun = fun
         self._name: str = shown_name(fun)
         try:

@@ -85,7 +85,7 @@ def device_get(x: Array) -> np.ndarray[Any, Any]: ...
 @overload
 def device_get(x: Any) -> Any: ...
 def device_get(x: Any) -> Any:
-    """The arrays of a pytree as NumPy arrays, when they are computed; other leaves as they are.
+    """The arrays of a pytree as NumPy arrays, when they are computed; other leaves, and traced ones, as they are.
 
     On the CPU they are read-only views of the same memory.
 
@@ -93,7 +93,11 @@ def device_get(x: Any) -> Any:
     >>> stagec.device_get([snp.arange(3), 1.5])
     [array([0, 1, 2], dtype=int32), 1.5]
     """
-    return pytree.map_leaves(lambda leaf: np.asarray(leaf) if hasattr(leaf, "__array__") else leaf, x)
+
+    def got(leaf: Any) -> Any:
+        return np.asarray(leaf) if hasattr(leaf, "__array__") and not isinstance(leaf, Tracer) else leaf
+
+    return pytree.map_leaves(got, x)
 
 
 def block_until_ready(x: X) -> X:

@@ -108,7 +108,7 @@ def operand(leaf: Any, name: str) -> Any:
 
 def leaf_names(function: Callable[..., Any], args: Sequence[Any], nums: Sequence[int] | None = None) -> list[str]:
     """`params['w'][0]` for each leaf of the arguments, or of those at `nums`."""
-    rules = ArgumentRules(function, None, None, None, None)
+    rules = ArgumentRules(function)
     chosen = range(len(args)) if nums is None else nums
     return [
         rules.argument_name(n) + pytree.keystr(path) for n in chosen for path, _ in pytree.flatten_with_path(args[n])[0]

@@ -39,7 +39,7 @@ from stagec.core.config import config, state
 from stagec.core.dims_terms import Symbol
 from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
-from stagec.core.wrapping import shown_name
+from stagec.core.wrapping import shown_name, update_wrapper
 from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.runtime import plans
 from stagec.runtime.device import Device
@@ -54,7 +54,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
     """A function that runs compiled. Made by `stagec.jit`."""
 
     def __init__(self, function: Callable[P, R_co], settings: JitSettings) -> None:
-        functools.update_wrapper(self, function)
+        update_wrapper(self, function)
         rules = settings.rules
         # After `update_wrapper`, which copies the attributes of a jitted `function`.
         super().__init__(rules.static_nums, rules.static_names)
@@ -77,8 +77,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         if self._settings.dynamic is not None and state.trace is None and not config.checks_values():
             found = self._open(args, kwargs)
             if found is not None:
+                self._refuse_shapes(found[1], args, kwargs)
                 return self._run_open(*found, args, kwargs)
         trace, values, refs = self._traced_with_references(args, kwargs)
+        self._refuse_shapes(values, args, kwargs)
         outs: Sequence[Any]
         if state.trace is None:
             device, committed = self._settings.placement(trace, values)
@@ -96,6 +98,17 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         if refs:
             outs = write_back(trace, refs, outs)
         return trace.out_tree.unflatten(outs)
+
+    def _refuse_shapes(self, values: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        for i, value in enumerate(values):
+            if type(value) is ShapeDtypeStruct:
+                rules = self._settings.rules
+                raise location.error(
+                    errors.ArgumentTypeError,
+                    f"argument {rules.leaf_names(*rules.bind(args, kwargs))[i]} of "
+                    f"{location.of_function(self._function)} has a shape and a dtype, but no elements: {value}",
+                    fix="pass an array; stagec.eval_shape, and the methods trace and lower, take shapes",
+                )
 
     def _open(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -170,10 +183,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         axes = named_axes() if state.trace is not None else ()
         if axes:
             key = (*key, axes)
-        try:
-            found = self._cache.get(key)
-        except TypeError as error:
-            raise errors.StaticArgumentError(f"a part of the call's structure is not hashable: {error}") from None
+        found = self._cache.get(key)
         if found is None:
             found = self._cache.made(
                 key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, tuple(passed))
@@ -358,6 +368,9 @@ def jit(
     passes: Any = (),
     tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
+    in_shardings: None = None,
+    out_shardings: None = None,
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> JitFunction[P, R]: ...
 @overload
 def jit(
@@ -377,6 +390,9 @@ def jit(
     passes: Any = (),
     tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
+    in_shardings: None = None,
+    out_shardings: None = None,
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
@@ -395,6 +411,9 @@ def jit(
     passes: Any = (),
     tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
+    in_shardings: None = None,
+    out_shardings: None = None,
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
 
@@ -417,6 +436,8 @@ def jit(
         so for programs only of which both compute the same bits. By default, the option `tiered` decides.
       dynamic: arguments whose dimensions are open, such as `{"x": "b, _"}`: the function is traced and compiled once
         for all sizes that a name such as `b` may have. `_` is the size of the first call, `...` all axes between.
+      in_shardings, out_shardings: None, or pytrees of it; for code written for JAX.
+      compiler_options: options of XLA, which have no effect; for code written for JAX.
 
     Returns:
       A `JitFunction` with the same signature, and `lower`, `trace`,
@@ -452,6 +473,9 @@ def jit(
         passes=passes,
         tiered=tiered,
         dynamic=dynamic,
+        in_shardings=in_shardings,
+        out_shardings=out_shardings,
+        compiler_options=compiler_options,
     )
     if fun is None:
         return functools.partial(jit, **settings)
@@ -468,6 +492,13 @@ def jit(
         raise location.error(
             ValueError, f"jit: tiered={errors.brief(tiered)} is not a setting", fix="give True, False or 'exact'"
         )
+    for name, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
+        if pytree.leaves(given):
+            raise location.error(
+                errors.UnsupportedError,
+                f"jit: {name}={errors.brief(given)}; stagec runs a program on one device",
+                fix="leave it out; stagec.device_put(x, device) and jit(device=...) choose a device",
+            )
     extra = user_passes(passes)
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
     return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened))

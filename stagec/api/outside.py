@@ -17,7 +17,7 @@ from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
 
-_settings = JitSettings(ArgumentRules(lambda: None, None, None, None, None))
+_settings = JitSettings(ArgumentRules(lambda: None))
 _all: WeakSet[Program] = WeakSet()
 
 

@@ -88,7 +88,7 @@ def checkpoint(
             "checkpoint: concrete=True is not supported",
             fix="leave it out, and name arguments with values in static_argnums",
         )
-    rules = ArgumentRules(fun, static_argnums, static_argnames, None, None)
+    rules = ArgumentRules(fun, static_argnums, static_argnames, hashed=False)
     name = shown_name(fun)
 
     @short_tracebacks
@@ -208,7 +208,7 @@ class _Named:
 def saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[Any, str]]:
     """What reverse mode keeps between the passes: the aval of each array, and its source."""
     leaves, tree = pytree.flatten((args, kwargs))
-    rules = ArgumentRules(fun, None, None, None, None)
+    rules = ArgumentRules(fun)
     names = rules.leaf_names(args, kwargs) if kwargs else leaf_names(fun, args)
     values = [operand(v, n) for v, n in zip(leaves, names)]
     flat = FlatFunction(fun, tree)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, overload
 
-from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
 from stagec.api.jit import JitFunction, jit
 from stagec.api.stages import ClosedGraph, struct
 from stagec.control.call import jit_p
@@ -86,7 +86,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of `fun(*args, **kwargs)`, without computing it.
 
-    Arguments, and results of `fun`, are arrays or `ShapeDtypeStruct`s.
+    Arguments, and results of `fun`, are arrays, `ShapeDtypeStruct`s, or others that have a shape and a dtype.
 
     >>> import stagec, stagec.numpy as snp
     >>> stagec.eval_shape(snp.dot, stagec.ShapeDtypeStruct((3, 4), "float32"), snp.ones(4))
@@ -103,6 +103,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _value(leaf: Any) -> Any:
-    if not isinstance(leaf, ShapeDtypeStruct):
+    value = leaf_value(leaf)
+    if not isinstance(value, ShapeDtypeStruct):
         return leaf
-    return convert_element_type(zeros(ShapedArray.of(leaf.shape, leaf.dtype)), leaf.dtype, leaf.weak_type)
+    return convert_element_type(zeros(ShapedArray.of(value.shape, value.dtype)), value.dtype, value.weak_type)

@@ -14,10 +14,11 @@ from stagec.api.program import RunnableGraph
 from stagec.api.settings import JitSettings
 from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
+from stagec.compiler.cost import cost
 from stagec.core import location, pytree
 from stagec.core.config import config
 from stagec.core.copying import OwnCopy
-from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph
+from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, Var
 from stagec.core.graph_text import format_graph
 from stagec.runtime import recording
 from stagec.runtime.device import Device
@@ -32,18 +33,43 @@ OWN_STAGES = ("graph", "stablehlo", "optimized")
 _SHOWN = 6
 
 
+class OpenGraph(Graph):
+    """A graph without the values that it closes over."""
+
+    __slots__ = ("_captured",)
+
+    def __init__(self, graph: Graph, captured: int) -> None:
+        super().__init__(graph.inputs, graph.equations, graph.outputs)
+        self._captured = captured
+
+    @property
+    def invars(self) -> list[Var]:
+        """The arguments."""
+        return self.inputs[self._captured :]
+
+    @property
+    def constvars(self) -> list[Var]:
+        """What stands for the values that it closes over."""
+        return self.inputs[: self._captured]
+
+    def __str__(self) -> str:
+        return format_graph(self, self._captured)
+
+    __repr__ = __str__
+
+
 class ClosedGraph(OwnCopy):
     """A graph with the values that it closes over."""
 
     def __init__(self, graph: Graph, captured: list[Any], out_tree: pytree.PyTreeDef) -> None:
         self.graph = graph
-        self.consts = captured
+        self.consts = self.literals = captured
         self.out_tree = out_tree
 
     @property
-    def jaxpr(self) -> Graph:
+    def jaxpr(self) -> OpenGraph:
         """The graph alone, under the name that JAX gives it."""
-        return self.graph
+        return OpenGraph(self.graph, len(self.consts))
 
     @property
     def eqns(self) -> list[Any]:
@@ -248,8 +274,28 @@ class Lowered(OwnCopy):
         report: Report = build.optimize(self.compiler_ir(), self._runnable.code.options)
         return report
 
-    def compile(self) -> Compiled:
-        """Compile, or load from the cache."""
+    def cost_analysis(self) -> dict[str, float]:
+        """What the program computes: its arithmetic, and the bytes that its operations read and write.
+
+        Returns:
+          `flops`, where a multiplication and an addition count as two; `transcendentals`, the values of exponentials,
+          roots and the like; `bytes accessed`, by each operation on its own. Of the branches of a conditional, the
+          longest counts, and of a loop whose number of rounds is not known, one round.
+
+        >>> import stagec, stagec.numpy as snp
+        >>> x = snp.ones((2, 3))
+        >>> stagec.jit(lambda x: snp.exp(x @ x.T)).lower(x).cost_analysis()
+        {'flops': 24.0, 'transcendentals': 4.0, 'bytes accessed': 144.0}
+        """
+        found = cost(self._runnable.code.graph)
+        return {"flops": found.flops, "transcendentals": found.transcendentals, "bytes accessed": found.bytes}
+
+    def compile(self, compiler_options: Any = None) -> Compiled:
+        """Compile, or load from the cache.
+
+        Args:
+          compiler_options: options of XLA, which have no effect; for code written for JAX.
+        """
         if not self._runnable.trivial:
             self._runnable.executable()
         return Compiled(self)
@@ -286,6 +332,10 @@ class Compiled(OwnCopy):
     def report(self) -> Report:
         """As `Lowered.report`."""
         return self._lowered.report()
+
+    def cost_analysis(self) -> dict[str, float]:
+        """As `Lowered.cost_analysis`."""
+        return self._lowered.cost_analysis()
 
     def export(self, targets: Any = (), *, weights: bool = True) -> Any:
         """This program as `stagec.export` would return it, by default for the target that it was compiled for."""

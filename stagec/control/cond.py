@@ -67,6 +67,8 @@ def cond(
 ) -> R:
     """`true_fun(*operands)` where `pred` is true, else `false_fun(*operands)`; only that one runs.
 
+    The older form `cond(pred, x, f, y, g)`, with an operand for each function, is `f(x)` or `g(y)`.
+
     Args:
       pred: a boolean or a number of rank 0; a number counts as true unless it is 0.
       true_fun, false_fun: each is traced once. They may close over arrays, and
@@ -88,6 +90,9 @@ def cond(
     Array([2., 4.], dtype=float32)
     """
     operands = _operands("cond", operands, operand)
+    if len(operands) == 2 and not callable(true_fun) and callable(false_fun) and callable(operands[1]):
+        first, second = false_fun, operands[1]
+        return cond(pred, lambda x, y: first(x), lambda x, y: second(y), true_fun, operands[0])
     check_callable("cond", "stagec.lax.cond(x > 0, f, g, x)", true_fun, false_fun)
     chosen = as_operand(pred, "cond: pred")
     aval = aval_of(chosen)

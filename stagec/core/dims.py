@@ -170,7 +170,7 @@ class Dim:
             return ufunc.__name__ == "not_equal"
         return found
 
-    def __stagec_array__(self) -> Any:
+    def __jax_array__(self) -> Any:
         return as_array(self)
 
     # Text.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from stagec.core import dtypes, errors, location
 from stagec.core.operators import ArrayOperators
 
 _NUMBERS = "biufc"
+# Classes whose objects become arrays, and how. Libraries add their own.
+conversions: dict[type, Callable[[Any], np.ndarray[Any, Any]]] = {np.ndarray: np.asarray}
 
 
 def from_foreign(value: Any, name: str = "") -> np.ndarray[Any, Any] | None:
@@ -27,6 +30,9 @@ def from_foreign(value: Any, name: str = "") -> np.ndarray[Any, Any] | None:
       DtypeError: columns that hold no numbers, or not of one dtype.
     """
     cls: Any = type(value)
+    convert = conversions.get(cls)
+    if convert is not None:
+        return convert(value)
     kind = _pandas_class(cls)
     if kind == "DataFrame":
         return _from_frame(value, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -34,6 +35,9 @@ class Var:
         self.equation = equation
         self.name = name
 
+    def __repr__(self) -> str:
+        return f"Var({self.aval.short()})"
+
 
 class Literal:
     """A small value that is written into the graph itself."""
@@ -44,8 +48,25 @@ class Literal:
         self.value = value
         self.aval = aval
 
+    @property
+    def val(self) -> Any:
+        """The value as users write it: a Python number where the type is weak."""
+        return self.value.item() if self.aval.weak_type else self.value
+
+    def __repr__(self) -> str:
+        return f"Literal({self.val!r})"
+
 
 Atom = Var | Literal
+
+
+class Parameters(dict[str, Any]):
+    """The parameters of an equation. A graph among them is found under the name that it has in JAX, too."""
+
+    def __missing__(self, name: str) -> Any:
+        if name in ("jaxpr", "call_jaxpr"):
+            return self["graph"]
+        raise KeyError(name)
 
 
 class Equation:
@@ -59,8 +80,12 @@ class Equation:
         self.primitive = primitive
         self.inputs = inputs
         self.outputs = outputs
-        self.params = params
+        self.params = Parameters(params)
         self.location = location
+
+    # JAX's names.
+    invars = property(operator.attrgetter("inputs"))
+    outvars = property(operator.attrgetter("outputs"))
 
 
 class Graph(OwnCopy):
@@ -83,6 +108,22 @@ class Graph(OwnCopy):
 
     def _instead_of_pickling(self) -> str:
         return INSTEAD_OF_A_GRAPH
+
+    # JAX's names. Of a graph inside an equation, all inputs are the equation's.
+    eqns = property(operator.attrgetter("equations"))
+    invars = property(operator.attrgetter("inputs"))
+    outvars = property(operator.attrgetter("outputs"))
+
+    @property
+    def constvars(self) -> list[Var]:
+        return []
+
+    @property
+    def jaxpr(self) -> Graph:
+        """The graph itself: one inside of an equation is closed."""
+        return self
+
+    consts = constvars
 
     @property
     def in_avals(self) -> list[ShapedArray]:

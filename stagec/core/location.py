@@ -217,7 +217,8 @@ def withheld_warnings() -> Iterator[list[str]]:
 
 def of_function(function: object) -> str:
     """`name at file.py:3`, for messages about a function itself."""
-    name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    given = (getattr(function, name, None) for name in ("__qualname__", "__name__"))
+    name = next((name for name in given if isinstance(name, str) and name), None) or repr(function)
     code = getattr(function, "__code__", None)
     # What stagec wraps is described as it was defined.
     while code is not None and is_internal(code.co_filename) and hasattr(function, "__wrapped__"):

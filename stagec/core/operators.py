@@ -44,7 +44,7 @@ def supply_with(load: Callable[[], Mapping[str, Callable[..., Any]]]) -> None:
 
 def _is_operand(value: Any) -> bool:
     return isinstance(value, (ArrayOperators, int, float, complex, np.ndarray, np.generic)) or hasattr(
-        type(value), "__stagec_array__"
+        type(value), "__jax_array__"
     )
 
 

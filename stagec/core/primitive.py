@@ -61,6 +61,8 @@ class Primitive:
     numpy_ns: tuple[float, float] = (1.0, 3.0)
     # Whether each element takes as many steps as a matrix has rows.
     of_matrices = False
+    # What `bind` makes of an array, a number or a literal; given by `primitives/operand.py`.
+    operand: Callable[[Any], Any]
 
     def __init__(
         self,
@@ -97,6 +99,20 @@ class Primitive:
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Apply to arrays or tracers: the current trace decides what happens."""
         return _trace.bind(self, args, params)
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply to what users pass: arrays, tracers, NumPy arrays, numbers and literals of a graph."""
+        return self(*map(Primitive.operand, args), **params)
+
+    def bind_with_trace(self, trace: Any, args: Any, avals: Any, params: dict[str, Any]) -> Any:
+        """`bind` in another trace than the one in force."""
+        with _trace.current(None if trace is _trace.base_trace() else trace):
+            return self.bind(*args, **params)
+
+    @property
+    def multiple_results(self) -> bool:
+        """`multiple`, under JAX's name."""
+        return self.multiple
 
     def __repr__(self) -> str:
         return self.name

@@ -36,12 +36,21 @@ class Trace:
     static_arguments = True
 
     @property
+    def main(self) -> Trace:
+        """The trace itself, under an older name of JAX's."""
+        return self
+
+    @property
     def of_own_code(self) -> bool:
         """Whether only stagec's code runs under it, so that the user's line is that of the current equation."""
         return self.parent is not None and self.parent.of_own_code
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply `primitive`; returns one value, or a list if `primitive.multiple`."""
+        return self.process_primitive(primitive, args, params)
+
+    def process_primitive(self, primitive: Primitive, tracers: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The same, under the name by which users' traces define it."""
         raise AssertionError(f"{type(self).__name__} does not interpret primitives")
 
 
@@ -52,6 +61,10 @@ class Tracer(ArrayOperators):
     # Not `trace`: that is NumPy's sum along a diagonal.
     _trace: Trace
     aval: ShapedArray
+
+    def __init__(self, trace: Trace, aval: ShapedArray) -> None:
+        self._trace = trace
+        self.aval = aval
 
     def origin(self) -> str:
         """Where the value comes from, in the user's words."""
@@ -164,6 +177,11 @@ def set_base(trace: Trace) -> None:
     """Name the trace that runs when no transformation is in force."""
     global _base
     _base = trace
+
+
+def base_trace() -> Trace:
+    """The trace that runs when no transformation is in force."""
+    return _base
 
 
 def bind(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -19,7 +19,8 @@ class PyTreeDef:
     """The structure of a pytree: all of it but its leaves.
 
     Structures compare equal, and hash equal, when the containers and what they
-    hold besides leaves (dict keys, static fields) are equal.
+    hold besides leaves (dict keys, static fields) are equal. What they hold
+    need not be hashable.
 
     >>> structure_of({"b": 1, "a": (2, 3)}, [])
     PyTreeDef({'a': (*, *), 'b': *})
@@ -122,7 +123,7 @@ class PyTreeDef:
                     PytreeError,
                     f"the static data of {self._type.__name__} is not hashable",
                     values=[("data", brief(self._data), "")],
-                    fix="keep arrays among its children (data fields), and static data hashable",
+                    fix="keep arrays among its children (data fields)",
                 ) from None
             self._hash = hash((self._type, data, self._children))
         return self._hash
@@ -147,12 +148,17 @@ NONE = PyTreeDef(type(None), None, ())
 
 
 def _hash_of(data: Any) -> int:
-    """A hash of static data; of lists as of tuples, and of a dict by its keys, as in JAX."""
+    """A hash of static data: of lists as of tuples, of a dict by its keys; what has none is only compared."""
     if isinstance(data, dict):
         return hash(frozenset(data))
     if type(data) in (tuple, list):
         return hash(tuple([_hash_of(part) for part in data]))
-    return hash(data)
+    try:
+        return hash(data)
+    except TypeError:
+        if hasattr(data, "__array__"):
+            raise
+        return hash(type(data))
 
 
 def _same_data(definition: PyTreeDef, data: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import types
 from collections.abc import Callable
@@ -28,16 +29,21 @@ def wraps(function: Callable[P, R], transformation: str = "") -> Callable[[Calla
     """
 
     def decorate(wrapper: Any) -> Any:
-        functools.update_wrapper(wrapper, function, updated=())
-        plain = isinstance(function, types.FunctionType)
-        state = getattr(function, "__dict__", {})
-        vars(wrapper).update({name: v for name, v in state.items() if plain or not name.startswith("_")})
-        vars(wrapper)["__wrapped__"] = function
+        update_wrapper(wrapper, function, private=isinstance(function, types.FunctionType))
         if transformation:
             vars(wrapper)[_SHOWN] = f"{transformation}({shown_name(function)})"
         return wrapper
 
     return decorate
+
+
+def update_wrapper(wrapper: Any, function: Any, private: bool = True) -> None:
+    """`functools.update_wrapper`, for objects whose `__name__` is no text, too."""
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        with contextlib.suppress(AttributeError, TypeError):
+            setattr(wrapper, name, getattr(function, name))
+    state = getattr(function, "__dict__", {})
+    vars(wrapper).update({n: v for n, v in state.items() if private or not n.startswith("_")}, __wrapped__=function)
 
 
 def shown_name(function: Any) -> str:
@@ -55,4 +61,5 @@ def shown_name(function: Any) -> str:
             return shown
     if isinstance(function, functools.partial):
         return shown_name(function.func)
-    return getattr(function, "__name__", "") or type(function).__name__
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) and name else type(function).__name__

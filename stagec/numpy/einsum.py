@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,19 +31,22 @@ def _error(text: str, fix: str, operands: Sequence[Any] = ()) -> errors.ShapeErr
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """Convert the arguments of `einsum(x, [0, 1], y, [1, 2], [0, 2])` to subscripts and operands."""
-
-    def text(labels: Any) -> str:
-        return "".join("..." if i is Ellipsis else _LETTERS[int(i)] for i in labels)
-
+    pairs = list(zip(operands[::2], operands[1::2]))
+    lists = [labels for _, labels in pairs] + [operands[-1]] * (len(operands) % 2)
     texts = [labels for labels in operands if isinstance(labels, str)]
     if texts:
         fix = "write the subscripts first, as in einsum('ij,jk->ik', a, b)"
         raise _error(f"the subscripts {texts[0]!r} follow an operand", fix)
-    pairs = list(zip(operands[::2], operands[1::2]))
-    spec = ",".join(text(labels) for _, labels in pairs)
-    if len(operands) % 2:
-        spec += "->" + text(operands[-1])
-    return spec, [x for x, _ in pairs]
+    try:
+        known = sorted({label for labels in lists for label in labels if label is not Ellipsis})
+    except TypeError:
+        fix = "label axes with numbers, or with names"
+        raise _error(
+            f"the labels {errors.brief(lists)} cannot be sorted, which gives the result its order", fix
+        ) from None
+    letters = {**dict(zip(known, sorted(_LETTERS))), Ellipsis: "..."}
+    terms = ["".join([letters[label] for label in labels]) for labels in lists]
+    return ",".join(terms[: len(pairs)]) + "->".join(["", *terms[len(pairs) :]]), [x for x, _ in pairs]
 
 
 def _parse(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
@@ -112,7 +115,7 @@ def _prepared(x: Array, term: str, needed: set[str], sizes: dict[str, int]) -> t
 
 
 def _product(
-    x: Any, x_term: str, y: Any, y_term: str, keep: set[str], precision: Any, preferred: Any
+    x: Any, x_term: str, y: Any, y_term: str, keep: set[str], dot: Callable[[Any, Any, Any], Any]
 ) -> tuple[Any, str]:
     x, x_term = _sum_out(x, x_term, "".join(c for c in x_term if c not in keep and c not in y_term))
     y, y_term = _sum_out(y, y_term, "".join(c for c in y_term if c not in keep and c not in x_term))
@@ -121,7 +124,7 @@ def _product(
     numbers = tuple(
         (tuple(x_term.index(c) for c in group), tuple(y_term.index(c) for c in group)) for group in (contracted, batch)
     )
-    out = dot_general(x, y, numbers, precision, preferred)
+    out = dot(x, y, numbers)
     free = [c for c in x_term if c not in batch and c not in contracted]
     free += [c for c in y_term if c not in batch and c not in contracted]
     return out, "".join(batch + free)
@@ -150,12 +153,13 @@ def einsum(
     optimize: str | bool | Sequence[Any] = "auto",
     precision: PrecisionLike = None,
     preferred_element_type: DTypeLike = None,
+    _dot_general: Callable[..., Any] = dot_general,
 ) -> Array:
     """Sum products of elements whose axes carry the same labels.
 
     Args:
       subscripts: such as `"ij,jk->ik"`; an ellipsis stands for further axes.
-        NumPy's form with lists of numbers after each operand works too.
+        NumPy's form with lists of numbers, or names, after each operand works too.
       operands: arrays.
       out: must be `None`.
       optimize: the order of contractions for three operands and more: a
@@ -193,6 +197,10 @@ def einsum(
     for i, (x, term) in enumerate(zip(arrays, terms)):
         others = set(result).union(*[set(t) for j, t in enumerate(terms) if j != i])
         arrays[i], terms[i] = _prepared(x, term, others, sizes)
+
+    def dot(x: Any, y: Any, numbers: Any) -> Any:
+        return _dot_general(x, y, numbers, precision, preferred_element_type=preferred)
+
     for step in _path(terms, result, sizes, optimize):
         chosen = sorted(step, reverse=True)
         taken = [(arrays.pop(i), terms.pop(i)) for i in chosen][::-1]
@@ -200,7 +208,7 @@ def einsum(
         for k, (y, y_term) in enumerate(taken[1:], 1):
             later = itertools.chain(terms, [t for _, t in taken[k + 1 :]])
             keep = set(result).union(*[set(t) for t in later])
-            x, term = _product(x, term, y, y_term, keep, precision, preferred)
+            x, term = _product(x, term, y, y_term, keep, dot)
         arrays.append(x)
         terms.append(term)
     x, term = _sum_out(arrays[0], terms[0], "".join(c for c in terms[0] if c not in result))

@@ -41,7 +41,8 @@ index_exp = np.index_exp
 
 
 def _as_array(a: Any) -> Array:
-    return array(a) if isinstance(a, (list, tuple)) else array_argument(a, "a")
+    """An array of the argument's shape; None counts as a number, as in NumPy."""
+    return array(a) if isinstance(a, (list, tuple)) else array_argument(0 if a is None else a, "a")
 
 
 def ndim(a: ArrayLike | Sequence[Any]) -> int:

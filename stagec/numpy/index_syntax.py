@@ -78,7 +78,7 @@ def _entries(index: Any) -> list[Any]:
             out.append(entry)
         elif isinstance(entry, (bool, np.bool_)):
             out.append(np.asarray(entry))
-        elif isinstance(entry, (ArrayOperators, np.ndarray, Literal)) or hasattr(entry, "__stagec_array__"):
+        elif isinstance(entry, (ArrayOperators, np.ndarray, Literal)) or hasattr(entry, "__jax_array__"):
             out.append(as_operand(entry) if not isinstance(entry, np.ndarray) else entry)
         elif hasattr(entry, "__index__") and not isinstance(entry, np.generic):
             out.append(operator.index(entry))

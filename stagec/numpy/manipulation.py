@@ -188,14 +188,14 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     return _shape.squeeze(a, axes)
 
 
-def expand_dims(a: ArrayLike, axis: int | tuple[int, ...] | list[int]) -> Array:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     """Insert axes of size 1.
 
     >>> import stagec.numpy as snp
     >>> expand_dims(snp.zeros(3), (0, 2)).shape
     (1, 3, 1)
     """
-    return _shape.expand_dims(array_argument(a, "a"), tuple(axis) if isinstance(axis, (tuple, list)) else (axis,))
+    return _shape.expand_dims(array_argument(a, "a"), tuple(axis) if isinstance(axis, Sequence) else (axis,))
 
 
 def broadcast_to(array: ArrayLike, shape: Shape) -> Array:
@@ -297,7 +297,7 @@ def roll(a: ArrayLike, shift: ArrayLike | Sequence[int], axis: int | Sequence[in
     a = array_argument(a, "a")
     if axis is None:
         return _shape.reshape(roll(ravel(a), shift, 0), a.shape)
-    given = list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    given = list(axis) if isinstance(axis, Sequence) else [axis]
     axes = [canonical_axis(i, a.ndim, "roll") for i in given]
     if isinstance(shift, (tuple, list)):
         shifts = list(shift)

@@ -185,7 +185,7 @@ def _from_nested(nested: Any, dtype: np.dtype[Any] | None) -> Array:
 def _on_host(nested: Any) -> Any:
     if isinstance(nested, (list, tuple)):
         return [_on_host(e) for e in nested]
-    return np.asarray(nested) if isinstance(nested, ArrayOperators) or hasattr(nested, "__stagec_array__") else nested
+    return np.asarray(nested) if isinstance(nested, ArrayOperators) or hasattr(nested, "__jax_array__") else nested
 
 
 def _widest(value: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:

@@ -14,6 +14,7 @@ from stagec.core.foreign import from_foreign
 from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
+from stagec.core.primitive import Primitive
 from stagec.core.zero import Linear
 from stagec.primitives.dimension import dimension_size
 
@@ -23,7 +24,7 @@ Operand = Any  # Array, Tracer, Literal, or np.ndarray of a canonical dtype
 def is_array_like(value: Any) -> bool:
     """Whether `value` is an array or a number, and not a container of them."""
     return isinstance(value, (ArrayOperators, Literal, np.ndarray, np.generic, int, float, complex)) or hasattr(
-        value, "__stagec_array__"
+        value, "__jax_array__"
     )
 
 
@@ -51,8 +52,8 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         return np.asarray(value, dtype)
     if type(value) is Dim:
         return dimension_size(value)
-    if hasattr(value, "__stagec_array__"):
-        return as_operand(value.__stagec_array__(), name)
+    if hasattr(value, "__jax_array__"):
+        return as_operand(value.__jax_array__(), name)
     if type(value) is Linear:
         raise location.error(
             errors.UnsupportedError,
@@ -70,6 +71,9 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
         if isinstance(value, (list, tuple))
         else conversion(value, "x") or _not_numbers(value),
     )
+
+
+Primitive.operand = staticmethod(as_operand)
 
 
 def promotable(value: Any, name: str = "argument") -> Operand:

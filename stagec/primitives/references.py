@@ -82,9 +82,9 @@ class Ref:
         raise location.error(TypeError, "references cannot be iterated", fix=f"{READ_IT}, and iterate that")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.__stagec_array__()
+        return self.__jax_array__()
 
-    def __stagec_array__(self) -> Any:
+    def __jax_array__(self) -> Any:
         raise location.error(errors.ArgumentTypeError, "a reference was used as an array", fix=READ_IT)
 
     def __bool__(self) -> bool:

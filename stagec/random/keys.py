@@ -197,7 +197,7 @@ def fold_in(key: KeyLike, data: ArrayLike) -> PRNGKeyArray | Array:
     >>> step_key = random.fold_in(random.key(0), 17)
     """
     single = as_key("fold_in", key)
-    value = array_argument(data & 0xFFFFFFFF if isinstance(data, int) else data, "fold_in")
+    value = array_argument(np.uint32(data & 0xFFFFFFFF) if isinstance(data, int) else data, "fold_in")
     if aval_of(value).shape or not (dtypes.is_integer(value.dtype) or dtypes.is_bool(value.dtype)):
         raise location.error(
             errors.ArgumentTypeError,

@@ -1,4 +1,4 @@
-"""Random keys as arguments of functions that only move elements, such as stack, where and dynamic_slice.
+"""Random keys as arguments of functions that move elements, such as stack and where, or ask whether they are equal.
 
 An array of keys is two arrays of 32-bit words. Such a function is applied to each of the two.
 """
@@ -6,6 +6,7 @@ An array of keys is two arrays of 32-bit words. Such a function is applied to ea
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,10 @@ _MOVED: dict[str, tuple[int, ...]] = dict.fromkeys(_FIRST, (0,)) | {
     "select_n": (1,),
     "where": (1, 2),
 }
+# Functions that compare, and how the answers for the two words are combined.
+_COMPARED = dict.fromkeys(("array_equal", "eq", "equal"), operator.and_) | dict.fromkeys(
+    ("ne", "not_equal"), operator.or_
+)
 _MODULES = ("stagec.numpy", "stagec.lax", "stagec.primitives")
 
 
@@ -53,8 +58,9 @@ def _joined(first: Array, second: Array) -> Array:
 
 
 def on_each_word(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Apply a function that refused keys to each of their words, if it only moves elements; otherwise return None."""
-    moved = _MOVED.get(function.__name__)
+    """Apply a function that refused keys to each of their words, if it moves or compares elements; else return None."""
+    name = function.__name__
+    moved = (0, 1) if name in _COMPARED else _MOVED.get(name)
     if moved is None or not function.__module__.startswith(_MODULES) or not _has_keys((*args, *kwargs.values())):
         return None
     bound = inspect.signature(function).bind(*args, **kwargs)
@@ -62,7 +68,7 @@ def on_each_word(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     if not any(_has_keys(bound.arguments[name]) for name in names):
         return None
     try:
-        return _joined(*_applied(function, bound, names))
+        return _COMPARED.get(name, _joined)(*_applied(function, bound, names))
     except Exception as error:
         raise error from None  # instead of the error about keys
 
