@@ -248,3 +248,29 @@ def test_options_are_read_by_jaxs_names_too(clean):
 
 def test_a_shape_has_a_sharding_that_is_none(clean):
     assert stagec.ShapeDtypeStruct((2,), "float32").sharding is None
+
+
+def test_arrays_name_their_namespace_as_jax_does_once_installed():
+    assert snp.ones(2).__array_namespace__() is snp
+    code = (
+        "import stagec, sys; stagec.compat.install(); import jax, jax.numpy as jnp;"
+        "assert jnp.ones(2).__array_namespace__() is jnp and jnp.__name__ == 'jax.numpy';"
+        "assert jax.jit(lambda x: x.__array_namespace__().sin(x))(0.0) == 0;"
+        "stagec.compat.uninstall(); assert stagec.numpy.ones(2).__array_namespace__() is stagec.numpy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_modules_that_jax_loads_are_known_and_loaded_when_used():
+    code = (
+        "import stagec, sys; stagec.compat.install(); import jax;"
+        "assert 'jax.tree_util' in sys.modules and 'jax.interpreters.ad' in sys.modules;"
+        "assert 'stagec.compat.interpreters.ad' not in sys.modules;"
+        "assert sys.modules['jax.numpy'] is jax.numpy and jax.numpy.sin is stagec.numpy.sin;"
+        "import jax.numpy.linalg, jax.interpreters.ad; assert jax.interpreters.ad.Zero;"
+        "from jax._src import tree_util, core; assert core is not jax.core and core.Tracer is jax.core.Tracer;"
+        "assert tree_util.tree_map is jax.tree_util.tree_map and 'Args' in jax.jit.__doc__ and jax.numpy.__doc__"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

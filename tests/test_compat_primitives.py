@@ -150,23 +150,6 @@ def test_frames_of_a_library_can_be_left_out(tmp_path, monkeypatch):
     assert not hides_its_frames.shown() and hides_its_frames.traceback_util.include_frame(sys._getframe())
 
 
-# What libraries look up when they are imported, and seldom call.
-REFUSED = """
-from jax.experimental.layout import Format
-from jax.extend import linear_util as lu
-from jax.interpreters import partial_eval as pe
-calls = [lambda: lu.wrap_init(max), lambda: pe.trace_to_jaxpr_nounits(1), lambda: pe.PartialVal.known(1), Format]
-"""
-
-
-def test_what_libraries_look_up_refuses_to_run():
-    found = {}
-    with stagec.compat.jax():
-        exec(REFUSED, found)
-    for call in found["calls"]:
-        assert message(call)
-
-
 EQUINOX = """
 import stagec
 stagec.compat.install()

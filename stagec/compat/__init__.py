@@ -18,9 +18,10 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from stagec.compat import options
-from stagec.compat.modules import VERSION, Finder
+from stagec.compat.modules import VERSION, Finder, alias
 from stagec.core import location
 from stagec.core.boundary import publish as _publish
+from stagec.numpy import namespace
 
 __all__ = ["VERSION", "install", "installed", "jax", "uninstall"]
 
@@ -87,6 +88,7 @@ def install() -> None:
         )
     options.config.read_environment()
     sys.meta_path.insert(0, _finder)
+    namespace.spoken = alias("jax.numpy")
 
 
 def uninstall() -> None:
@@ -94,6 +96,7 @@ def uninstall() -> None:
     if not installed():
         return
     sys.meta_path.remove(_finder)
+    namespace.spoken = None
     for name in _own():
         del sys.modules[name]
 

@@ -1,1 +1,5 @@
-"""A stand-in for `jax._src.dispatch`, in which libraries look for functions: there are none."""
+"""`jax._src.dispatch`: what libraries call of it."""
+
+from stagec.api.environment import effects_barrier as wait_for_tokens
+
+__all__ = ["wait_for_tokens"]

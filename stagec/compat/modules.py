@@ -7,44 +7,48 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import sys
 import types
 from collections.abc import Sequence
 from typing import Any
 
-from stagec.compat import options, sharding
+from stagec.compat import options, sharding, version
 from stagec.compat.refusals import OF_JAX
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import errors, location
 from stagec.runtime.array import Array
 
-# The version of JAX whose names and meaning stagec follows.
-VERSION = "0.10.2"
-# Modules of JAX whose counterparts here, mostly stand-ins, have other names.
+VERSION = version.__version__
+# Modules of JAX whose counterparts here have other names. Those of `jax._src` are else the public ones of that name.
 _RENAMED = {
     "jax._src": "stagec.compat.internals",
-    "jax._src.ad_util": "stagec.compat.ad_util",
-    "jax._src.compiler": "stagec.compat.compiler",
+    "jax._src.api": "stagec",
+    "jax._src.checkify": "stagec.compat.experimental.checkify",
     "jax._src.config": "stagec.compat.options",
-    "jax._src.core": "stagec.compat.core",
-    "jax._src.dispatch": "stagec.compat.dispatch",
-    "jax._src.dtypes": "stagec.compat.dtypes",
-    "jax._src.traceback_util": "stagec.compat.traceback_util",
-    "jax.core": "stagec.compat.core",
-    "jax.experimental.checkify": "stagec.compat.checkify",
-    "jax.experimental.layout": "stagec.compat.layout",
-    "jax.export": "stagec.compat.export",
-    "jax.extend": "stagec.compat.extend",
-    "jax.extend.core": "stagec.compat.extend.core",
-    "jax.extend.linear_util": "stagec.compat.extend.linear_util",
-    "jax.extend.source_info_util": "stagec.compat.extend.source_info_util",
-    "jax.interpreters": "stagec.compat.interpreters",
-    "jax.interpreters.ad": "stagec.compat.interpreters.ad",
-    "jax.interpreters.batching": "stagec.compat.interpreters.batching",
-    "jax.interpreters.mlir": "stagec.compat.interpreters.mlir",
-    "jax.interpreters.partial_eval": "stagec.compat.interpreters.partial_eval",
-    "jax.sharding": "stagec.compat.sharding",
-    "jax.stages": "stagec.compat.stages",
+    "jax._src.linear_util": "stagec.compat.extend.linear_util",
+    "jax._src.public_test_util": "stagec.test_util",
+    "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
+    "jax._src.test_util": "stagec.test_util",
+    "jax._src.xla_bridge": "stagec.compat.extend.backend",
+    **{f"jax._src.{n}": f"stagec.compat.{n}" for n in "ad_util compiler dispatch dtypes traceback_util util".split()},
+    **{
+        f"jax.{name}": f"stagec.compat.{name}"
+        for name in """
+            api_util core experimental.checkify experimental.layout export extend extend.backend extend.linear_util
+            extend.source_info_util interpreters interpreters.ad interpreters.batching interpreters.mlir
+            interpreters.partial_eval interpreters.xla lib monitoring sharding stages version
+        """.split()
+    },
+    "jax.extend.core": "stagec.compat.core",
+    "jax.extend.core.primitives": "stagec.compat.extend.primitives",
 }
+# Modules that `import jax` makes known, and that are loaded when they are first used.
+_KNOWN = """
+    api_util core custom_batching custom_derivatives debug dlpack dtypes errors experimental export image interpreters
+    interpreters.ad interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lax lax.linalg
+    lib monitoring nn nn.initializers numpy numpy.fft numpy.linalg ops random ref scipy sharding stages tree tree_util
+    typing version
+""".split()
 
 # Attributes of JAX's modules that stagec's modules lack.
 _EXTRA: dict[str, dict[str, Any]] = {
@@ -63,18 +67,22 @@ _EXTRA: dict[str, dict[str, Any]] = {
 
 
 class Alias(types.ModuleType):
-    """A module with the name of one of JAX's, and the attributes of one of stagec's."""
+    """A module with the name of one of JAX's, and the attributes of one of stagec's, which is loaded at first use."""
 
-    def __init__(self, name: str, target: types.ModuleType) -> None:
-        super().__init__(name, target.__doc__)
-        self.__dict__["_target"] = target
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         self.__dict__.update(_EXTRA.get(name, {}))
 
     def __getattr__(self, name: str) -> Any:
-        # Not by an import: after the block of `stagec.compat.jax`, that would find JAX.
         own = f"{self.__name__}.{name}"
-        if not name.startswith("_") and own in _RENAMED:
-            value: Any = alias(own)
+        if name in ("__file__", "__path__"):  # asked for when the module is made
+            raise AttributeError(name)
+        if name == "_target":
+            value: Any = _module_of_stagec(self.__name__)
+            self.__doc__ = value.__doc__
+        elif own in _RENAMED:
+            # Not by an import: after the block of `stagec.compat.jax`, that would find JAX.
+            value = alias(own)
         else:
             value = getattr(self._target, name)
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
@@ -111,20 +119,14 @@ _aliases: dict[str, Alias] = {}
 
 
 def alias(name: str) -> Alias:
-    """Return the module for a name of JAX's.
-
-    Raises:
-      ModuleNotFoundError: stagec has none for it.
-    """
-    found = _aliases.get(name)
-    if found is None:
-        found = _aliases.setdefault(name, Alias(name, _module_of_stagec(name)))
-    return found
+    """Return the module for a name of JAX's; it is an error to use one that stagec does not have."""
+    return _aliases.get(name) or _aliases.setdefault(name, Alias(name))
 
 
 def _module_of_stagec(name: str) -> types.ModuleType:
     """Import the module of stagec for one of JAX."""
-    ours = _RENAMED.get(name, f"stagec{name.removeprefix('jax')}")
+    public = name.replace("jax._src.", "jax.")
+    ours = _RENAMED.get(name) or _RENAMED.get(public) or f"stagec{public.removeprefix('jax')}"
     try:
         return importlib.import_module(ours)
     except ModuleNotFoundError as missing:
@@ -152,4 +154,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return alias(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """The attributes are found when they are asked for."""
+        """Load what the module stands for; its attributes are found when they are asked for."""
+        module._target  # noqa: B018
+        if module.__name__ == "jax":
+            for name in _KNOWN:
+                spec = self.find_spec(f"jax.{name}")
+                assert spec is not None, "all names of JAX are found"
+                sys.modules.setdefault(spec.name, importlib.util.module_from_spec(spec))

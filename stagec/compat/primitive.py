@@ -20,8 +20,28 @@ from stagec.primitives.operand import as_operand, aval_of
 jvps: dict[Any, Callable[..., Any]] = {}
 transposes: dict[Any, Callable[..., Any]] = {}
 batchers: dict[Any, Callable[..., Any]] = {}
-axis_batchers: dict[Any, Callable[..., Any]] = {}
+fancy_batchers: dict[Any, Callable[..., Any]] = {}
 lowerings: dict[Any, Any] = {}
+
+
+class AxisData(NamedTuple):
+    """The axis of a batch."""
+
+    name: Any
+    size: int
+    spmd_name: None = None
+    explicit_mesh_axis: None = None
+
+
+class _AxisBatchers(dict[Any, Callable[..., Any]]):
+    """Rules that get the size and the name of the axis, and not an object with both."""
+
+    def __setitem__(self, primitive: Any, rule: Callable[..., Any]) -> None:
+        super().__setitem__(primitive, rule)
+        fancy_batchers[primitive] = lambda axis, *args, **params: rule(axis.size, axis.name, None, *args, **params)
+
+
+axis_batchers = _AxisBatchers()
 
 
 class Lowering(NamedTuple):
@@ -146,7 +166,7 @@ class Primitive(UserPrimitive):
 
     @property
     def batch(self) -> Any:
-        rule, with_axis = batchers.get(self), axis_batchers.get(self)
+        rule, with_axis = batchers.get(self), fancy_batchers.get(self)
         if rule is None and with_axis is None:
             return NOT_WRITTEN
 
@@ -156,7 +176,7 @@ class Primitive(UserPrimitive):
                 out, places = rule(values, dims, **params)
             else:
                 assert with_axis is not None, "one of the two rules was given"
-                out, places = with_axis(int(size), size.name, None, values, dims, **params)
+                out, places = with_axis(AxisData(size.name, int(size)), values, dims, **params)
             return ([as_operand(x) for x in out], list(places)) if self.multiple else (as_operand(out), places)
 
         return batch

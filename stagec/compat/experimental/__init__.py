@@ -1,0 +1,1 @@
+"""Modules of `jax.experimental` that stagec lacks or has as stand-ins."""

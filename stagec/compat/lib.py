@@ -1,0 +1,1 @@
+"""`jax.lib`, which has no names."""

@@ -1,0 +1,103 @@
+"""Graphs under JAX's names: interpreters that are written for jaxprs run on them."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+
+with stagec.compat.jax():
+    import jax
+    import jax.numpy as jnp
+    from jax import lax
+    from jax.extend import core
+
+
+def evaluated(jaxpr, consts, *args):
+    """An interpreter, written as for JAX."""
+    values = {}
+
+    def read(atom):
+        return atom.val if type(atom) is core.Literal else values[atom]
+
+    values.update(zip(jaxpr.invars, args, strict=True))
+    values.update(zip(jaxpr.constvars, consts, strict=True))
+    for eqn in jaxpr.eqns:
+        found = eqn.primitive.bind(*map(read, eqn.invars), **eqn.params)
+        values.update(zip(eqn.outvars, found if eqn.primitive.multiple_results else [found], strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+TABLE = snp.arange(100.0)
+PROGRAMS = {
+    "elementwise": lambda x: jnp.exp(jnp.tanh(x)) * 2 + 1,
+    "closed over": lambda x: (x + TABLE.sum() + TABLE[3], 3.0, x),
+    "loop": lambda x: lax.fori_loop(0, 3, lambda i, c: c * i + jnp.sin(x), x),
+    "conditional": lambda x: lax.cond(x[0] > 0, jnp.cos, jnp.sin, x),
+    "call": lambda x: jax.jit(lambda y: y.sum())(x) / 2,
+    "product": lambda x: jnp.outer(x, x) @ x,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_interpreter_computes_what_the_function_does(name):
+    f, x = PROGRAMS[name], np.linspace(0.1, 1, 5, dtype=np.float32)
+    closed = jax.make_jaxpr(f)(x)
+    expected = stagec.tree.leaves(f(x))
+    for run in (lambda x: evaluated(closed.jaxpr, closed.literals, x), core.jaxpr_as_fun(closed)):
+        for made in (run(x), jax.jit(run)(x)):
+            for a, b in zip(expected, made, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-6)
+                assert jnp.result_type(a) == jnp.result_type(b)
+    slope = jax.grad(lambda x: sum(v.sum() for v in map(jnp.asarray, evaluated(closed.jaxpr, closed.consts, x))))(x)
+    expected = jax.grad(lambda x: sum(jnp.sum(v) for v in stagec.tree.leaves(f(x))))(x)
+    np.testing.assert_allclose(slope, expected, rtol=1e-5)
+
+
+def test_the_inverse_of_a_function_is_found_backward():
+    """As in JAX's tutorial on interpreters."""
+    inverses = {lax.exp_p: jnp.log, lax.tanh_p: jnp.arctanh}
+
+    def inverse(f):
+        def run(y):
+            jaxpr = jax.make_jaxpr(f)(y).jaxpr
+            values = {jaxpr.outvars[0]: y}
+            for eqn in jaxpr.eqns[::-1]:
+                values[eqn.invars[0]] = inverses[eqn.primitive](values[eqn.outvars[0]])
+            return values[jaxpr.invars[0]]
+
+        return run
+
+    f = lambda x: jnp.exp(jnp.tanh(x))  # noqa: E731
+    assert float(inverse(f)(f(0.25))) == pytest.approx(0.25, rel=1e-6)
+    assert float(jax.jit(jax.vmap(inverse(f)))(f(jnp.ones(1)))[0]) == pytest.approx(1, rel=1e-5)
+
+
+def test_variables_are_those_of_arguments_and_of_what_is_closed_over():
+    made = jax.make_jaxpr(lambda x: x * 0.5 + TABLE.sum())(1.0)
+    assert [v.aval.shape for v in made.jaxpr.constvars] == [(100,)] and made.literals == made.consts
+    assert [v.aval.shape for v in made.jaxpr.invars] == [()]
+    assert [v.aval.shape for v in made.jaxpr.outvars] == [()] and made.eqns == made.jaxpr.eqns
+    assert str(made) == str(made.jaxpr) and repr(made.jaxpr.invars) == "[Var(f32[])]"
+    literal = next(v for e in made.eqns for v in e.invars if isinstance(v, core.Literal))
+    assert literal.val == 0.5 and type(literal.val) is float and repr(literal) == "Literal(0.5)"
+
+
+def test_graphs_inside_of_equations_are_found():
+    made = jax.make_jaxpr(lambda x: jax.jit(lambda y: jax.jit(jnp.sin)(y) + 1)(x))(1.0)
+    (inner,) = core.jaxprs_in_params(made.eqns[0].params)
+    assert isinstance(inner, core.Jaxpr) and [e.primitive.name for e in inner.eqns] == ["jit", "add"]
+    assert made.eqns[0].params["jaxpr"].jaxpr is inner and inner.consts == []
+    assert [len(g.eqns) for g in core.subjaxprs(made.jaxpr)] == [2]
+    with pytest.raises(KeyError):
+        inner.eqns[1].params["jaxpr"]
+
+
+def test_primitives_have_jaxs_names():
+    equations = jax.make_jaxpr(lambda x: jax.jit(jnp.exp)(jax.checkpoint(jnp.sin)(x)) + 1)(1.0).eqns
+    named = core.primitives
+    assert [e.primitive for e in equations] == [named.remat_p, named.jit_p, named.add_p]
+    assert named.exp_p is lax.exp_p and named.custom_jvp_call_p is jax.custom_derivatives.custom_jvp_call_p
+    assert named.call_p is named.call_p and named.call_p.name == "call"  # which no program has here
+    with pytest.raises(AttributeError, match="end in _p"):
+        named.exp  # noqa: B018

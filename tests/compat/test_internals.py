@@ -1,0 +1,196 @@
+"""What libraries use of JAX's interface for those who extend it."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec.errors import UnsupportedError
+
+with stagec.compat.jax():
+    import jax
+    from jax import api_util, monitoring
+    from jax._src import util, xla_bridge
+    from jax._src.dispatch import wait_for_tokens
+    from jax.experimental.layout import Format
+    from jax.extend import linear_util as lu
+    from jax.extend.backend import get_backend
+    from jax.extend.core import Primitive
+    from jax.interpreters import ad, batching, mlir, partial_eval as pe, xla
+
+
+@lu.transformation
+def scaled(factor, x):
+    y = yield (factor * x,), {}
+    yield y + 1
+
+
+@lu.transformation_with_aux
+def counted(*args, **kwargs):
+    y = yield args, kwargs
+    yield y, len(args)
+
+
+def test_functions_are_transformed_by_generators():
+    inner = lu.wrap_init(lambda x, power=1: x**power, {"power": 2})
+    assert scaled(scaled(inner, 2), 3).call_wrapped(1.0) == 38
+    function, count = counted(scaled(inner, 5))
+    assert function.call_wrapped(2.0) == 101 and count() == 1
+    assert lu.transformation2(lambda f, k, x: k * f(x), inner, 3).call_wrapped(2.0) == 12
+
+
+def test_functions_of_trees_become_functions_of_leaves():
+    args, kwargs = ({"a": 1, "b": 2}, 3), {"c": 4}
+    leaves, tree = jax.tree.flatten((args, kwargs))
+    info = api_util.debug_info("test", max, args, kwargs)
+    f = lu.wrap_init(lambda t, x, *, c: {"sum": t["a"] + x, "rest": [t["b"], c]}, debug_info=info)
+    flat, out_tree = api_util.flatten_fun(f, tree)
+    assert out_tree is not None and flat.call_wrapped(*leaves) == [2, 4, 4]
+    assert jax.tree.unflatten(out_tree(), [1, 2, 3]) == {"rest": [1, 2], "sum": 3}
+    leaves, tree = jax.tree.flatten(args)
+    flat, out_tree = api_util.flatten_fun_nokwargs(lu.wrap_init(lambda t, x: (t, x)), tree)
+    assert flat.call_wrapped(*leaves) == leaves and out_tree() == tree
+
+
+def test_some_arguments_can_be_fixed_or_donated():
+    f, chosen = api_util.argnums_partial(lu.wrap_init(lambda x, y, z: (x, y, z)), (0, -1), (1, 2, 3))
+    assert chosen == (1, 3) and f.call_wrapped(10, 30) == (10, 2, 30)
+    tree = jax.tree.structure((([1, 2], 3), {"k": 4, "l": 5}))
+    assert api_util.donation_vector((0,), ("l",), tree) == (True, True, False, False, True)
+    assert api_util.rebase_donate_argnums((1, 3), (0, 2)) == (0, 1)
+    assert api_util.flatten_axes("axes", jax.tree.structure(([1, 2], 3)), (0, None)) == [0, 0, None]
+    assert api_util.shaped_abstractify(1.0).shape == ()
+
+
+def test_what_known_arguments_determine_is_computed():
+    def f(x, y):
+        once = jax.jit(lambda x, y: (x * 2, y * 3))(x, y)
+        return [*once, y + 1, x + snp.arange(100.0)]
+
+    unknown = pe.PartialVal.unknown(jax.core.ShapedArray((), np.float32))
+    for run in (lambda f: f(2.0), lambda f: jax.jit(f)(2.0)):
+
+        def partly(y):
+            program, outs, consts = pe.trace_to_jaxpr_nounits(lu.wrap_init(f), [unknown, pe.PartialVal.known(y)])
+            assert [out.is_known() for out in outs] == [False, True, True, False]
+            found = jax.core.eval_jaxpr(program, consts, 5.0)
+            return [found[0], outs[1].const, outs[2].get_known(), found[1]]
+
+        for a, b in zip(run(partly), f(5.0, 2.0), strict=True):
+            np.testing.assert_array_equal(a, b)
+    _, outs, _ = pe.trace_to_jaxpr_nounits(lu.wrap_init(lambda x: [x]), [pe.PartialVal.known(1.0)], instantiate=True)
+    assert not outs[0].is_known() and outs[0].get_aval().shape == ()
+    program, avals, consts = pe.trace_to_jaxpr_dynamic(lu.wrap_init(lambda x: [x + 1]), [unknown.aval])
+    assert jax.core.eval_jaxpr(program, consts, 1.0)[0] == 2 and avals[0].shape == ()
+
+
+def elementwise(name, function):
+    primitive = Primitive(name)
+    primitive.def_impl(function)
+    primitive.def_abstract_eval(
+        lambda *xs: jax.core.ShapedArray(np.broadcast_shapes(*[x.shape for x in xs]), xs[0].dtype)
+    )
+    mlir.register_lowering(primitive, mlir.lower_fun(function, multiple_results=False))
+    return primitive
+
+
+def test_rules_for_derivatives_are_made_from_parts():
+    product = elementwise("product", lambda x, y: x * y)
+    ad.defbilinear(product, lambda ct, x, y: product.bind(ct, y), lambda ct, x, y: product.bind(x, ct))
+    assert float(jax.jvp(product.bind, (2.0, 3.0), (1.0, 10.0))[1]) == 23
+    assert [float(v) for v in jax.grad(product.bind, (0, 1))(2.0, 3.0)] == [3, 2]
+    assert float(jax.grad(lambda x: product.bind(x, 4.0))(2.0)) == 4
+    power = elementwise("power", lambda x, y: x**y)
+    ad.defjvp(power, lambda t, x, y: t * y * x ** (y - 1), None)
+    assert float(jax.grad(power.bind)(2.0, 3.0)) == 12 and float(jax.grad(power.bind, 1)(2.0, 3.0)) == 0
+    exponential = elementwise("exponential", jax.numpy.exp)
+    ad.defjvp2(exponential, lambda t, result, x: t * result)
+    assert float(jax.jit(jax.grad(exponential.bind))(0.0)) == 1
+    zero = ad.Zero(jax.typeof(1.0))
+    assert ad.add_tangents(zero, 2.0) == 2 and ad.add_tangents(2.0, zero) == 2
+    assert float(ad.add_tangents(snp.float32(1), snp.float32(2))) == 3
+    assert ad.zeros_like_aval(jax.typeof(np.ones(2, np.float32))).tolist() == [0, 0]
+
+
+def test_rules_for_batches_are_made_from_kinds():
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    negated = elementwise("negated", lambda x: -x)
+    batching.defvectorized(negated)
+    np.testing.assert_array_equal(jax.vmap(negated.bind, 1, 1)(x), -x)
+    added = elementwise("added", lambda x, y: x + y)
+    batching.defbroadcasting(added)
+    np.testing.assert_array_equal(jax.vmap(added.bind, (0, None))(x, x), x[:, None] + x)
+    np.testing.assert_array_equal(jax.vmap(added.bind, (1, 0))(x, np.arange(3.0)), x.T + np.arange(3.0)[:, None])
+    summed = Primitive("summed")
+    summed.def_impl(lambda x, axes: jax.numpy.sum(x, axes))
+    summed.def_abstract_eval(lambda x, axes: x.update(shape=np.delete(x.shape, axes)))
+    batching.defreducer(summed)
+    cube = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    for axis in range(3):
+        f = lambda x: summed.bind(x, axes=(1,))  # noqa: E731
+        np.testing.assert_array_equal(jax.vmap(f, axis)(cube), np.moveaxis(cube, axis, 0).sum(2))
+    seen = []
+    batching.fancy_primitive_batchers[negated] = lambda axis, args, dims: (seen.append(axis), (args[0], dims[0]))[1]
+    del batching.primitive_batchers[negated]
+    jax.vmap(negated.bind, axis_name="i")(x)
+    assert (seen[0].size, seen[0].name) == (2, "i")
+    assert batching.bdim_at_front(x, 1, 3).shape == (3, 2) and batching.bdim_at_front(x, None, 4).shape == (4, 2, 3)
+
+
+def test_classes_can_be_mapped_in_their_own_way_by_nobody():
+    class Own:
+        pass
+
+    batching.register_vmappable(Own, int, int, None, None, None)
+    with pytest.raises(stagec.errors.ArgumentTypeError):
+        jax.vmap(lambda x: x)(Own())
+    with pytest.raises(UnsupportedError, match="register_vmappable: tuple is a pytree, too"):
+        batching.register_vmappable(tuple, int, int, None, None, None)
+
+
+def test_libraries_teach_how_values_become_arrays(monkeypatch):
+    class Wrapped:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3.0, dtype=np.float32)
+
+    with pytest.raises(stagec.errors.ArgumentTypeError):
+        jax.jit(lambda x: x)(Wrapped())
+    monkeypatch.setitem(xla.canonicalize_dtype_handlers, Wrapped, xla.canonicalize_dtype_handlers[np.ndarray])
+    assert jax.jit(lambda x: x + 1)(Wrapped()).tolist() == [1, 2, 3]
+    assert snp.sin(Wrapped()).shape == (3,)
+
+
+def test_events_reach_listeners():
+    heard = []
+    for register in (monitoring.register_event_listener, monitoring.register_scalar_listener):
+        register(lambda *args, **kwargs: heard.append((args, kwargs)))
+    monitoring.record_event("/a", kind=1)
+    monitoring.record_scalar("/b", 2.0)
+    monitoring.record_event_duration_secs("/c", 3.0)
+    assert heard == [(("/a",), {"kind": 1}), (("/b", 2.0), {})]
+    monitoring.clear_event_listeners()
+    monitoring.record_event("/a")
+    assert len(heard) == 2
+
+
+def test_helpers_of_sequences():
+    assert util.split_list([1, 2, 3, 4], [1, 2]) == [[1], [2, 3], [4]]
+    assert util.partition_list([True, False, True], "abc") == (["b"], ["a", "c"])
+    assert util.merge_lists([True, False, True], "b", "ac") == ["a", "b", "c"]
+    assert util.unzip2([(1, 2), (3, 4)]) == ((1, 3), (2, 4)) and util.unzip3([(1, 2, 3)]) == ((1,), (2,), (3,))
+    with pytest.raises(ValueError):
+        util.safe_map(max, [1], [1, 2])
+
+
+def test_the_backend_is_described():
+    backend = get_backend("cpu")
+    assert backend.platform == "cpu" and backend.devices() == stagec.devices("cpu") and backend.device_count() == 1
+    assert xla_bridge.get_backend().platform == stagec.default_backend()
+    with pytest.raises(stagec.errors.DeviceError):
+        get_backend("tpu")
+    wait_for_tokens()
+
+
+def test_layouts_cannot_be_made():
+    with pytest.raises(UnsupportedError):
+        Format()
