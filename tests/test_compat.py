@@ -97,7 +97,7 @@ def test_jax_comes_back_after_an_error(clean):
 
 
 def test_install_lasts_until_uninstall(clean):
-    for name in [n for n in sys.modules if n.partition(".")[0] == "jax"]:
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("jax", "jaxlib")]:
         del sys.modules[name]
     compat.install()
     compat.install()

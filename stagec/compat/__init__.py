@@ -6,6 +6,9 @@
 Inside the block, `jax` and its modules are stagec's. `install()` leaves them in place for the rest of the process,
 which libraries need that import modules of JAX when a function runs.
 
+`python -m stagec.compat script.py` and `pytest -p stagec.compat.plugin` install it for a program and for tests that are
+not edited.
+
 What stagec lacks raises an error that names it: `MissingNameError` for a name, `ModuleNotFoundError` for a module.
 docs/reference/missing.md lists both.
 """
@@ -79,11 +82,12 @@ def install() -> None:
     """
     if installed():
         return
-    if "jax" in sys.modules:
+    loaded = [name for name in ("jax", "jaxlib") if name in sys.modules]
+    if loaded:
         raise location.error(
             ImportError,
             "stagec.compat.install: JAX itself is imported already",
-            [("jax", str(getattr(sys.modules["jax"], "__file__", "")), "")],
+            [(name, str(getattr(sys.modules[name], "__file__", "")), "") for name in loaded],
             "call install before anything imports JAX, or import in a block of `with stagec.compat.jax():`",
         )
     options.config.read_environment()

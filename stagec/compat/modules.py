@@ -146,11 +146,17 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname.partition(".")[0] != "jax":
+        if fullname.partition(".")[0] not in ("jax", "jaxlib"):
             return None
         return importlib.util.spec_from_loader(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        if spec.name.startswith("jaxlib"):
+            raise location.error(
+                ModuleNotFoundError,
+                f"stagec has no module {spec.name}: it runs programs without JAX's compiler",
+                fix="leave the import out, or import it outside of stagec.compat",
+            )
         return alias(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
