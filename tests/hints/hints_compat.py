@@ -68,6 +68,13 @@ def primitive(**rules):
     return made
 
 
+def set_option(name, value):
+    with stagec.compat.jax():
+        import jax
+    jax.config.update(name, value)
+
+
+SHAPE = stagec.ShapeDtypeStruct((2,), "float32")
 KEPT = {"def_abstract_eval": lambda x, *rest: x}
 LARGE = snp.ones(100)
 
@@ -83,9 +90,32 @@ def chosen_by_platform():
 
 CASES = [
     (
-        "trace with stagec.make_graph, or record shapes with stagec.eval_shape",
-        lambda: named("jax.extend.linear_util", "wrap_init", abs),
-        lambda: (stagec.make_graph(abs)(1.0), stagec.eval_shape(abs, 1.0)),
+        "leave it out; stagec.device_put(x, device) and jit(device=...) choose a device",
+        lambda: stagec.jit(abs, in_shardings="x"),
+        lambda: (stagec.jit(abs, in_shardings=None)(1.0), stagec.jit(abs, device="cpu")(stagec.device_put(1.0, "cpu"))),
+    ),
+    (
+        "pass an array; stagec.eval_shape, and the methods trace and lower, take shapes",
+        lambda: stagec.jit(snp.sin)(SHAPE),
+        lambda: (
+            [f(SHAPE) for f in (stagec.jit(snp.sin).lower, stagec.jit(snp.sin).trace)]
+            + [stagec.jit(snp.sin)(snp.ones(2)), stagec.eval_shape(snp.sin, SHAPE)]
+        ),
+    ),
+    (
+        "leave the registration out, and stagec.vmap maps over its leaves",
+        lambda: named("jax.interpreters.batching", "register_vmappable", dict, int, int, None, None, None),
+        lambda: stagec.vmap(lambda d: d["a"])({"a": snp.ones(2)}),
+    ),
+    (
+        "leave the import out, or import it outside of stagec.compat",
+        lambda: listed("jaxlib"),
+        lambda: listed("jax"),
+    ),
+    (
+        "use 'threefry2x32', and keys are made by it",
+        lambda: set_option("jax_default_prng_impl", "rbg"),
+        lambda: set_option("jax_default_prng_impl", "threefry2x32"),
     ),
     (
         "give it one with def_impl",
