@@ -234,7 +234,8 @@ def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: int, params:
                 operand_batching_dims=(0, *moved.operand_batching_dims),
                 start_indices_batching_dims=(0, *_after(d.start_indices_batching_dims)),
             )
-            sizes = (1, *sizes)
+            # Of an empty batch, no element is read.
+            sizes = (0 if isinstance(size, int) and size == 0 else 1, *sizes)
     return primitive(x, indices, **{**others, "dimension_numbers": moved, "slice_sizes": sizes}), 0
 
 

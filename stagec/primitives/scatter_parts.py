@@ -53,7 +53,10 @@ def scatter_shape(
         indices.shape[-1] != len(d.scatter_dims_to_operand_dims)
         or len(d.update_window_dims) != window
         or batch != indices.shape[:-1]
-        or any(s > n for s, n in zip(window_sizes(d, x.ndim, updates.shape), x.shape))
+        or any(
+            s > n and i not in d.operand_batching_dims
+            for i, (s, n) in enumerate(zip(window_sizes(d, x.ndim, updates.shape), x.shape))
+        )
     ):
         raise shape_error(
             name,

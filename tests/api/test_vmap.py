@@ -201,7 +201,18 @@ def test_misuse_is_explained(call, kind, text):
 
 
 def test_batches_may_be_empty():
-    assert stagec.vmap(lambda a: snp.sin(a))(np.zeros((0, 3), np.float32)).shape == (0, 3)
+    x, i = np.zeros((0, 3), np.float32), np.zeros((0, 2), np.int32)
+    functions = (
+        lambda x, i: snp.sin(x),
+        lambda x, i: x[i],
+        lambda x, i: x.at[i].add(1),
+        stagec.grad(lambda x, i: (x[i] ** 2).sum()),
+        stagec.grad(lambda x, i: (snp.zeros(4).at[i].add(x[:2]) ** 2).sum()),
+    )
+    for f in functions:
+        for wrap in (lambda f: f, stagec.jit):
+            found = wrap(stagec.vmap(f))(x, i)
+            assert found.shape == (0, *np.shape(f(snp.zeros(3), snp.zeros(2, int))))
 
 
 def test_the_function_runs_once_for_a_batch():
