@@ -30,6 +30,7 @@ import hints_references
 import hints_scipy
 import hints_shapes
 import hints_solves
+import hints_sparse
 import hints_traces
 import pytest
 
@@ -53,6 +54,7 @@ TABLES = [
     hints_scipy,
     hints_shapes,
     hints_solves,
+    hints_sparse,
     hints_traces,
 ]
 ROWS = [
