@@ -88,7 +88,7 @@ def test_the_options_are_offered():
 
 
 SUBMODULES = {
-    "stagec.experimental": {"sparse"},
+    "stagec.experimental": {"checkify", "sparse"},
     "stagec.lax": {"linalg"},
     "stagec.nn": {"initializers"},
     "stagec.numpy": {"fft", "linalg"},

@@ -79,6 +79,7 @@ FUNCTION_MODULES = [
     "stagec.ops",
     "stagec.image",
     "stagec.flatten_util",
+    "stagec.experimental.checkify",
     "stagec.experimental.sparse",
 ]
 

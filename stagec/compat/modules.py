@@ -23,7 +23,7 @@ VERSION = version.__version__
 _RENAMED = {
     "jax._src": "stagec.compat.internals",
     "jax._src.api": "stagec",
-    "jax._src.checkify": "stagec.compat.experimental.checkify",
+    "jax._src.checkify": "stagec.experimental.checkify",
     "jax._src.config": "stagec.compat.options",
     "jax._src.linear_util": "stagec.compat.extend.linear_util",
     "jax._src.public_test_util": "stagec.test_util",
@@ -34,7 +34,7 @@ _RENAMED = {
     **{
         f"jax.{name}": f"stagec.compat.{name}"
         for name in """
-            api_util core experimental.checkify experimental.layout export extend extend.backend extend.linear_util
+            api_util core experimental.layout export extend extend.backend extend.linear_util
             extend.source_info_util interpreters interpreters.ad interpreters.batching interpreters.mlir
             interpreters.partial_eval interpreters.xla lib monitoring sharding stages version
         """.split()

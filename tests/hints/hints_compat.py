@@ -148,11 +148,6 @@ CASES = [
         lambda: stagec.jit(abs)(1.0),
     ),
     (
-        "leave it out; stagec.debug_nans() and stagec.debug_infs() raise where a result is not finite",
-        lambda: named("jax.experimental.checkify", "checkify", abs),
-        lambda: (stagec.debug_nans(), stagec.debug_infs()),
-    ),
-    (
         "compile the function for its shapes with stagec.export, write it with stagec.save, and read it with "
         "stagec.load",
         lambda: named("jax.export", "export", abs),

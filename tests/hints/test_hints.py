@@ -13,6 +13,7 @@ import sys
 import hint_sources
 import hints_api
 import hints_calls
+import hints_checkify
 import hints_commands
 import hints_compat
 import hints_control
@@ -37,6 +38,7 @@ import pytest
 TABLES = [
     hints_api,
     hints_calls,
+    hints_checkify,
     hints_commands,
     hints_compat,
     hints_control,
