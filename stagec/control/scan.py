@@ -142,6 +142,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    _split_transpose: bool = False,
 ) -> tuple[R, X]:
     """Run `f` along the leading axis of `xs`, threading a carry.
 
@@ -156,6 +157,7 @@ def scan(
       length: `n`, where `xs` has no leaves.
       reverse: go from the last row to the first; `ys` has the order of `xs`.
       unroll: the number of steps in one round of the compiled loop; True for all.
+      _split_transpose: accepted for code written for JAX.
 
     Returns:
       `(carry, ys)`; each leaf of `ys` has shape `(n, ...)`.

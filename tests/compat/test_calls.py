@@ -154,3 +154,8 @@ def test_einsum_takes_names_and_another_product():
     assert seen == [((((1,), (0,)), ((), ())), "highest")]
     with pytest.raises(ShapeError, match="cannot be sorted"):
         snp.einsum(x, ["b", 1], y, [1, "c"])
+
+
+def test_scan_takes_the_argument_that_flax_passes():
+    total, _ = lax.scan(lambda c, x: (c + x, None), 0.0, snp.ones(3), _split_transpose=False)
+    assert total == 3
