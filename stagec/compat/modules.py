@@ -34,9 +34,10 @@ _RENAMED = {
     **{
         f"jax.{name}": f"stagec.compat.{name}"
         for name in """
-            api_util core experimental.layout export extend extend.backend extend.linear_util
-            extend.source_info_util interpreters interpreters.ad interpreters.batching interpreters.mlir
-            interpreters.partial_eval interpreters.xla lib monitoring sharding stages version
+            api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.layout
+            export extend extend.backend extend.linear_util extend.source_info_util interpreters interpreters.ad
+            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring sharding
+            stages version
         """.split()
     },
     "jax.extend.core": "stagec.compat.core",

@@ -6,6 +6,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec.compat.example_libraries import optimizers, stax
 
 
 def beside_jax():
@@ -89,6 +90,17 @@ def chosen_by_platform():
 
 
 CASES = [
+    (
+        "give one value more than boundaries",
+        lambda: optimizers.piecewise_constant([1], [1.0]),
+        lambda: optimizers.piecewise_constant([1], [1.0, 2.0]),
+    ),
+    (
+        "call apply(params, inputs, rng=key)",
+        lambda: stax.Dropout(0.5)[1]((), snp.ones(2)),
+        lambda: stax.Dropout(0.5)[1]((), snp.ones(2), rng=stagec.random.key(0)),
+    ),
+    ("pass one number", lambda: optimizers.sgd([1.0, 2.0]), lambda: optimizers.sgd(1.0)),
     (
         "leave it out; stagec.device_put(x, device) and jit(device=...) choose a device",
         lambda: stagec.jit(abs, in_shardings="x"),

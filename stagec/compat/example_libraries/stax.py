@@ -1,0 +1,156 @@
+"""`jax.example_libraries.stax`: a layer is a pair of functions, `init(key, input_shape)` and `apply(params, inputs)`.
+
+`init` returns the output's shape and the parameters. Convolutions, pooling and `BatchNorm` are not here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import stagec.numpy as snp
+from stagec import nn, random
+from stagec.core import location
+
+__all__ = [
+    "Dense",
+    "Dropout",
+    "Elu",
+    "Exp",
+    "FanInConcat",
+    "FanInSum",
+    "FanOut",
+    "Flatten",
+    "Gelu",
+    "Identity",
+    "LeakyRelu",
+    "LogSoftmax",
+    "Relu",
+    "Selu",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Tanh",
+    "elementwise",
+    "parallel",
+    "serial",
+    "shape_dependent",
+]
+
+Layer: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
+
+
+def _without_parameters(shape: Callable[[Any], Any], apply: Callable[[Any], Any]) -> Layer:
+    return lambda rng, input_shape: (shape(input_shape), ()), lambda params, inputs, **kwargs: apply(inputs)
+
+
+def Dense(
+    out_dim: int,
+    W_init: Callable[..., Any] = nn.initializers.glorot_normal(),  # noqa: B008
+    b_init: Callable[..., Any] = nn.initializers.normal(),  # noqa: B008
+) -> Layer:
+    """`x @ W + b`."""
+
+    def init(rng: Any, input_shape: Any) -> Any:
+        first, second = random.split(rng)
+        return (*input_shape[:-1], out_dim), (W_init(first, (input_shape[-1], out_dim)), b_init(second, (out_dim,)))
+
+    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+        return snp.dot(inputs, params[0]) + params[1]
+
+    return init, apply
+
+
+def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
+    """A function of each element."""
+    return _without_parameters(lambda shape: shape, lambda x: fun(x, **fun_kwargs))
+
+
+Elu = elementwise(nn.elu)
+Exp = elementwise(snp.exp)
+Gelu = elementwise(nn.gelu)
+Identity = elementwise(lambda x: x)
+LeakyRelu = elementwise(nn.leaky_relu)
+LogSoftmax = elementwise(nn.log_softmax, axis=-1)
+Relu = elementwise(nn.relu)
+Selu = elementwise(nn.selu)
+Sigmoid = elementwise(nn.sigmoid)
+Softmax = elementwise(nn.softmax, axis=-1)
+Softplus = elementwise(nn.softplus)
+Tanh = elementwise(snp.tanh)
+Flatten = _without_parameters(lambda s: (s[0], math.prod(s[1:])), lambda x: x.reshape(x.shape[0], -1))
+FanInSum = _without_parameters(lambda shapes: shapes[0], sum)
+
+
+def FanOut(num: int) -> Layer:
+    """The input, several times."""
+    return _without_parameters(lambda shape: [shape] * num, lambda x: [x] * num)
+
+
+def FanInConcat(axis: int = -1) -> Layer:
+    """Inputs, joined along an axis."""
+
+    def shape(shapes: Sequence[Any]) -> Any:
+        place = axis % len(shapes[0])
+        return (*shapes[0][:place], sum(s[place] for s in shapes), *shapes[0][place + 1 :])
+
+    return _without_parameters(shape, lambda xs: snp.concatenate(xs, axis))
+
+
+def Dropout(rate: float, mode: str = "train") -> Layer:
+    """Keep each element with probability `rate`, and scale it; in other modes than `"train"`, keep all."""
+
+    def apply(params: Any, inputs: Any, *, rng: Any = None, **kwargs: Any) -> Any:
+        if mode != "train":
+            return inputs
+        if rng is None:
+            raise location.error(ValueError, "Dropout: no key", fix="call apply(params, inputs, rng=key)")
+        return snp.where(random.bernoulli(rng, rate, inputs.shape), inputs / rate, 0)
+
+    return lambda rng, input_shape: (input_shape, ()), apply
+
+
+def _keys(rng: Any, count: int) -> Any:
+    return [None] * count if rng is None else random.split(rng, count)
+
+
+def serial(*layers: Layer) -> Layer:
+    """Layers, one after the other."""
+
+    def init(rng: Any, input_shape: Any) -> Any:
+        params = []
+        for start, _ in layers:
+            rng, key = random.split(rng)
+            input_shape, made = start(key, input_shape)
+            params.append(made)
+        return input_shape, params
+
+    def apply(params: Any, inputs: Any, *, rng: Any = None, **kwargs: Any) -> Any:
+        for (_, run), mine, key in zip(layers, params, _keys(rng, len(layers)), strict=True):
+            inputs = run(mine, inputs, rng=key, **kwargs)
+        return inputs
+
+    return init, apply
+
+
+def parallel(*layers: Layer) -> Layer:
+    """Layers, each with an input of its own."""
+
+    def init(rng: Any, input_shape: Any) -> Any:
+        found = [start(k, s) for (start, _), k, s in zip(layers, _keys(rng, len(layers)), input_shape, strict=True)]
+        return tuple([shape for shape, _ in found]), tuple([made for _, made in found])
+
+    def apply(params: Any, inputs: Any, *, rng: Any = None, **kwargs: Any) -> Any:
+        parts = zip(layers, params, inputs, _keys(rng, len(layers)), strict=True)
+        return [run(mine, x, rng=key, **kwargs) for (_, run), mine, x, key in parts]
+
+    return init, apply
+
+
+def shape_dependent(make_layer: Callable[[Any], Layer]) -> Layer:
+    """A layer that is made for the shape of its input."""
+    return (
+        lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
+        lambda params, inputs, **kwargs: make_layer(inputs.shape)[1](params, inputs, **kwargs),
+    )
