@@ -114,6 +114,11 @@ class Primitive:
         """`multiple`, under JAX's name."""
         return self.multiple
 
+    @property
+    def call_primitive(self) -> bool:
+        """Whether JAX would find an inner program among the operands: it is a parameter here."""
+        return False
+
     def __repr__(self) -> str:
         return self.name
 

@@ -101,3 +101,11 @@ def test_primitives_have_jaxs_names():
     assert named.call_p is named.call_p and named.call_p.name == "call"  # which no program has here
     with pytest.raises(AttributeError, match="end in _p"):
         named.exp  # noqa: B018
+
+
+def test_primitives_say_where_inner_programs_are():
+    # Distrax reads it to invert functions.
+    graph = stagec.make_graph(lambda x: stagec.jit(snp.exp)(x) + 1)(1.0)
+    for eqn in graph.jaxpr.eqns:
+        assert not eqn.primitive.call_primitive
+    assert graph.jaxpr.eqns[0].params["jaxpr"].eqns[0].primitive.name == "exp"
