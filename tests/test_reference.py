@@ -37,8 +37,13 @@ def rows(text):
     ]
 
 
+def gathered(node):
+    """What an import with a star brings."""
+    return set(importlib.import_module(node.module).__all__) if node.names[0].name == "*" else set()
+
+
 def public_names(module):
-    """What a module offers: `__all__`, or what it defines and what it imports `as` its own.
+    """What a module offers: `__all__`, or what it defines, and what it imports with a star or `as` its own.
 
     Primitives' rows (`sin_p`) and submodules are left out.
     """
@@ -50,6 +55,7 @@ def public_names(module):
             elif isinstance(node, ast.Assign):
                 names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
             elif isinstance(node, ast.ImportFrom):
+                names |= gathered(node)
                 own = [alias for alias in node.names if alias.asname]
                 # `from a import b as b` exports; in a package's own file, so does `from a import b as c`.
                 names |= {a.asname for a in own if a.asname == a.name or hasattr(module, "__path__")}
@@ -105,7 +111,8 @@ def test_no_function_is_hidden_by_a_module_of_its_name(name):
     """`from package.spacing import spacing` binds the module, if another import of it comes later."""
     module = importlib.import_module(name)
     imports = [node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.ImportFrom)]
-    names = {alias.asname or alias.name for node in imports if node.module != name for alias in node.names}
+    names = {a.asname or a.name for node in imports if node.module != name for a in node.names}
+    names |= set().union(*map(gathered, imports))
     assert sorted(n for n in names if isinstance(getattr(module, n, None), types.ModuleType)) == []
 
 

@@ -20,6 +20,8 @@ from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref
 
+__all__ = ["SymbolicZero", "zero_from_primal"]
+
 
 class SymbolicZero:
     """A tangent or cotangent that is known to be zero, for rules that ask for them (`symbolic_zeros=True`)."""

@@ -29,6 +29,8 @@ from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref
 
+__all__ = ["CustomVJPPrimal", "closure_convert", "custom_gradient", "custom_vjp", "custom_vjp_primal_tree_values"]
+
 
 class CustomVJPPrimal:
     """What a forward function gets with `symbolic_zeros=True`: a value, and whether it is differentiated."""

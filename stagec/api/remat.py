@@ -22,6 +22,8 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref
 from stagec.transforms.linearize import linearize_flat
 
+__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat"]
+
 Policy = Callable[..., bool]
 
 

@@ -19,6 +19,8 @@ from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.iota import iota
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 
+__all__ = ["all_gather", "axis_index", "axis_size", "pmax", "pmean", "pmin", "psum"]
+
 # A name of a batch's axis, or a tuple of names.
 AxisName: TypeAlias = Hashable
 

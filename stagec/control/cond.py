@@ -21,6 +21,8 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.typing import ArrayLike
 
+__all__ = ["cond", "cond_p", "switch"]
+
 _NOTHING: Any = object()
 
 

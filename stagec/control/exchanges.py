@@ -16,6 +16,8 @@ from stagec.primitives.axes import canonical_axis, canonical_index
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import as_operand, aval_of
 
+__all__ = ["all_to_all", "pbroadcast", "pcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes"]
+
 
 def _refused(name: str, axis_name: Any, groups: Any) -> None:
     if groups is not None or isinstance(axis_name, (tuple, list)):

@@ -20,6 +20,8 @@ from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.typing import ArrayLike
 
+__all__ = ["fori_loop", "while_loop", "while_p"]
+
 
 def _shape(*avals: ShapedArray, cond: Graph, body: Graph, cond_consts: int, body_consts: int) -> list[ShapedArray]:
     return body.out_avals

@@ -17,6 +17,8 @@ from stagec.core.callables import R
 from stagec.core.primitive import NO_OPERANDS, SinglePrimitive
 from stagec.primitives.operand import aval_of
 
+__all__ = ["composite", "platform_dependent"]
+
 
 def _index(platform: str, platforms: tuple[str, ...], default: bool) -> int:
     if platform in platforms:

@@ -27,6 +27,8 @@ from stagec.primitives.reduction import remaining
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.typing import ArrayLike
 
+__all__ = ["reduce", "reduce_p"]
+
 
 def traced_computation(
     name: str, computation: Callable[..., Any], dtype_list: Sequence[np.dtype[Any]], tree: pytree.PyTreeDef

@@ -40,6 +40,8 @@ from stagec.primitives.window import (
 from stagec.primitives.window_rules import with_batch
 from stagec.typing import ArrayLike
 
+__all__ = ["reduce_window", "reduce_window_p"]
+
 
 def _general_shape(*avals: ShapedArray, computation: Graph, **window: Any) -> list[ShapedArray]:
     operands, starts = avals[: len(avals) // 2], avals[len(avals) // 2 :]

@@ -20,6 +20,11 @@ from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.sort import top_k
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "approx_max_k", "approx_min_k", "broadcast_like", "broadcast_to_rank", "convert_element_type", "dtype", "empty",
+    "index_take", "mulhi", "shape_as_value", "stack", "tile", "unstack",
+]  # fmt: skip
+
 
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     """The operand repeated along each axis, as often as `reps` says.

@@ -13,6 +13,8 @@ from stagec.primitives.axes import as_shape
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
+__all__ = ["FftType", "fft"]
+
 
 class FftType(enum.IntEnum):
     """The kinds of transform: complex, its inverse, of real numbers, to real numbers."""

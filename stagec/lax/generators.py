@@ -23,6 +23,8 @@ from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.threefry import threefry2x32
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["RandomAlgorithm", "rng_bit_generator", "rng_uniform"]
+
 
 class RandomAlgorithm(enum.IntEnum):
     """Generators of `rng_bit_generator`; the default one is Philox."""

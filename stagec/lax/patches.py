@@ -25,6 +25,11 @@ from stagec.primitives.shape import transpose
 from stagec.primitives.window import Padding
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "conv_general_dilated_local", "conv_general_dilated_patches", "conv_general_permutations",
+    "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose_shape_tuple", "reduce_window_shape_tuple",
+]  # fmt: skip
+
 
 def conv_general_dilated_patches(
     lhs: ArrayLike,

@@ -15,6 +15,8 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.precision import PrecisionLike
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["RaggedDotDimensionNumbers", "ragged_dot", "ragged_dot_general"]
+
 
 class RaggedDotDimensionNumbers(NamedTuple):
     """Which axes of a ragged product are what.

@@ -15,6 +15,8 @@ from stagec.primitives.checks import check_dtype, elementwise_shape, same_dtype
 from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.typing import ArrayLike
 
+__all__ = ["betainc", "igamma", "igamma_grad_a", "igammac", "random_gamma_grad"]
+
 
 def _operands(name: str, *values: Any) -> list[Any]:
     operands = promote_weak_scalars(*values)

@@ -12,6 +12,8 @@ from stagec.numpy.creation import zeros
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.typing import ArrayLike
 
+__all__ = ["after_all", "create_token", "dce_sink", "stage", "with_sharding_constraint"]
+
 
 def create_token(_: Any = None) -> Array:
     """A value without content. Effects are in order without one; it is an array of no elements.

@@ -31,6 +31,8 @@ from stagec.primitives.shape import broadcast_in_dim, expand_dims
 from stagec.scipy.sums import logsumexp as logsumexp
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["log_softmax", "logmeanexp", "logsumexp", "one_hot", "softmax", "standardize"]
+
 
 def _kept(reduce: Any, x: Operand, axes: tuple[int, ...]) -> Array:
     return expand_dims(reduce(x, axes), axes)

@@ -28,6 +28,12 @@ from stagec.primitives.slicing import slice_in_dim
 from stagec.scipy.sums import logsumexp as logsumexp
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "celu", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh", "identity", "leaky_relu",
+    "log1mexp", "log_sigmoid", "mish", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softplus",
+    "sparse_plus", "sparse_sigmoid", "squareplus", "swish", "tanh",
+]  # fmt: skip
+
 
 def identity(x: ArrayLike) -> Array:
     """`x` itself.

@@ -21,6 +21,12 @@ from stagec.primitives.convert import as_array
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "abs", "absolute", "add", "cbrt", "divide", "divmod", "fabs", "float_power", "floor_divide", "fmod", "mod",
+    "multiply", "negative", "positive", "pow", "power", "reciprocal", "remainder", "sign", "sqrt", "square",
+    "subtract", "true_divide",
+]  # fmt: skip
+
 
 def dtype_of(x: Operand) -> np.dtype[Any]:
     """The dtype of an operand."""

@@ -25,6 +25,8 @@ from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["average", "mean", "std", "var"]
+
 
 def mean_dtypes(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], np.dtype[Any]]:
     """Return the dtype in which means of `dtype` are computed, and the dtype of the result."""

@@ -14,6 +14,8 @@ from stagec.numpy.padding import pad
 from stagec.primitives.axes import canonical_axis
 from stagec.typing import ArrayLike
 
+__all__ = ["packbits", "unpackbits"]
+
 
 def _shifts(name: str, bitorder: str) -> np.ndarray[Any, Any]:
     if bitorder not in ("big", "little"):

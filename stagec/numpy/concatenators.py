@@ -10,6 +10,8 @@ from stagec.numpy.joining import concatenate
 from stagec.numpy.spacing import linspace
 from stagec.numpy.values import array
 
+__all__ = ["c_", "r_"]
+
 
 class Concatenator:
     """Concatenates the entries in brackets: slices, which stand for ranges, numbers, lists and arrays.

@@ -30,6 +30,8 @@ from stagec.primitives.operand import as_operand, aval_of, literal
 from stagec.primitives.reduce import reduce_and
 from stagec.typing import ArrayLike, Arrays
 
+__all__ = ["allclose", "array_equal", "array_equiv", "nan_to_num", "piecewise", "select", "where"]
+
 
 @overload
 def where(

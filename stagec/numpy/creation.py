@@ -30,6 +30,11 @@ from stagec.runtime.device import Device
 from stagec.runtime.memory import is_importable
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "arange", "copy", "empty", "empty_like", "eye", "from_dlpack", "frombuffer", "fromiter", "fromstring", "full",
+    "full_like", "identity", "indices", "meshgrid", "ones", "ones_like", "tri", "zeros", "zeros_like",
+]  # fmt: skip
+
 
 def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:
     return dtypes.default_float() if dtype is None else requested_dtype(dtype, name)

@@ -24,6 +24,8 @@ from stagec.primitives.logic import select
 from stagec.primitives.shape import broadcast_in_dim, reshape
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["diag", "diagflat", "diagonal", "fill_diagonal", "trace", "tril", "triu", "vander"]
+
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """The elements of a plane's diagonal, as the last axis.

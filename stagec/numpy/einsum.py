@@ -22,6 +22,8 @@ from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import squeeze, transpose
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["einsum", "einsum_path"]
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 

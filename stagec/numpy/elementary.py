@@ -12,6 +12,42 @@ from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, special, transcendental as tr
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "acos",
+    "acosh",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "degrees",
+    "exp",
+    "exp2",
+    "expm1",
+    "i0",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "rad2deg",
+    "radians",
+    "sin",
+    "sinc",
+    "sinh",
+    "tan",
+    "tanh",
+]  # fmt: skip
+
 
 def exp(x: ArrayLike, /) -> Array:
     """e to the power of each element.

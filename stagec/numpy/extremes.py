@@ -20,6 +20,8 @@ from stagec.primitives.iota import full_like
 from stagec.primitives.operand import Operand, as_operand
 from stagec.typing import ArrayLike
 
+__all__ = ["clip", "fmax", "fmin", "gcd", "heaviside", "hypot", "lcm", "logaddexp", "logaddexp2", "maximum", "minimum"]
+
 _LOG2_E = 1.4426950408889634
 
 

@@ -15,6 +15,8 @@ from stagec.numpy.arguments import array_argument
 from stagec.numpy.values import asarray
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["fromfile", "load", "save", "savez"]
+
 Path = str | os.PathLike[str]
 
 

@@ -15,6 +15,8 @@ from stagec.numpy.values import array
 from stagec.primitives.axes import canonical_axes
 from stagec.typing import ArrayLike
 
+__all__ = ["index_exp", "iterable", "mgrid", "ndim", "ogrid", "s_", "shape", "size"]
+
 
 class Grid:
     """Coordinates from slices; a complex step is a count, with the end included.

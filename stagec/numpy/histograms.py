@@ -18,6 +18,8 @@ from stagec.numpy.statistics import bin_indices, edges_of, totals
 from stagec.primitives.axes import shape_error
 from stagec.typing import ArrayLike, Arrays
 
+__all__ = ["histogram2d", "histogramdd"]
+
 
 def histogram2d(
     x: ArrayLike,

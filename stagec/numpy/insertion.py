@@ -23,6 +23,8 @@ from stagec.primitives.logic import eq, ge, lt, select
 from stagec.primitives.operand import literal
 from stagec.typing import ArrayLike
 
+__all__ = ["delete", "insert"]
+
 
 def insert(
     arr: ArrayLike, obj: int | slice | ArrayLike | Sequence[int], values: ArrayLike, axis: int | None = None

@@ -14,6 +14,8 @@ from stagec.numpy.sorting import argsort, searchsorted
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
+__all__ = ["interp", "polyval"]
+
 
 def interp(
     x: ArrayLike,

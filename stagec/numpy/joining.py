@@ -22,6 +22,11 @@ from stagec.primitives.operand import is_array_like
 from stagec.primitives.slicing import slice_in_dim, split as _split_sizes
 from stagec.typing import ArrayLike, Arrays, DTypeLike
 
+__all__ = [
+    "append", "array_split", "block", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",
+    "hstack", "split", "stack", "unstack", "vsplit", "vstack",
+]  # fmt: skip
+
 
 def _sequence(arrays: Any, name: str) -> list[Any]:
     if is_array_like(arrays):

@@ -24,6 +24,8 @@ from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, squeeze, transpose
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "vdot", "vecdot", "vecmat"]
+
 
 def _pair(a: Any, b: Any, preferred: Any = None) -> tuple[Any, Any]:
     x, y = promote_dtypes(*matched_dtypes([array_argument(a, "a"), array_argument(b, "b")], preferred))

@@ -18,6 +18,14 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or",
+    "bitwise_right_shift", "bitwise_xor", "equal", "greater", "greater_equal", "invert", "isclose", "iscomplex",
+    "iscomplexobj", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "isreal", "isrealobj", "isscalar",
+    "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal",
+    "right_shift",
+]  # fmt: skip
+
 
 def filled(x: Operand, value: bool) -> Array:
     """Return a bool array of the operand's shape that repeats a value."""

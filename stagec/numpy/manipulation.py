@@ -22,6 +22,12 @@ from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
 from stagec.runtime.device import Device
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "astype", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "expand_dims", "flip",
+    "fliplr", "flipud", "matrix_transpose", "moveaxis", "permute_dims", "ravel", "reshape", "roll", "rollaxis",
+    "rot90", "squeeze", "swapaxes", "transpose",
+]  # fmt: skip
+
 
 def _check_order(order: str | None, name: str) -> str:
     if order in ("C", "A", None):

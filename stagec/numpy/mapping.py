@@ -21,6 +21,8 @@ from stagec.primitives.shape import expand_dims, reshape
 from stagec.transforms.batch import batch_front
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["apply_along_axis", "apply_over_axes", "fromfunction", "vectorize"]
+
 _DIMENSIONS = r"\(\s*(?:\w+(?:\s*,\s*\w+)*)?\s*\)"
 _LIST = rf"\s*{_DIMENSIONS}(?:\s*,\s*{_DIMENSIONS})*\s*"
 _SIGNATURE = re.compile(rf"^(?:{_LIST})?->{_LIST}$")

@@ -12,6 +12,8 @@ from stagec.primitives.operand import aval_of, is_array_like
 from stagec.runtime import device as _device
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["__array_api_version__", "__array_namespace_info__", "can_cast"]
+
 __array_api_version__ = "2024.12"
 # The module that arrays name as theirs; None for `stagec.numpy`.
 spoken: Any = None

@@ -14,6 +14,8 @@ from stagec.primitives.logic import bitwise_and, eq, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["nanargmax", "nanargmin", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar"]
+
 
 def _is_number(x: Array) -> Array:
     """Whether each element is not NaN."""

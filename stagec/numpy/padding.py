@@ -25,6 +25,8 @@ from stagec.primitives.logic import select
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike
 
+__all__ = ["pad", "resize", "trim_zeros"]
+
 _PARTS: dict[str, Callable[[Any, int], Any]] = {
     "maximum": lambda x, axis: x.max(axis, keepdims=True),
     "minimum": lambda x, axis: x.min(axis, keepdims=True),

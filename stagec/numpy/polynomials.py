@@ -27,6 +27,8 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from stagec.typing import ArrayLike
 
+__all__ = ["poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint", "polymul", "polysub", "roots"]
+
 
 def _vectors(name: str, *arrays: Any, inexact: bool = False) -> list[Any]:
     """Convert coefficients to vectors of one dtype; a number has degree 0, and an empty array is the polynomial 0."""

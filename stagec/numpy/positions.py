@@ -23,6 +23,11 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full, full_like, iota
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "argwhere", "diag_indices", "diag_indices_from", "flatnonzero", "ix_", "mask_indices", "nonzero",
+    "ravel_multi_index", "tril_indices", "tril_indices_from", "triu_indices", "triu_indices_from", "unravel_index",
+]  # fmt: skip
+
 
 def check_mode(mode: str | None, name: str) -> str | None:
     """Return a mode for indices out of range, after checking it."""

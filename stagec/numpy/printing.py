@@ -10,6 +10,8 @@ import numpy as np
 from stagec.numpy.arguments import array_argument
 from stagec.typing import ArrayLike
 
+__all__ = ["array_repr", "array_str", "get_printoptions", "printoptions", "set_printoptions"]
+
 
 def _options(max_line_width: int | None, precision: int | None, suppress_small: bool | None) -> dict[str, Any]:
     given = {"linewidth": max_line_width, "precision": precision, "suppress": suppress_small}

@@ -31,6 +31,8 @@ from stagec.primitives.slicing import index_in_dim
 from stagec.primitives.sort import sort
 from stagec.typing import ArrayLike
 
+__all__ = ["median", "nanmedian", "nanpercentile", "nanquantile", "percentile", "quantile"]
+
 # More fractions than these are computed as one array, with indices into the sorted elements.
 _FEW = 4
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")

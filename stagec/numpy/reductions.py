@@ -23,6 +23,8 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "ptp", "sum"]
+
 
 def strong(x: Any, dtype: Any = None) -> Array:
     """Convert an operand to `dtype` (its own by default), not weakly typed."""

@@ -20,6 +20,8 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full_like, iota
 from stagec.typing import ArrayLike
 
+__all__ = ["repeat", "tile"]
+
 
 def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
     """Lay copies of an array side by side.

@@ -20,6 +20,8 @@ from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike
 
+__all__ = ["angle", "around", "ceil", "conj", "conjugate", "fix", "floor", "imag", "real", "rint", "round", "trunc"]
+
 
 def _round_with(name: str, x: Any, function: Callable[[Any], Array]) -> Array:
     x = as_operand(x, f"{name}'s argument")

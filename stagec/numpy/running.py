@@ -22,6 +22,11 @@ from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "ediff1d", "gradient", "nancumprod",
+    "nancumsum", "trapezoid",
+]  # fmt: skip
+
 
 def _running(
     name: str, row: Callable[..., Array], a: Any, axis: int | None, dtype: Any, nan_as: int | None = None

@@ -27,6 +27,8 @@ from stagec.primitives.logic import select
 from stagec.primitives.shape import broadcast_in_dim, expand_dims
 from stagec.typing import ArrayLike, Arrays
 
+__all__ = ["choose", "compress", "extract", "place", "put", "put_along_axis", "take", "take_along_axis"]
+
 
 def take(
     a: ArrayLike,

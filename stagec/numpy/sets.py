@@ -24,6 +24,11 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values",
+]  # fmt: skip
+
 
 @overload
 def unique(

@@ -29,6 +29,8 @@ from stagec.primitives.shape import broadcast_in_dim, reshape, rev
 from stagec.primitives.slicing import index_in_dim, slice_in_dim
 from stagec.typing import ArrayLike, Arrays, DTypeLike
 
+__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]
+
 
 def _order_refused(name: str, kind: Any, order: Any) -> None:
     if kind is not None or order is not None:

@@ -20,6 +20,8 @@ from stagec.primitives.shape import expand_dims, transpose
 from stagec.runtime.device import Device
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["geomspace", "linspace", "logspace"]
+
 
 @overload
 def linspace(

@@ -31,6 +31,8 @@ from stagec.primitives.shape import broadcast_in_dim, expand_dims, reshape, rev,
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["bincount", "convolve", "corrcoef", "correlate", "cov", "histogram", "histogram_bin_edges"]
+
 
 def totals(indices: Any, amounts: Any, length: int) -> Array:
     """Sum the `amounts` of each index; indices outside `0..length-1` are dropped."""

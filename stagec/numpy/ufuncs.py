@@ -26,6 +26,8 @@ from stagec.numpy.values import array
 from stagec.primitives import reduce as rd
 from stagec.primitives.axes import canonical_axis
 
+__all__ = ["frompyfunc", "ufunc"]
+
 location.assists(__file__)
 
 # Ufuncs with a reduction, a running total, or an update of their own; others take one step for each element.

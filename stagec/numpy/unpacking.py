@@ -20,6 +20,8 @@ from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike
 
+__all__ = ["copysign", "frexp", "ldexp", "modf", "nextafter", "signbit", "spacing"]
+
 
 def signbit(x: ArrayLike, /) -> Array:
     """Whether the sign bit is set; true for -0.0.

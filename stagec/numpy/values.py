@@ -25,6 +25,8 @@ from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["array", "asarray"]
+
 
 def array(
     object: ArrayLike | Sequence[Any] | Any,

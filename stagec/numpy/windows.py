@@ -15,6 +15,8 @@ from stagec.numpy.elementary import i0
 from stagec.primitives.axes import as_int
 from stagec.typing import ArrayLike
 
+__all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
+
 
 def _window(name: str, M: Any, compute: Callable[[int], np.ndarray[Any, Any]]) -> Array:
     return from_numpy(compute(as_int(M, name, "M")), dtypes.default_float())

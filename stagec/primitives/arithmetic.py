@@ -27,6 +27,13 @@ from stagec.primitives.rules import add_p, cotangents, each, neg_p
 from stagec.primitives.table import batch_elementwise, computed_in_float32, elementwise, spread
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "RoundingMethod", "abs", "abs_p", "add", "cbrt", "cbrt_p", "ceil", "ceil_p", "div", "div_p", "floor", "floor_p",
+    "integer_pow", "integer_pow_p", "log_p", "max", "max_p", "min", "min_p", "mul", "mul_p", "neg", "nextafter",
+    "nextafter_p", "pow", "pow_p", "reciprocal", "rem", "rem_p", "round", "round_p", "rsqrt", "rsqrt_p", "sign",
+    "sign_p", "sqrt", "sqrt_p", "square", "square_p", "sub", "sub_p",
+]  # fmt: skip
+
 REAL = NUMERIC - dtypes.COMPLEX
 
 

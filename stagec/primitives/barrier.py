@@ -13,6 +13,8 @@ from stagec.primitives.operand import as_operand
 from stagec.primitives.table import elementwise
 from stagec.typing import ArrayLike
 
+__all__ = ["optimization_barrier", "optimization_barrier_p", "stop_gradient", "stop_gradient_p"]
+
 stop_gradient_p = elementwise(
     "stop_gradient",
     accepts=dtypes.ALL,

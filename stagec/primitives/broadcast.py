@@ -17,6 +17,8 @@ from stagec.primitives.checks import i64_array
 from stagec.primitives.operand import Operand, aval_of, literal
 from stagec.primitives.reduction import reduction
 
+__all__ = ["broadcast_in_dim_p", "reduce_sum_p", "reshape_p", "transpose_p"]
+
 Ints = tuple[int, ...]
 
 

@@ -16,6 +16,8 @@ from stagec.primitives.rules import cotangents, neg_p
 from stagec.primitives.table import elementwise
 from stagec.typing import ArrayLike
 
+__all__ = ["complex", "complex_p", "conj", "conj_p", "imag", "imag_p", "real", "real_p"]
+
 _PARTS = frozenset({dtypes.float32, dtypes.float64})
 
 

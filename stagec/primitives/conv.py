@@ -25,6 +25,8 @@ from stagec.primitives.shape import rev
 from stagec.primitives.window import Pairs, explicit_padding, padded, sizes, strided, windows
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["conv", "conv_general_dilated", "conv_general_dilated_p", "conv_transpose", "conv_with_general_padding"]
+
 _NAME = "conv_general_dilated"
 
 

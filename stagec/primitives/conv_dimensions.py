@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from stagec.primitives.axes import as_int, shape_error
 
+__all__ = ["ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv_dimension_numbers"]
+
 
 class ConvDimensionNumbers(NamedTuple):
     """The meaning of each axis.

@@ -20,6 +20,11 @@ from stagec.primitives.operand import Operand, as_operand, aval_of, literal, pro
 from stagec.primitives.table import batch_elementwise
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "bitcast_convert_type", "bitcast_convert_type_p", "convert_element_type_p", "reduce_precision",
+    "reduce_precision_p",
+]  # fmt: skip
+
 
 def _convert_shape(x: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
     return ShapedArray.of(x.shape, new_dtype, weak_type)

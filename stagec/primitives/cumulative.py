@@ -37,6 +37,11 @@ from stagec.primitives.shape import rev
 from stagec.primitives.transcendental import exp, log
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "cumlogsumexp", "cumlogsumexp_p", "cummax", "cummax_p", "cummin", "cummin_p", "cumprod", "cumprod_p", "cumsum",
+    "cumsum_p",
+]  # fmt: skip
+
 Identity = Callable[["np.dtype[Any]"], Any]
 
 

@@ -22,6 +22,8 @@ from stagec.primitives.rules import bilinear
 from stagec.primitives.shape import transpose
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["DotDimensionNumbers", "batch_matmul", "dot", "dot_general", "dot_general_p"]
+
 Ints = tuple[int, ...]
 # ((contracted of lhs, of rhs), (batch of lhs, of rhs))
 DotDimensionNumbers = tuple[tuple[Ints, Ints], tuple[Ints, Ints]]

@@ -13,6 +13,8 @@ from stagec.core.aval import ShapedArray
 from stagec.primitives.axes import shape_error
 from stagec.primitives.checks import i64_array
 
+__all__ = ["GatherDimensionNumbers", "GatherScatterMode", "ScatterDimensionNumbers"]
+
 Ints = tuple[int, ...]
 
 

@@ -35,6 +35,8 @@ from stagec.primitives.scatter_parts import (
     written_by,
 )
 
+__all__ = ["gather_p", "scatter_add_p", "scatter_max_p", "scatter_min_p", "scatter_mul_p", "scatter_p", "scatter_sub_p"]
+
 
 def _zeros_like(x: Any) -> Any:
     """Zeros of an operand's shape and dtype."""

@@ -19,6 +19,8 @@ from stagec.primitives.operand import as_operand, aval_of, promotable
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["broadcasted_iota", "full", "full_like", "iota", "iota_p", "zeros_like"]
+
 
 def _iota_shape(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> ShapedArray:
     check_dtype("iota", dtype, dtypes.NUMERIC)

@@ -20,6 +20,8 @@ from stagec.primitives.operand import aval_of, is_own_array, promote_weak_scalar
 from stagec.primitives.padding import pad_p, slice_p
 from stagec.typing import ArrayLike
 
+__all__ = ["concatenate", "concatenate_p", "pad"]
+
 
 def _concatenate_shape(*avals: ShapedArray, dimension: int) -> ShapedArray:
     same_dtype("concatenate", avals)

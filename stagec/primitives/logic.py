@@ -22,6 +22,14 @@ from stagec.primitives.rules import each, unbroadcast
 from stagec.primitives.table import batch_elementwise, elementwise, spread
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "and_p", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "clamp", "clamp_p", "clz", "clz_p", "eq",
+    "eq_p", "ge", "ge_p", "gt", "gt_p", "is_finite", "is_finite_p", "le", "le_p", "lt", "lt_p", "ne", "ne_p",
+    "not_p", "or_p", "population_count", "population_count_p", "select", "select_n", "select_n_p", "shift_left",
+    "shift_left_p", "shift_right_arithmetic", "shift_right_arithmetic_p", "shift_right_logical",
+    "shift_right_logical_p", "xor_p",
+]  # fmt: skip
+
 ORDERED = ALL - COMPLEX
 BITS = INTEGER | dtypes.BOOL
 

@@ -19,6 +19,8 @@ from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.logic import select_n_p
 from stagec.primitives.operand import aval_of
 
+__all__ = ["pad_p", "slice_p"]
+
 Ints = tuple[int, ...]
 PaddingConfig = tuple[tuple[int, int, int], ...]
 

@@ -9,6 +9,8 @@ from stagec.core import dtypes, location
 from stagec.core.config import config
 from stagec.core.precisions import PRECISIONS
 
+__all__ = ["AccuracyMode", "DotAlgorithm", "DotAlgorithmPreset", "Precision", "PrecisionLike", "Tolerance"]
+
 
 class Precision(enum.Enum):
     """The precision of products, on hardware that offers several; JAX's names."""

@@ -26,6 +26,12 @@ from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "argmax", "argmax_p", "argmin", "argmin_p", "reduce_and", "reduce_and_p", "reduce_max", "reduce_max_p",
+    "reduce_min", "reduce_min_p", "reduce_or", "reduce_or_p", "reduce_prod", "reduce_prod_p", "reduce_sum",
+    "reduce_xor", "reduce_xor_p",
+]  # fmt: skip
+
 
 def lowest(dtype: np.dtype[Any]) -> Any:
     """The initial value of `max`."""

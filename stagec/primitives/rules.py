@@ -15,6 +15,8 @@ from stagec.primitives.broadcast import linear, reduce_sum_p, spread_to
 from stagec.primitives.operand import aval_of
 from stagec.primitives.table import computed_in_float32, elementwise
 
+__all__ = ["add_p", "neg_p"]
+
 Contribution = Callable[..., Any]
 
 

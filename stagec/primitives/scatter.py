@@ -28,6 +28,8 @@ from stagec.primitives.operand import as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.scatter_parts import window_sizes
 from stagec.typing import ArrayLike
 
+__all__ = ["scatter", "scatter_add", "scatter_apply", "scatter_max", "scatter_min", "scatter_mul", "scatter_sub"]
+
 
 class ScatterFunction(Protocol):
     """The signature of `scatter` and its kin."""

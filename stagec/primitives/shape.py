@@ -16,6 +16,11 @@ from stagec.primitives.checks import i64_array
 from stagec.primitives.operand import as_operand, aval_of, is_own_array
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "broadcast", "broadcast_in_dim", "collapse", "expand_dims", "reshape", "rev", "rev_p", "squeeze", "squeeze_p",
+    "transpose",
+]  # fmt: skip
+
 Ints = tuple[int, ...]
 
 

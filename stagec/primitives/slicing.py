@@ -28,6 +28,12 @@ from stagec.primitives.shape import broadcast_in_dim, squeeze
 from stagec.primitives.slicing_rules import dynamic_slice_batch, dynamic_update_batch
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "dynamic_index_in_dim", "dynamic_slice", "dynamic_slice_in_dim", "dynamic_slice_p",
+    "dynamic_update_index_in_dim", "dynamic_update_slice", "dynamic_update_slice_in_dim", "dynamic_update_slice_p",
+    "index_in_dim", "slice_in_dim", "split", "split_p",
+]  # fmt: skip
+
 Ints = tuple[int, ...]
 
 # slice

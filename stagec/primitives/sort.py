@@ -23,6 +23,8 @@ from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.shape import transpose
 from stagec.typing import ArrayLike
 
+__all__ = ["sort", "sort_key_val", "sort_p", "top_k", "top_k_p"]
+
 
 def _sort_shape(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
     for a in avals:

@@ -23,6 +23,11 @@ from stagec.primitives.table import elementwise, spread
 from stagec.primitives.transcendental import exp
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "bessel_i0e", "bessel_i0e_p", "bessel_i1e", "bessel_i1e_p", "digamma", "digamma_p", "erf", "erf_inv",
+    "erf_inv_p", "erf_p", "erfc", "erfc_p", "lgamma", "lgamma_p", "polygamma", "polygamma_p", "zeta", "zeta_p",
+]  # fmt: skip
+
 
 def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any, numpy_ns: float) -> SinglePrimitive:
     return elementwise(

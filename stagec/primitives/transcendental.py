@@ -20,6 +20,13 @@ from stagec.primitives.rules import each
 from stagec.primitives.table import computed_in_float32, elementwise, spread
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "acos", "acos_p", "acosh", "acosh_p", "asin", "asin_p", "asinh", "asinh_p", "atan", "atan2", "atan2_p",
+    "atan_p", "atanh", "atanh_p", "cos", "cos_p", "cosh", "cosh_p", "exp", "exp2", "exp2_p", "exp_p", "expm1",
+    "expm1_p", "log", "log1p", "log1p_p", "logistic", "logistic_p", "sin", "sin_p", "sinh", "sinh_p", "tan",
+    "tan_p", "tanh", "tanh_p",
+]  # fmt: skip
+
 
 def _function(
     name: str, evaluate: Callable[..., Any], lower: Any, slope: Callable[..., Any], result: bool = False

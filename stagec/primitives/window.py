@@ -22,6 +22,8 @@ from stagec.primitives.padding import pad_p
 from stagec.primitives.reduce import highest, lowest
 from stagec.primitives.rules import add_p
 
+__all__ = ["padtype_to_pads", "reduce_window_max_p", "reduce_window_min_p", "reduce_window_sum_p"]
+
 Pairs = tuple[tuple[int, int], ...]
 # `"SAME"`, `"VALID"`, or how many elements before and after, for each axis.
 Padding = str | Sequence[tuple[int, int]]

@@ -34,6 +34,8 @@ from stagec.random.draws import draw_uniform, drawn_shape, floats, random_bits
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["categorical", "choice", "multinomial", "permutation"]
+
 
 def permutation(key: KeyLike, x: ArrayLike, axis: int = 0, independent: bool = False) -> Array:
     """The elements of an array, or the numbers below an integer, in random order.

@@ -24,6 +24,11 @@ from stagec.random.draws import (
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "cauchy", "double_sided_maxwell", "exponential", "gumbel", "laplace", "logistic", "lognormal", "maxwell",
+    "pareto", "rayleigh", "triangular", "wald", "weibull_min",
+]  # fmt: skip
+
 
 def exponential(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     """Numbers of the exponential distribution with a mean of 1.

@@ -32,6 +32,8 @@ from stagec.random.draws import (
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["bernoulli", "binomial", "geometric", "poisson", "rademacher", "randint"]
+
 
 def _integer_dtype(name: str, dtype: Any) -> Any:
     return wanted_dtype(name, dtype, dtypes.INTEGER - dtypes.SUB_BYTE, "an integer dtype", int)

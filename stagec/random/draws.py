@@ -22,6 +22,8 @@ from stagec.primitives.special import erf, erf_inv
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, encrypted_counter, split_key
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["bits", "normal", "truncated_normal", "uniform"]
+
 _UNSIGNED = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
 
 

@@ -37,6 +37,8 @@ from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.scipy.gamma_grad import gamma_sample_p, log_gamma_sample_p
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma", "t"]
+
 
 def _split_each(keys: Any, count: int) -> list[Any]:
     """Split each key into `count` keys."""

@@ -24,6 +24,11 @@ from stagec.primitives.threefry import threefry2x32
 from stagec.random.key_array import KEY_DTYPE, KeyDtype, KeyLike as KeyLike, PRNGKeyArray as PRNGKeyArray
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "PRNGKey", "PRNGKeyArray", "clone", "fold_in", "key", "key_data", "key_dtype", "key_impl", "split",
+    "wrap_key_data",
+]  # fmt: skip
+
 IMPLEMENTATION = "threefry2x32"
 _LEGACY = "an array of uint32[2]"
 

@@ -20,6 +20,8 @@ from stagec.random.draws import draw_normal, drawn_shape, float_dtype, parameter
 from stagec.random.keys import KeyLike, as_key
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = ["multivariate_normal", "orthogonal"]
+
 
 def orthogonal(key: KeyLike, n: int, shape: Shape = (), dtype: DTypeLike = None, m: int | None = None) -> Array:
     """Orthogonal or unitary matrices of the uniform distribution; with `m`, matrices of `n` rows and `m` columns.

@@ -17,6 +17,8 @@ from stagec.primitives.precision import PrecisionLike
 from stagec.scipy.fft import next_fast_len
 from stagec.typing import ArrayLike
 
+__all__ = ["convolve", "convolve2d", "correlate", "correlate2d", "fftconvolve"]
+
 
 def _checked_mode(name: str, mode: str) -> None:
     if mode not in ("full", "same", "valid"):

@@ -25,6 +25,8 @@ from stagec.primitives.transcendental import log
 from stagec.transforms.jvp import jvp_flat
 from stagec.typing import ArrayLike
 
+__all__ = ["expm", "expm_frechet", "polar"]
+
 # Coefficients of the Pade approximants, and the norm up to which they are accurate to rounding.
 # Source: Higham, "The scaling and squaring method for the matrix exponential revisited" (2005).
 _SINGLE = (17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1), 3.925724783138660

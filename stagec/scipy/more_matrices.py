@@ -17,6 +17,8 @@ from stagec.primitives.operand import aval_of
 from stagec.scipy.special_matrices import pascal
 from stagec.typing import ArrayLike
 
+__all__ = ["convolution_matrix", "fiedler", "fiedler_companion", "invhilbert", "invpascal"]
+
 
 def convolution_matrix(a: ArrayLike, n: int, mode: str = "full") -> Array:
     """The matrix whose product with a vector of `n` elements is the convolution with `a`.

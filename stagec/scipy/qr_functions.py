@@ -20,6 +20,8 @@ from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
+__all__ = ["qr", "qr_multiply"]
+
 
 @overload
 def qr(

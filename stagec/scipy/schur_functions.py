@@ -30,6 +30,8 @@ from stagec.primitives.complex import real
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
+__all__ = ["funm", "hessenberg", "rsf2csf", "schur", "solve_sylvester", "sqrtm"]
+
 
 def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
     """A matrix as Z T Z^H with a unitary Z and a triangular T.

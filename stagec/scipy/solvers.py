@@ -27,6 +27,11 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 from stagec.typing import ArrayLike
 
+__all__ = [
+    "cho_factor", "cho_solve", "cholesky", "det", "eigh", "inv", "lu", "lu_factor", "lu_solve", "solve",
+    "solve_triangular", "svd",
+]  # fmt: skip
+
 
 def _pair(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     """Matrices and right-hand sides of two axes with the same leading axes; whether b was vectors.

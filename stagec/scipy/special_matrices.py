@@ -20,6 +20,11 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
 from stagec.typing import ArrayLike, DTypeLike
 
+__all__ = [
+    "block_diag", "circulant", "companion", "dft", "hadamard", "hankel", "helmert", "hilbert", "leslie", "pascal",
+    "toeplitz",
+]  # fmt: skip
+
 
 def _lines(*vectors: Any) -> list[Array]:
     """Convert vectors to one dtype, with the same leading axes."""

@@ -17,6 +17,8 @@ from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import canonical_axis
 from stagec.typing import ArrayLike
 
+__all__ = ["csd", "detrend", "istft", "stft", "welch"]
+
 # Sums of cosines: Harris, "On the use of windows for harmonic analysis" (1978).
 _WINDOWS = {"boxcar": (1.0,), "hann": (0.5, 0.5), "hamming": (0.54, 0.46), "blackman": (0.42, 0.5, 0.08)}
 

@@ -15,6 +15,11 @@ from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand
 
+__all__ = [
+    "Error", "ErrorCategory", "JaxRuntimeError", "all_checks", "automatic_checks", "check", "check_error",
+    "debug_check", "div_checks", "float_checks", "index_checks", "init_error", "nan_checks", "user_checks",
+]  # fmt: skip
+
 
 class JaxRuntimeError(ValueError):
     """A check failed; it is raised by `Error.throw`, and by a check outside of programs."""

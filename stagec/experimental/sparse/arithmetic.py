@@ -18,6 +18,11 @@ from stagec.experimental.sparse.layout import bcoo_update_layout
 from stagec.primitives.axes import canonical_axes
 from stagec.primitives.dot import dot_general as dense_dot_general
 
+__all__ = [
+    "bcoo_dot_general", "bcoo_dot_general_sampled", "bcoo_multiply_dense", "bcoo_multiply_sparse",
+    "bcoo_reduce_sum",
+]  # fmt: skip
+
 
 def is_sparse(x: Any) -> bool:
     """Whether an operand is sparse."""

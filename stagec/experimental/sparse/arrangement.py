@@ -14,6 +14,11 @@ from stagec.experimental.sparse.common import inside, outside, unsupported
 from stagec.experimental.sparse.layout import bcoo_update_layout
 from stagec.primitives.axes import canonical_axes, canonical_axis
 
+__all__ = [
+    "bcoo_broadcast_in_dim", "bcoo_concatenate", "bcoo_reshape", "bcoo_rev", "bcoo_slice", "bcoo_squeeze",
+    "bcoo_transpose",
+]  # fmt: skip
+
 
 def _within(name: str, mat: Any, axes: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """Batch, sparse and dense axes among `axes`, which have to follow one another."""

@@ -16,6 +16,8 @@ from stagec.experimental.sparse.common import unsupported
 from stagec.experimental.sparse.coordinates import for_each
 from stagec.primitives.axes import as_shape, canonical_axes
 
+__all__ = ["BCOO", "JAXSparse", "bcoo_fromdense"]
+
 
 class JAXSparse:
     """The base of sparse arrays."""

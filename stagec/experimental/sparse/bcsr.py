@@ -15,6 +15,11 @@ from stagec.experimental.sparse.bcoo import BCOO, JAXSparse, bcoo_fromdense
 from stagec.experimental.sparse.common import unsupported
 from stagec.experimental.sparse.coordinates import for_each
 
+__all__ = [
+    "BCSR", "bcsr_broadcast_in_dim", "bcsr_concatenate", "bcsr_dot_general", "bcsr_extract", "bcsr_fromdense",
+    "bcsr_sum_duplicates", "bcsr_todense",
+]  # fmt: skip
+
 
 class BCSR(JAXSparse):
     """A sparse matrix by rows: values, their columns, and where each row begins.

@@ -9,6 +9,8 @@ import stagec.numpy as snp
 from stagec.core import errors, location
 from stagec.experimental.sparse.coordinates import for_each, is_inside
 
+__all__ = ["SparseEfficiencyError", "SparseEfficiencyWarning"]
+
 
 class SparseEfficiencyError(ValueError):
     """An operation would store many zeros."""

@@ -16,6 +16,8 @@ from stagec.experimental.sparse.bcsr import BCSR
 from stagec.experimental.sparse.coordinates import for_each
 from stagec.experimental.sparse.layout import bcoo_sort_indices
 
+__all__ = ["empty", "eye", "random_bcoo"]
+
 
 def _in_format(mat: BCOO, sparse_format: str) -> Any:
     formats: dict[str, Callable[[BCOO], Any]] = {"bcoo": lambda m: m, "bcsr": BCSR.from_bcoo}

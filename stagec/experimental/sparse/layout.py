@@ -10,6 +10,8 @@ from stagec.core import errors, location
 from stagec.experimental.sparse import coordinates
 from stagec.experimental.sparse.common import SparseEfficiencyError, SparseEfficiencyWarning, each
 
+__all__ = ["bcoo_extract", "bcoo_sort_indices", "bcoo_sum_duplicates", "bcoo_todense", "bcoo_update_layout"]
+
 
 def bcoo_todense(mat: Any) -> Any:
     """The array with all of its elements."""

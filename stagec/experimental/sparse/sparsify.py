@@ -21,6 +21,8 @@ from stagec.experimental.sparse.common import unsupported
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand
 
+__all__ = ["grad", "sparsify", "todense", "value_and_grad"]
+
 
 class SparseTracer(Tracer):
     """Stands for a sparse array in a function of dense ones."""

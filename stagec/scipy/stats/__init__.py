@@ -9,7 +9,7 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.kernel_density import gaussian_kde as gaussian_kde
-from stagec.scipy.stats.summaries import mode as mode, rankdata as rankdata, sem as sem
+from stagec.scipy.stats.summaries import *
 
 if _typing.TYPE_CHECKING:
     from stagec.scipy.stats import (

@@ -14,6 +14,8 @@ from stagec.primitives.axes import canonical_axis
 from stagec.primitives.cumulative import cummax
 from stagec.typing import ArrayLike
 
+__all__ = ["mode", "rankdata", "sem"]
+
 
 class ModeResult(NamedTuple):
     """The most frequent values, and how often they occur."""
