@@ -49,6 +49,37 @@ def _fence(session: re.Match[str]) -> str:
     return f"\n{indent}```pycon\n{session[0]}\n{indent}```\n"
 
 
+# Entries that open onto pages which are generated.
+_UNDER: dict[str, Any] = {
+    "examples/index.md": [
+        {"All": "examples/index.md"},
+        *[{f"{p.stem}": f"examples/{p.stem}.md"} for p in sorted((ROOT / "examples").glob("*.py"))],
+    ],
+    "reference/numpy.md": [
+        {"By name": "reference/numpy.md"},
+        {"By module": "reference/api/index.md"},
+        *[{m: f"reference/api/{m}.md"} for m in MODULES],
+    ],
+}
+_HEADING = re.compile(r"(##+) (.+)")
+_ENTRY = re.compile(r"- \[([^\]]+)\]\(([^)#]+)\)")
+
+
+def on_config(config: Any) -> Any:
+    """The order of the pages in the sidebar: that of the first page, whose headings are its sections."""
+    config.nav = nav = [{"stagec": "index.md"}]
+    inside: list[list[Any]] = []
+    for line in (ROOT / "docs/index.md").read_text("utf-8").splitlines():
+        if heading := _HEADING.fullmatch(line):
+            del inside[len(heading[1]) - 2 :]
+            inside.append([])
+            (inside[-2] if len(inside) > 1 else nav).append({heading[2]: inside[-1]})
+        elif inside and (entry := _ENTRY.match(line)):
+            place = _link(re.match(r"\]\(([^)#\s]+)(#[^)\s]*)?\)", f"]({entry[2]})"), Path("docs"), 0)[2:-1]
+            inside[-1].append({entry[1].replace("`", ""): _UNDER.get(place, place)})
+    return config
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add the pages that are not in this folder."""
     pages = {target: (ROOT / source).read_text("utf-8") for source, target in TOP.items()}

@@ -94,6 +94,7 @@ if _typing.TYPE_CHECKING:
     from stagec.primitives.references import Ref, freeze, new_ref
     from stagec.profiling.profile import profile
     from stagec.ref import empty_ref, free_ref
+    from stagec.viewing.view import view
 else:
     from stagec.runtime.array import Array
 
@@ -207,6 +208,7 @@ __all__ = [
     "typeof",
     "typing",
     "value_and_grad",
+    "view",
     "vjp",
     "vmap",
 ]
@@ -269,6 +271,7 @@ _LAZY = {
     "check": ("stagec.differential.check", "{}"),
     "profile": ("stagec.profiling.profile", "{}"),
     "explain": ("stagec.api.explain", "{}"),
+    "view": ("stagec.viewing.view", "{}"),
     "pure_callback": ("stagec.control.callback", "{}"),
     "ds": ("stagec.numpy.dynamic_slices", "{}"),
     **dict.fromkeys(("Ref", "freeze", "new_ref"), ("stagec.primitives.references", "{}")),

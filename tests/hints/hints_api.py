@@ -118,6 +118,11 @@ LINEAR = stagec.jit(lambda x: x * 2 + 1)
 
 CASES = [
     (
+        "choose a function that has operations on arguments with elements",
+        lambda: stagec.view(lambda x: x, 1.0),
+        lambda: stagec.view(lambda x: -x, 1.0),
+    ),
+    (
         "give True, False or 'exact'",
         lambda: stagec.jit(snp.sin, tiered="always"),
         lambda: stagec.jit(snp.sin, tiered="exact"),
