@@ -65,7 +65,10 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
             for k in given.kernels
         ),
         *(f'vm.rodata private @argument{i} <alignment = 1> "input{i}"' for i in range(len(program.arguments))),
-        *(f"vm.rodata private @data{i} <alignment = 64> {c.text}" for i, c in enumerate(program.constants.values())),
+        *(
+            f"vm.rodata private @data{i} <alignment = 64> {_elements(constant)}"
+            for i, constant in enumerate(program.constants.values())
+        ),
     ]
     items = parted(program, layout)
     parts = list(parts_of(items))
@@ -86,6 +89,12 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
             "} }",
         ]
     )
+
+
+def _elements(constant: Constant) -> str:
+    """Known elements as an attribute, in which one element stands for all that are equal to it."""
+    width = len(constant.data) if len(constant.data) < constant.bytes else 1
+    return f'dense<"0x{constant.data.hex()}"> : vector<{constant.bytes // width}xi{8 * width}>'
 
 
 def _host_import(call: HostCall) -> str:

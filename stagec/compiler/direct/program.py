@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from passes.kernels.elements import Element, RefusedError
 from passes.types import spelled
 
@@ -49,10 +51,22 @@ def size_of(element: str) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Constant:
-    """Known elements, as MLIR text."""
+    """Known elements, as they are in memory.
 
-    text: str
+    Attributes:
+      data: all elements, or one of up to 8 bytes that all are equal to.
+      bytes: the size of all of them.
+    """
+
+    data: bytes
     bytes: int
+
+    @classmethod
+    def of(cls, array: np.ndarray[Any, Any]) -> Constant:
+        """The elements of an array."""
+        data = array.tobytes()
+        first = data[: array.itemsize]
+        return cls(first if array.itemsize <= 8 and first * array.size == data else data, len(data))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,6 +78,8 @@ class Call:
       read, written: its operands and its results.
       bytes: their sizes, in that order.
       own: positions of the operands that a result may overwrite: each element is read before it is written.
+      types: of the operands and the results.
+      location: that of the user's line, as MLIR prints it.
     """
 
     kernel: str
@@ -71,6 +87,8 @@ class Call:
     written: tuple[int, ...]
     bytes: tuple[int, ...]
     own: tuple[int, ...] = ()
+    types: tuple[Tensor, ...] = ()
+    location: str = "loc(unknown)"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, bindings, operations
+from passes import attributes as attrs, operations
 from passes.analysis.aliases import has_same_bytes
 from passes.analysis.host_scalars import HostScalars, is_host_scalar
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_ELEMENTS
@@ -108,7 +108,9 @@ class _Reader:
             return self.memory[value]
         if value in self.deferred and self.deferred[value].owner.name == "stablehlo.constant":
             n = self._new(value)
-            self.constants[n] = _constant(self.deferred[value].owner.operation)
+            found = constant_of(self.deferred[value])
+            assert found is not None, "the operation is a constant"
+            self.constants[n] = Constant.of(found)
             return n
         if value in self.numbers:
             number = self.numbers[value]
@@ -133,7 +135,7 @@ class _Reader:
             steps.append(Fill(n, pattern, tensor.bytes))
         elif number is not None and (tensor.bytes > _SPLAT_BYTES or known.owner.name != "stablehlo.constant"):
             part, count = self._next(), min(tensor.bytes, _SPLAT_BYTES) // number.nbytes
-            self.constants[part] = _elements(known.context, np.full(count, number))
+            self.constants[part] = Constant.of(np.full(count, number))
             steps.append(Copy(part, n, tensor.bytes))
         else:
             steps.append(Copy(self._memory(value), n, tensor.bytes))
@@ -210,9 +212,10 @@ class _Reader:
         (entry,) = op.attributes["entry_points"]
         read = tuple(self._copied(v, steps) if self._is_filled(v) else self._memory(v) for v in op.operands)
         written = tuple(self._new(v) for v in op.results)
-        sizes = tuple(Tensor.of(v.type).bytes for v in (*op.operands, *op.results))
+        types = tuple([Tensor.of(v.type) for v in (*op.operands, *op.results)])
         own = tuple(op.attributes[OWN_ELEMENTS]) if OWN_ELEMENTS in op.attributes else ()
-        return Call(entry.value[0], read, written, sizes, own)
+        sizes = tuple([t.bytes for t in types])
+        return Call(entry.value[0], read, written, sizes, own, types, str(op.location))
 
     def _is_filled(self, value: Any) -> bool:
         """Whether memory is filled with the one number of a value, which no constant of the program holds."""
@@ -361,28 +364,3 @@ def _pattern(number: Any) -> bytes:
     while len(data) > 1 and data[: len(data) // 2] == data[len(data) // 2 :]:
         data = data[: len(data) // 2]
     return data if len(data) <= 4 else b""
-
-
-def _constant(op: Any) -> Constant:
-    tensor = Tensor.of(op.results[0].type)
-    if tensor.element.startswith("complex"):
-        found = constant_of(op.results[0])
-        assert found is not None, "the operation is a constant"
-        return _elements(op.context, found)
-    value = op.attributes["value"]
-    if tensor.element == "i1":
-        flags = np.broadcast_to(np.asarray(value, bool), tensor.shape)
-        data = ", ".join(map(str, flags.reshape(-1).astype(int).tolist()))
-        return Constant(f"dense<[{data}]> : tensor<{flags.size}xi8>", tensor.bytes)
-    return Constant(_signless(str(value)), tensor.bytes)
-
-
-def _elements(context: Any, array: np.ndarray[Any, Any]) -> Constant:
-    """Elements of a dtype of NumPy as a constant; complex numbers as pairs."""
-    numbers = np.ascontiguousarray(array.reshape(-1)).view(array.real.dtype)
-    with context:
-        return Constant(_signless(str(bindings.ir.DenseElementsAttr.get(numbers))), array.nbytes)
-
-
-def _signless(text: str) -> str:
-    return text.replace("xui", "xi").replace("<ui", "<i")
