@@ -143,3 +143,15 @@ def test_the_processor_is_described_without_what_llvm_does_not_know(capfd):
     computed(lambda x: x * 3, X)
     assert capfd.readouterr().err == ""
     assert library.target  # the compiler's description, from which the features come
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "tanh"])
+def test_a_processor_without_fused_multiply_adds_calls_no_function_for_them(name):
+    """Which would take a hundred times as long, and which the direct route does not link."""
+    function = FUNCTIONS[name]
+    lowered = stagec.jit(lambda x: function(x), target="cpu:x86-64-v2").lower(X[X > 0])
+    assembly = lowered.as_text("asm")
+    assert "mulps" in assembly and "fma" not in assembly
+    found = np.asarray(lowered.compile()(X[X > 0]))
+    exact = getattr(np, name)(X[X > 0].astype(np.float64))
+    assert (np.abs(found - exact) <= 6 * np.spacing(np.abs(exact).astype(np.float32))).all()

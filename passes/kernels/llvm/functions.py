@@ -46,9 +46,9 @@ class Expressions:
         return self.do("fmul contract", a, b)
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> str:
-        """`a * b + c`, rounded once."""
+        """`a * b + c`, rounded once if the processor has an instruction for that."""
         given = [(self.floats, self._operand(value, self.floats)) for value in (a, b, c)]
-        return self.function.call("fma", self.floats, *given)
+        return self.function.call("fmuladd", self.floats, *given)
 
     def call(self, name: str, a: str) -> str:
         """An intrinsic of one float."""

@@ -29,7 +29,8 @@ _BINARY = {
     "arith.mulf": "fmul contract",
     "arith.divf": "fdiv contract",
 }
-# Instructions that are calls of intrinsics, and what these take after the operands.
+# Instructions that are calls of intrinsics, and what these take after the operands. LLVM makes a product and a sum of
+# `fmuladd` for processors without an instruction for it, and a call of a function in software of `fma`.
 _CALLS = {
     "arith.maxsi": ("smax", ""),
     "arith.maxui": ("umax", ""),
@@ -42,12 +43,12 @@ _CALLS = {
     "math.ctlz": ("ctlz", ", i1 false"),
     "math.ctpop": ("ctpop", ""),
     "math.floor": ("floor", ""),
-    "math.fma": ("fma", ""),
+    "math.fma": ("fmuladd", ""),
     "math.round": ("round", ""),
     "math.roundeven": ("roundeven", ""),
     "math.sqrt": ("sqrt", ""),
     "math.trunc": ("trunc", ""),
-    "vector.fma": ("fma", ""),
+    "vector.fma": ("fmuladd", ""),
 }
 _CASTS = {
     "arith.bitcast": "bitcast",
