@@ -8,6 +8,7 @@ import io
 import pathlib
 import pkgutil
 import re
+import shutil
 import sys
 
 import pytest
@@ -18,7 +19,7 @@ from stagec.backends import BACKENDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(?:python|c(?= file=))([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _EXAMPLE_FILE = re.compile(r"<doctest (\S+)\[\d+\]>")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -111,9 +112,9 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
 
 
 def is_here(name):
-    """Whether this machine has a kind of device, or a package."""
+    """Whether this machine has a kind of device, a package, or a program."""
     if name not in BACKENDS:
-        return importlib.util.find_spec(name) is not None
+        return bool(importlib.util.find_spec(name) or shutil.which(name))
     try:
         return bool(stagec.devices(name))
     except stagec.errors.DeviceError:

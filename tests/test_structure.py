@@ -23,6 +23,7 @@ LAYERS = [
     ("stagec.control",),
     ("stagec.lowering",),
     ("stagec.compiler", "stagec.runtime", "stagec.artifact"),
+    ("stagec.standalone",),
     (
         "stagec.numpy",
         "stagec.lax",
@@ -347,6 +348,8 @@ LAZY = {
     "stagec.numpy": "the operators of arrays; importing stagec imports no functions",
     "stagec.numpy.linalg": "few polynomials need matrices",
     "stagec.runtime.debugger": "imports Python's debugger",
+    "stagec.standalone.c_library": "the compiler",
+    "stagec.standalone.function": "the compiler",
     "stagec.runtime.nonfinite": "only under debug_nans and debug_infs",
     "stagec.scipy.gamma_grad": "special functions that few programs need",
     "stagec.scipy.incomplete_beta": "special functions that few programs need",

@@ -21,7 +21,7 @@ from stagec.artifact import container, manifest, trees
 from stagec.backends import Target
 from stagec.backends.cpu import portable_host
 from stagec.compiler import build, key
-from stagec.core import errors, location
+from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.copying import OwnCopy
@@ -106,6 +106,50 @@ class Exported(OwnCopy):
     def serialize(self) -> bytes:
         """What `save` would write."""
         return b"".join(_parts(_by_name(self)))
+
+    def to_c(self, folder: str | os.PathLike[str], *, name: str = "") -> list[str]:
+        """Write a C library: the function as C99 and machine code for Linux, which needs neither Python nor a runtime.
+
+        There is a header, the host part as readable C, an object file for each target, and `CMakeLists.txt`. Of
+        several levels of x86-64, a call takes the highest that the processor has.
+
+        Args:
+          folder: where the files are written; it is made if need be.
+          name: of the function in C, instead of its own.
+
+        Returns:
+          The paths of the files.
+
+        Raises:
+          UnsupportedError: the function needs a runtime, an array has open dimensions, or a target is no level of
+            x86-64 and not aarch64.
+          OSError: a file cannot be written.
+
+        >>> import os, stagec, stagec.numpy as snp, tempfile
+        >>> def scale(x):
+        ...     return x * 2
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = stagec.export(scale, "cpu:x86-64-v3")("f32[3]").to_c(folder)
+        ...     sorted(map(os.path.basename, files))
+        ['CMakeLists.txt', 'scale-x86-64-v3.o', 'scale.c', 'scale.h']
+        """
+        from stagec.standalone import c_library, function  # which need the compiler
+
+        trace, code = self._trace, self._runnable.code
+        targets = tuple(map(Target.parse, self.targets))
+        c_library.check_targets(self.fun_name, targets)
+        results = [f"out{pytree.keystr(path)}" for path in pytree.leaf_paths(self.out_tree)]
+        source = function.Source(
+            self.fun_name,
+            code.graph,
+            {target: dataclasses.replace(code.options_for(target), donated=()) for target in targets},
+            trace.captured,
+            self._runnable.used,
+            self._runnable.plan,
+            list(zip(trace.leaf_names, self.in_avals)),
+            list(zip(results, self.out_avals)),
+        )
+        return c_library.write(os.fspath(folder), function.compiled(source, name))
 
     def _instead_of_pickling(self) -> str:
         return "write it with x.save(path), and pickle stagec.load(path); x.serialize() returns bytes for stagec.load"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import click
 
@@ -13,13 +14,30 @@ from stagec.commands.common import OutputFile, bytes_text, seconds_text, user_ou
 from stagec.commands.warm import targets_option
 
 
+class _Output(OutputFile):
+    """A file, or with `--emit c` a folder."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        is_folder = ctx is not None and ctx.params.get("emit") == "c"
+        return os.fsdecode(value) if is_folder else super().convert(value, param, ctx)
+
+
 @click.command(
     name="compile",
     epilog='Example: stagec compile train:predict "f32[64,784]" -o model.stagec --target cpu:x86-64-v3 --target vulkan',
 )
 @click.argument("function")
 @click.argument("arguments", nargs=-1)
-@click.option("-o", "--output", required=True, type=OutputFile(), help="The file to write.")
+@click.option(
+    "--emit",
+    type=click.Choice(["file", "c"]),
+    default="file",
+    is_eager=True,  # the output depends on it
+    help="What to write: a file for stagec.load, or a C library. By default a file.",
+)
+@click.option(
+    "-o", "--output", required=True, type=_Output(), help="The file to write, or the folder of a C library's files."
+)
 @click.option(
     "--target",
     "targets",
@@ -28,12 +46,13 @@ from stagec.commands.warm import targets_option
     help="What to compile for, such as cpu:x86-64-v3, vulkan, cuda:sm_80 or rocm:gfx942; may be repeated. "
     "By default this machine's x86-64 level.",
 )
-@click.option("--name", help="The name of the function in the file.")
+@click.option("--name", help="The name of the function in the file or the library.")
 @click.option("--no-weights", is_flag=True, help="Leave out the arrays that the function closes over.")
 @trace_options
 def compile_function(
     function: str,
     arguments: tuple[str, ...],
+    emit: str,
     output: str,
     targets: tuple[str, ...],
     name: str | None,
@@ -48,13 +67,19 @@ def compile_function(
     number, {'w': f32[3]} for a container, scale=f32[] for one by its name.
     FUNCTION may be a file with a StableHLO module, too (MLIR, or what
     `jax.export` serializes), which describes its arguments itself. `stagec run` and `stagec.load` run
-    the file, without a compiler.
+    the file, without a compiler. With --emit c, C programs call the function without Python.
     """
+    if emit == "c" and no_weights:
+        raise click.UsageError("--no-weights is for files: a C library holds the arrays that the function closes over")
     started = time.perf_counter()
     with enabled_dtypes(function, x64):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
             exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)
-        stagec.save(output, {name or exported.fun_name: exported})
-    size, took = bytes_text(os.path.getsize(output)), seconds_text(time.perf_counter() - started)
+        if emit == "c":
+            files = exported.to_c(output, name=name or "")
+        else:
+            stagec.save(output, {name or exported.fun_name: exported})
+            files = [output]
+    size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)
     click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")

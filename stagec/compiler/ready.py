@@ -105,9 +105,9 @@ def by_flag_set(
             yield flag_set, _for_device(source, flag_set.disables_fusion)
         elif flag_set.kernels:
             if with_kernels is None:
-                with_kernels = _with_kernels(source, flag_set, target, options, module)
+                with_kernels = with_own_kernels(source, flag_set, target, options, module)
             elif with_kernels[2] and not flag_set.direct:
-                with_kernels = _with_kernels(source, flag_set, target, options)
+                with_kernels = with_own_kernels(source, flag_set, target, options)
             ready, formed, _ = with_kernels
             if not formed:
                 whole = ready
@@ -127,7 +127,7 @@ def _for_device(source: bytes, disables_fusion: bool) -> Ready:
     return Ready.of(module)
 
 
-def _with_kernels(
+def with_own_kernels(
     source: bytes, flag_set: FlagSet, target: Target, options: CompileOptions, module: Any = None
 ) -> tuple[Ready, bool, bool]:
     """The module with kernels of our own; `module` is changed if it is given.

@@ -490,6 +490,29 @@ CASES = [
         lambda: (stagec.export(reduced)(V[:1], 0.0), exported(EMPTY)),
     ),
     (
+        "export it for sizes that are numbers, once for each that you need",
+        lambda: exported("f32[b]").to_c("square"),
+        lambda: [exported(f"f32[{n}]").to_c(f"square{n}") for n in (1, 8)],
+    ),
+    (
+        "use cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, cpu:aarch64",
+        lambda: stagec.export(square, "cpu:generic")(V).to_c("square"),
+        lambda: [
+            stagec.export(square, f"cpu:{level}")(V).to_c(f"square-{level}")
+            for level in ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64")
+        ],
+    ),
+    (
+        "write one for each",
+        lambda: stagec.export(square, ["cpu:aarch64", "cpu:x86-64"])(V).to_c("square"),
+        lambda: [stagec.export(square, level)(V).to_c(level[4:]) for level in ("cpu:aarch64", "cpu:x86-64")],
+    ),
+    (
+        "compute this part outside of the function, or use stagec.save and stagec.load, which have a runtime",
+        lambda: stagec.export(lambda x: x.astype(snp.int4))(V).to_c("narrow"),
+        lambda: stagec.load(stagec.export(lambda x: x.astype(snp.int4))(V).serialize())(V),
+    ),
+    (
         "leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
         lambda: stagec.export(lambda x: stagec.debug.print("{}", x) or x)(V),
         lambda: stagec.debug.print("{}", stagec.load(exported(V).serialize())(V)),

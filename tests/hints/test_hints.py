@@ -121,6 +121,7 @@ ELSEWHERE = {
     "write the recursion as a stablehlo.while, or repeat the function's text as often as it is called": "foreign/"
     "test_module_forms.py",
     "check who owns the files": "test_cli.py",
+    "install the release of llvmlite that stagec asks for": "standalone/test_c_libraries.py",
     "pip install fsspec, and what fsspec needs for this address, such as s3fs": "compiler/test_cache_remote.py",
     "correct or unset STAGEC_CACHE_REMOTE; the program is compiled here": "compiler/test_cache_remote.py",
     "allow writing there, or unset STAGEC_CACHE_REMOTE_WRITE": "compiler/test_cache_remote.py",

@@ -17,6 +17,7 @@ _BINARY = {
     "arith.divui": "udiv",
     "arith.remui": "urem",
     "arith.divsi": "sdiv",
+    "arith.remf": "frem",
     "arith.remsi": "srem",
     "arith.andi": "and",
     "arith.ori": "or",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from passes import bindings, printed
@@ -31,26 +31,26 @@ class Kernel(NamedTuple):
     workgroups: tuple[int, int, int]
 
 
-def target(flags: tuple[str, ...]) -> dict[str, str]:
+def target(flags: tuple[str, ...], formats: Collection[str] = ("embedded-elf-x86_64",)) -> dict[str, str]:
     """How the compiler describes the processor that its flags name: attributes of an executable's target, as text.
 
+    Args:
+      formats: those of executables, one of which is that of the processor's.
+
     Raises:
-      NotDirectError: it is not x86-64.
+      NotDirectError: it is another processor.
     """
     found = _target(flags)
-    if not found:
-        raise NotDirectError("the processor is not x86-64")
-    return found
+    if found is None or found.backend != "llvm-cpu" or found.format not in formats:
+        raise NotDirectError("it is for another processor")
+    return {name: found.attributes[name] for name in _KEPT if name in found.attributes}
 
 
 @functools.lru_cache(maxsize=64)
-def _target(flags: tuple[str, ...]) -> dict[str, str]:
+def _target(flags: tuple[str, ...]) -> printed.ExecutableTarget | None:
     with invocation(*flags) as run:
         ok = run.parse(b"module {}") and run.execute(CompileToPhase="preprocessing")
-        found = printed.executable_target(run.text().decode()) if ok else None
-    if found is None or (found.backend, found.format) != ("llvm-cpu", "embedded-elf-x86_64"):
-        return {}
-    return {name: found.attributes[name] for name in _KEPT if name in found.attributes}
+        return printed.executable_target(run.text().decode()) if ok else None
 
 
 def described(program: Program, written: Mapping[str, WrittenKernel]) -> list[Kernel]:

@@ -21,6 +21,10 @@ TESTED = ("0.50.",)
 _LEVEL = 1
 
 
+class NoLlvmError(NotDirectError):
+    """There is no LLVM to be called."""
+
+
 def generated(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[str, Code]:
     """Code for x86-64 of each kernel, by its symbol. It does not depend on the other kernels.
 
@@ -45,6 +49,16 @@ def assembly(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> str:
     return str(machine.emit_assembly(module))
 
 
+def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> bytes:
+    """An object file with a function for each kernel, for a C compiler, whose library it may need.
+
+    Raises:
+      NotDirectError: as for `generated`.
+    """
+    machine, module = _prepared(kernels, target)
+    return bytes(machine.emit_object(module))
+
+
 def described(target: Mapping[str, str]) -> tuple[str, ...]:
     """What code depends on of a target: the triple, the processor and its features."""
     return tuple([target[name].strip('"') for name in ("target_triple", "cpu", "cpu_features")])
@@ -54,7 +68,7 @@ def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple
     """The processor, and a module of LLVM's."""
     binding = _binding()
     if binding is None:
-        raise NotDirectError("llvmlite is not installed, or of a release that was not tested")
+        raise NoLlvmError("llvmlite is not installed, or of a release that was not tested")
     triple, cpu, features = described(target)
     try:
         text = llvm.printed(kernels.items(), triple)
@@ -69,7 +83,7 @@ def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple
 
 @functools.cache
 def _binding() -> Any:
-    """The module `llvmlite.binding` with code generation for x86-64; None without a release that was tested."""
+    """The module `llvmlite.binding` with code generation; None without a release that was tested."""
     try:
         import llvmlite
         from llvmlite import binding
@@ -86,6 +100,7 @@ def _binding() -> Any:
 def _machine(triple: str, cpu: str, features: str) -> Any:
     # LLVM prints a warning for each feature that this release does not know, and could not use.
     known = _binding().get_host_cpu_features().keys()
-    features = ",".join(name for name in features.split(",") if name[1:] in known or "avx" not in known)
+    is_known = triple.startswith("x86_64") and "avx" in known
+    features = ",".join(name for name in features.split(",") if name[1:] in known or not is_known)
     options = {"cpu": cpu, "features": features, "opt": _LEVEL, "reloc": "pic", "codemodel": "small"}
     return _binding().Target.from_triple(triple).create_target_machine(**options)

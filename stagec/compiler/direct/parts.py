@@ -79,7 +79,7 @@ def parts_of(items: Sequence[Item]) -> Iterator[Part]:
                 yield from parts_of(branch)
 
 
-def exchanged(loop: LoopParts, layout: Layout) -> dict[int, int]:
+def exchanged(loop: Loop | LoopParts, layout: Layout) -> dict[int, int]:
     """The slots that have another buffer after a round: slot -> the slot that had this buffer before.
 
     State gets the buffer in which the round computed it; the buffer that becomes free goes to that slot.

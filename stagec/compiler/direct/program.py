@@ -14,7 +14,15 @@ from passes.types import spelled
 
 
 class NotDirectError(Exception):
-    """A module holds something besides kernels and callbacks; the argument says what."""
+    """A module holds something besides kernels and callbacks; the message says what.
+
+    Args:
+      location: that of the user's line, as MLIR prints it.
+    """
+
+    def __init__(self, text: str, location: str = "loc(unknown)") -> None:
+        super().__init__(text)
+        self.location = location
 
 
 @dataclasses.dataclass(frozen=True)
@@ -265,6 +273,16 @@ class Program:
     def host_calls(self) -> tuple[HostCall, ...]:
         """The calls of Python functions, in their order."""
         return tuple([c for c in every(self.calls) if isinstance(c, HostCall)])
+
+    @property
+    def values_read(self) -> set[int]:
+        """The values that a step or the caller reads."""
+        found = set(self.returned)
+        for step in every(self.calls):
+            found.update(step.read if isinstance(step, HostCall) else read(step))
+            if isinstance(step, Read):
+                found.add(step.memory)
+        return found
 
     @property
     def has_control(self) -> bool:

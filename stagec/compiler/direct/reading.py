@@ -118,7 +118,7 @@ class _Reader:
                 self._number_memory[number] = n = self._next()
                 self.counted[n] = number, spelled(value.type.element_type)
             return self._number_memory[number]
-        raise NotDirectError(f"{value.owner.name} outside of kernels")
+        raise NotDirectError(f"{value.owner.name} outside of kernels", str(value.location))
 
     def _kept(self, value: Any, steps: list[Step]) -> int:
         """The memory of a value that lasts: the memory of a host's number is reused after the next part, so it is
@@ -188,7 +188,7 @@ class _Reader:
             # It may be the initial value of a loop's state, or a result.
             self.deferred[op.results[0]] = op.results[0]
         else:
-            raise NotDirectError(f"{name} outside of kernels")
+            raise NotDirectError(f"{name} outside of kernels", str(op.location))
 
     def _record_splat(self, op: Any) -> bool:
         """Record the one number of a constant, of a broadcast, or of a complex value made of two such parts.

@@ -1,0 +1,1 @@
+"""C libraries: functions that run without Python and without a runtime."""

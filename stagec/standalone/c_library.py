@@ -1,0 +1,218 @@
+"""C libraries: a header, the host part in C99, and object files with the kernels and constants."""
+
+from __future__ import annotations
+
+import os
+
+from stagec.backends import Target
+from stagec.compiler import key
+from stagec.compiler.direct import library, machine_code
+from stagec.compiler.direct.program import NotDirectError
+from stagec.standalone import c_text
+from stagec.standalone.c_text import comment, declared
+from stagec.standalone.data_object import object_of
+from stagec.standalone.forming import refused
+from stagec.standalone.function import Function, Parameter
+from stagec.standalone.names import constant
+
+# What a compiler says of the processor that it compiles for, and IREE's format of its executables.
+_MACHINES = {
+    "x86_64": ("__x86_64__", "embedded-elf-x86_64"),
+    "aarch64": ("__aarch64__", "embedded-elf-arm_64"),
+}
+# What is asked of the processor before code for a level runs. The rest of a level comes with it.
+_ASKED = {
+    "x86-64": (),
+    "x86-64-v2": ("sse4.2", "popcnt"),
+    "x86-64-v3": ("avx2", "fma", "bmi2"),
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
+    "aarch64": (),
+}
+# Further features that compilers know by these names.
+_FEATURES = frozenset("avx512bf16 avx512ifma avx512vbmi avx512vbmi2 avx512vnni gfni".split())
+
+
+def write(folder: str, function: Function) -> list[str]:
+    """Write the files of a library into a folder, which is made if need be.
+
+    Returns:
+      Their paths.
+
+    Raises:
+      UnsupportedError: a kernel has no form in a C library.
+      OSError: the folder cannot be written to.
+    """
+    files = {
+        f"{function.name}.h": _header(function).encode(),
+        f"{function.name}.c": _source(function).encode(),
+        "CMakeLists.txt": _cmake(function).encode(),
+    }
+    files |= {_object_name(function, target): _object(function, target) for target in function.routines}
+    if function.constants.data:
+        constants = {constant(function.name, i): data for i, data in enumerate(function.constants.data)}
+        machine = next(iter(function.routines)).machine
+        files[_constants_name(function)] = object_of(constants, machine)
+    os.makedirs(folder, exist_ok=True)
+    paths = [os.path.join(folder, file) for file in files]
+    for path, content in zip(paths, files.values()):
+        with open(path, "wb") as file:
+            file.write(content)
+    return paths
+
+
+def check_targets(name: str, targets: tuple[Target, ...]) -> None:
+    """Check that a function can become a library for some targets.
+
+    Args:
+      name: the function's.
+
+    Raises:
+      UnsupportedError: one of them is no processor of a C library, or they are for several architectures.
+    """
+    for target in targets:
+        asked = _FEATURES if target.machine == "x86_64" else ()
+        if target.arch not in _ASKED or not set(target.features) <= set(asked):
+            fix = f"use {', '.join(f'cpu:{arch}' for arch in _ASKED)}"
+            raise refused(name, f"there are none for {target}", fix)
+    if len(targets) > 1 and any(target.machine != "x86_64" for target in targets):
+        shown = ", ".join(map(str, targets))
+        raise refused(name, f"only levels of x86-64 go into one library, and not {shown}", "write one for each")
+
+
+def _object_name(function: Function, target: Target) -> str:
+    return f"{function.name}-{'+'.join((target.arch, *target.features))}.o"
+
+
+def _constants_name(function: Function) -> str:
+    return f"{function.name}-constants.o"
+
+
+def _symbol(function: Function, target: Target) -> str:
+    """The name of a function for a processor, with which those of its kernels begin."""
+    return "_".join((function.name, target.arch, *target.features)).replace("-", "_")
+
+
+def _object(function: Function, target: Target) -> bytes:
+    """The object file for a processor."""
+    symbol, kernels = _symbol(function, target), function.routines[target].kernels
+    try:
+        described = library.target(target.on.flags(target), [elf_format for _, elf_format in _MACHINES.values()])
+        return machine_code.linkable({f"{symbol}_{name}": kernel for name, kernel in kernels.items()}, described)
+    except machine_code.NoLlvmError as error:
+        raise refused(function.label, str(error), "install the release of llvmlite that stagec asks for") from None
+    except NotDirectError as error:
+        raise refused(function.label, str(error)) from None
+
+
+# Texts.
+
+
+def _described(parameter: Parameter) -> str:
+    note = f", {parameter.scalar.note}" if parameter.scalar.note else ""
+    label = "" if parameter.label == parameter.name else f" ({parameter.label})"
+    shape = ",".join(map(str, parameter.aval.shape))
+    return comment(f"{parameter.name}: {parameter.aval.dtype}[{shape}]{note}{label}")
+
+
+def _prototype(function: Function) -> str:
+    given = [*declared(function.arguments, True), *declared(function.results, False)]
+    return f"int {function.name}({', '.join([*given, 'void *workspace', 'const stagec_threads *threads'])})"
+
+
+def _made_by() -> str:
+    return f"stagec {key.installed_versions()['stagec']}"
+
+
+def _header(function: Function) -> str:
+    large = function.name.upper()
+    rows = [_described(p) for p in (*function.arguments, *function.results)]
+    rows += [
+        f"workspace: {large}_WORKSPACE bytes for the time of the call, at a multiple of 16",
+        "threads: how threads share the work, or NULL for the calling thread alone",
+    ]
+    lines = "\n".join(f"   {row}" for row in rows)
+    return f"""/* {comment(function.label)}, compiled by {_made_by()} for {", ".join(map(str, function.routines))}. */
+#ifndef {large}_H
+#define {large}_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+#ifndef STAGEC_THREADS
+#define STAGEC_THREADS
+/* How the work of a call is shared by threads. `run` calls task(state, i) for each i below count, in any order and on
+   any threads, and returns when all of these calls have. */
+typedef struct stagec_threads {{
+  void (*run)(void *context, uint32_t count, void (*task)(void *state, uint32_t i), void *state);
+  void *context;
+}} stagec_threads;
+#endif
+
+#define {large}_WORKSPACE {function.workspace}
+
+/* Arrays are in row-major order, and do not overlap. Nothing is allocated and nothing is kept between calls, which may
+   run at the same time with a workspace each. Kernels have arrays of up to {function.stack} bytes on the stack.
+
+{lines}
+
+   Returns 0, or 1 if the processor lacks what the code needs. */
+{_prototype(function)};
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def _source(function: Function) -> str:
+    # The most capable processor is asked for first.
+    targets = sorted(function.routines, key=lambda t: (list(_ASKED).index(t.arch), len(t.features)), reverse=True)
+    macro, _ = _MACHINES[targets[0].machine]
+    parts = [c_text.routine(function, function.routines[t], _symbol(function, t)) for t in targets]
+    body = "".join([*parts, _entry(function, targets)])
+    externs = "".join(
+        f"extern const unsigned char {constant(function.name, i)}[{len(data)}];\n"
+        for i, data in enumerate(function.constants.data)
+    )
+    return f"""/* {comment(function.label)}: what {_made_by()} calls in which order. The kernels are in object files. */
+#include "{function.name}.h"
+
+#include <string.h>
+
+#ifndef {macro}
+#error "the kernels are for another processor"
+#endif
+
+{externs}{c_text.helpers(body)}{body}"""
+
+
+def _entry(function: Function, targets: list[Target]) -> str:
+    given = [p.name for p in (*function.arguments, *function.results)]
+    lines = ["", _prototype(function), "{"]
+    for target in targets:
+        tests = [f'__builtin_cpu_supports("{name}")' for name in (*_ASKED[target.arch], *target.features)]
+        between = " &&\n      "
+        test = f"if ({between.join(tests)}) " if tests else ""
+        call = f"{_symbol(function, target)}({', '.join([*given, 'workspace', 'threads'])});"
+        lines += [f"  {test}{{", f"    {call}", "    return 0;", "  }"]
+    return "\n".join([*lines, "  return 1;", "}"]) + "\n"
+
+
+def _cmake(function: Function) -> str:
+    name = function.name
+    objects = " ".join([_object_name(function, target) for target in function.routines])
+    if function.constants.data:
+        objects += f" {_constants_name(function)}"
+    return f"""cmake_minimum_required(VERSION 3.13)
+project({name} C)
+add_library({name} STATIC {name}.c {objects})
+set_target_properties({name} PROPERTIES C_STANDARD 99 POSITION_INDEPENDENT_CODE ON)
+target_include_directories({name} PUBLIC ${{CMAKE_CURRENT_SOURCE_DIR}})
+target_link_libraries({name} PUBLIC m)
+"""

@@ -1,0 +1,177 @@
+"""A function to be compiled to run alone: its arguments, its results, and a plan for each processor."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from passes.kernels.dispatch import Kernel
+from stagec.backends import Target
+from stagec.compiler.build import ProgramOptions
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph
+from stagec.standalone.forming import formed, refused
+from stagec.standalone.names import WORDS, Scalar, identifier, scalar_of
+from stagec.standalone.plan import Base, Plan, Result, planned
+
+
+class Parameter(NamedTuple):
+    """An argument or a result.
+
+    Attributes:
+      name: an identifier in C.
+      label: what the user calls it.
+      aval: its shape and dtype.
+      scalar: its elements in C.
+    """
+
+    name: str
+    label: str
+    aval: ShapedArray
+    scalar: Scalar
+
+
+class Routine(NamedTuple):
+    """The function for a processor.
+
+    Attributes:
+      plan: what it does.
+      kernels: by symbol.
+    """
+
+    plan: Plan
+    kernels: dict[str, Kernel]
+
+
+class Constants:
+    """The bytes of constants, each once."""
+
+    def __init__(self) -> None:
+        self.data: list[bytes] = []
+        self._known: dict[bytes, int] = {}
+
+    def add(self, data: bytes) -> Base:
+        """What the plan calls a constant with these bytes."""
+        if not data:  # which nothing reads, and C has no arrays of no elements
+            return Base("workspace")
+        key = hashlib.blake2b(data).digest()
+        if key not in self._known:
+            self._known[key] = len(self.data)
+            self.data.append(data)
+        return Base("constant", self._known[key])
+
+
+@dataclasses.dataclass(frozen=True)
+class Function:
+    """A function with its code for some processors.
+
+    Attributes:
+      name: an identifier.
+      label: what the user calls it.
+      arguments, results: in the order of the leaves.
+      routines: by target.
+      constants: what all of them read.
+    """
+
+    name: str
+    label: str
+    arguments: tuple[Parameter, ...]
+    results: tuple[Parameter, ...]
+    routines: dict[Target, Routine]
+    constants: Constants
+
+    @property
+    def workspace(self) -> int:
+        """The bytes of memory that a call needs besides its arguments and results."""
+        return max([routine.plan.workspace for routine in self.routines.values()])
+
+    @property
+    def stack(self) -> int:
+        """The bytes of stack that a kernel needs at most for its arrays."""
+        return max([k.scratch for routine in self.routines.values() for k in routine.kernels.values()], default=0)
+
+
+class Source(NamedTuple):
+    """A traced function, as `stagec.api` knows it.
+
+    Attributes:
+      name: the function's.
+      graph: what must be computed: results that are arguments or constants are left out, and unused arguments.
+      options: by target.
+      captured: the arrays that the function closes over, which lead its inputs.
+      used: the inputs, captured ones included, that the graph takes.
+      results: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", array)`.
+      arguments, returned: names and avals.
+    """
+
+    name: str
+    graph: Graph
+    options: Mapping[Target, ProgramOptions]
+    captured: Sequence[Any]
+    used: Sequence[int]
+    results: Sequence[tuple[str, Any]]
+    arguments: Sequence[tuple[str, ShapedArray]]
+    returned: Sequence[tuple[str, ShapedArray]]
+
+
+def compiled(source: Source, name: str = "") -> Function:
+    """Plan a function for its targets.
+
+    Args:
+      name: the identifier, instead of the function's own name.
+
+    Raises:
+      UnsupportedError: the function needs more than kernels, or an array has no form in C.
+    """
+    taken = set(WORDS)
+    name = identifier(name or source.name, taken)
+    arguments, results = (
+        tuple([_parameter(source, label, aval, taken) for label, aval in rows])
+        for rows in (source.arguments, source.returned)
+    )
+    constants = Constants()
+    routines = {target: _routine(source, options, constants) for target, options in source.options.items()}
+    return Function(name, source.name, arguments, results, routines, constants)
+
+
+def _parameter(source: Source, label: str, aval: ShapedArray, taken: set[str]) -> Parameter:
+    if aval.is_open:
+        reason = f"{label} is {aval.short()}, whose sizes are known only when it is called"
+        raise refused(source.name, reason, fix="export it for sizes that are numbers, once for each that you need")
+    scalar = scalar_of(aval.dtype)
+    if scalar is None:
+        raise refused(source.name, f"{label} has elements of {aval.dtype}, which C does not have")
+    return Parameter(identifier(label, taken), label, aval, scalar)
+
+
+def _routine(source: Source, options: ProgramOptions, constants: Constants) -> Routine:
+    names = [name for name, _ in source.arguments]
+    hidden = len(source.captured)
+    used = [f"captured{i}" if i < hidden else names[i - hidden] for i in source.used]
+    found = formed(source.graph, options, source.name, used)
+
+    def of_input(i: int) -> Base:
+        return constants.add(np.asarray(source.captured[i]).tobytes()) if i < hidden else Base("argument", i - hidden)
+
+    # Of a captured array that is read as a packed copy alone, nothing else is kept.
+    read = found.program.values_read
+    given = [of_input(i) if n in read else Base("constant", -1) for n, i in enumerate(source.used)]
+    for packing in found.packed:
+        array = np.asarray(source.captured[source.used[packing.argument]])
+        given.append(constants.add(packing.of(array).tobytes()))
+    results = []
+    for (kind, where), (_, aval) in zip(source.results, source.returned):
+        if kind == "computed":
+            place: int | Base = where
+        else:
+            place = of_input(where) if kind == "input" else constants.add(np.asarray(where).tobytes())
+        results.append(Result(place, aval.nbytes))
+    of_program = {
+        n: constants.add(known.data * (known.bytes // max(1, len(known.data))))
+        for n, known in found.program.constants.items()
+    }
+    return Routine(planned(found.program, given, results, of_program), found.kernels)

@@ -1,0 +1,84 @@
+"""Identifiers and element types of C."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Scalar(NamedTuple):
+    """A number of an array in C.
+
+    Attributes:
+      type: in C.
+      parts: numbers for each element.
+      note: what the number means, if its type does not say it.
+    """
+
+    type: str
+    parts: int = 1
+    note: str = ""
+
+
+_PAIRS = "real and imaginary parts in turns"
+_SCALARS = {
+    "bool": Scalar("uint8_t", note="0 or 1"),
+    "float16": Scalar("uint16_t", note="the bits of float16"),
+    "bfloat16": Scalar("uint16_t", note="the bits of bfloat16"),
+    "float32": Scalar("float"),
+    "float64": Scalar("double"),
+    "complex64": Scalar("float", 2, _PAIRS),
+    "complex128": Scalar("double", 2, _PAIRS),
+    **{f"{kind}{n}": Scalar(f"{kind}{n}_t") for kind in ("int", "uint") for n in (8, 16, 32, 64)},
+}
+
+
+def scalar_of(dtype: np.dtype) -> Scalar | None:
+    """The elements of a dtype; None if they have no form.
+
+    >>> scalar_of(np.dtype("float32")).type
+    'float'
+    """
+    found = _SCALARS.get(dtype.name)
+    if found is None and dtype.name.startswith("float8_"):
+        return Scalar("uint8_t", note=f"the bits of {dtype.name}")
+    return found
+
+
+# Words of C and C++, and what the code that is written calls its own.
+WORDS = frozenset(
+    """
+    alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
+    co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype default delete do
+    double dynamic_cast else enum explicit export extern false float for friend goto if inline int linux long mutable
+    namespace new noexcept not not_eq nullptr operator or or_eq private protected public register reinterpret_cast
+    requires restrict return short signed sizeof static static_assert static_cast struct switch template this
+    thread_local throw true try typedef typeid typename typeof union unix unsigned using virtual void volatile wchar_t
+    while xor xor_eq
+    abort exit free main malloc memcpy memset printf
+    group kernel launch repeat run threads work workspace
+    """.split()
+)
+
+
+def identifier(text: str, taken: set[str]) -> str:
+    """A text as a name that is not taken; it is from now on.
+
+    >>> taken = {"double"}
+    >>> [identifier(text, taken) for text in ("params['w'][0]", "double", "params.w[0]", "2x")]
+    ['params_w_0', 'double_', 'params_w_0_', 'x2x']
+    """
+    name = re.sub(r"[\W_]+", "_", text, flags=re.ASCII).strip("_")
+    if not name or name[0].isdigit() or re.fullmatch(r"[np]\d+", name):
+        name = f"x{name}"
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def constant(function: str, number: int) -> str:
+    """The name of a constant of a function."""
+    return f"{function}_constant{number}"
