@@ -19,7 +19,7 @@ from stagec.backends import BACKENDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_BLOCK = re.compile(r"^```(?:python|c(?= file=))([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(?:python|(?:c|js)(?= file=))([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _EXAMPLE_FILE = re.compile(r"<doctest (\S+)\[\d+\]>")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -350,6 +350,7 @@ LAZY = {
     "stagec.runtime.debugger": "imports Python's debugger",
     "stagec.standalone.c_library": "the compiler",
     "stagec.standalone.function": "the compiler",
+    "stagec.standalone.web": "the compiler",
     "stagec.runtime.nonfinite": "only under debug_nans and debug_infs",
     "stagec.scipy.gamma_grad": "special functions that few programs need",
     "stagec.scipy.incomplete_beta": "special functions that few programs need",

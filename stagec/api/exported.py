@@ -133,11 +133,43 @@ class Exported(OwnCopy):
         ...     sorted(map(os.path.basename, files))
         ['CMakeLists.txt', 'scale-x86-64-v3.o', 'scale.c', 'scale.h']
         """
-        from stagec.standalone import c_library, function  # which need the compiler
+        from stagec.standalone import c_library  # which needs the compiler
 
-        trace, code = self._trace, self._runnable.code
         targets = tuple(map(Target.parse, self.targets))
         c_library.check_targets(self.fun_name, targets)
+        return c_library.write(os.fspath(folder), self._standalone(name, targets))
+
+    def to_wasm(self, folder: str | os.PathLike[str], *, name: str = "") -> list[str]:
+        """Write a WebAssembly module of the function, and an ES module that loads it, with its types.
+
+        The targets do not matter: the module runs in browsers and in Node, with vectors of 128 bits and one thread.
+
+        Args:
+          folder: where the files are written; it is made if need be.
+          name: of the function and the files, instead of its own.
+
+        Returns:
+          The paths of the files.
+
+        Raises:
+          UnsupportedError: the function needs a runtime or the C library, or an array has open dimensions.
+          OSError: a file cannot be written.
+
+        >>> import os, stagec, stagec.numpy as snp, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = stagec.export(lambda x: x * 2)("f32[3]").to_wasm(folder, name="doubled")
+        ...     [os.path.basename(file) for file in files]
+        ['doubled.wasm', 'doubled.js', 'doubled.d.ts']
+        """
+        from stagec.standalone import web  # which needs the compiler
+
+        return web.write(os.fspath(folder), self._standalone(name, [web.TARGET]))
+
+    def _standalone(self, name: str, targets: Sequence[Target]) -> Any:
+        """The function as `stagec.standalone` compiles it."""
+        from stagec.standalone import function  # which needs the compiler
+
+        trace, code = self._trace, self._runnable.code
         results = [f"out{pytree.keystr(path)}" for path in pytree.leaf_paths(self.out_tree)]
         source = function.Source(
             self.fun_name,
@@ -149,7 +181,7 @@ class Exported(OwnCopy):
             list(zip(trace.leaf_names, self.in_avals)),
             list(zip(results, self.out_avals)),
         )
-        return c_library.write(os.fspath(folder), function.compiled(source, name))
+        return function.compiled(source, name)
 
     def _instead_of_pickling(self) -> str:
         return "write it with x.save(path), and pickle stagec.load(path); x.serialize() returns bytes for stagec.load"

@@ -15,10 +15,10 @@ from stagec.commands.warm import targets_option
 
 
 class _Output(OutputFile):
-    """A file, or with `--emit c` a folder."""
+    """A file; of a C library or a WebAssembly module, a folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        is_folder = ctx is not None and ctx.params.get("emit") == "c"
+        is_folder = ctx is not None and ctx.params.get("emit") != "file"
         return os.fsdecode(value) if is_folder else super().convert(value, param, ctx)
 
 
@@ -30,13 +30,13 @@ class _Output(OutputFile):
 @click.argument("arguments", nargs=-1)
 @click.option(
     "--emit",
-    type=click.Choice(["file", "c"]),
+    type=click.Choice(["file", "c", "wasm"]),
     default="file",
     is_eager=True,  # the output depends on it
-    help="What to write: a file for stagec.load, or a C library. By default a file.",
+    help="What to write: a file for stagec.load, a C library, or a WebAssembly module. By default a file.",
 )
 @click.option(
-    "-o", "--output", required=True, type=_Output(), help="The file to write, or the folder of a C library's files."
+    "-o", "--output", required=True, type=_Output(), help="The file to write, or the folder for a library or module."
 )
 @click.option(
     "--target",
@@ -46,7 +46,7 @@ class _Output(OutputFile):
     help="What to compile for, such as cpu:x86-64-v3, vulkan, cuda:sm_80 or rocm:gfx942; may be repeated. "
     "By default this machine's x86-64 level.",
 )
-@click.option("--name", help="The name of the function in the file or the library.")
+@click.option("--name", help="The name of the function in what is written.")
 @click.option("--no-weights", is_flag=True, help="Leave out the arrays that the function closes over.")
 @trace_options
 def compile_function(
@@ -67,19 +67,20 @@ def compile_function(
     number, {'w': f32[3]} for a container, scale=f32[] for one by its name.
     FUNCTION may be a file with a StableHLO module, too (MLIR, or what
     `jax.export` serializes), which describes its arguments itself. `stagec run` and `stagec.load` run
-    the file, without a compiler. With --emit c, C programs call the function without Python.
+    the file, without a compiler. With --emit c and --emit wasm, C programs and web pages call the function, without
+    Python.
     """
-    if emit == "c" and no_weights:
-        raise click.UsageError("--no-weights is for files: a C library holds the arrays that the function closes over")
+    if emit != "file" and no_weights:
+        raise click.UsageError("--no-weights is for files: a library holds the arrays that the function closes over")
     started = time.perf_counter()
     with enabled_dtypes(function, x64):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
             exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)
-        if emit == "c":
-            files = exported.to_c(output, name=name or "")
-        else:
+        if emit == "file":
             stagec.save(output, {name or exported.fun_name: exported})
             files = [output]
+        else:
+            files = (exported.to_c if emit == "c" else exported.to_wasm)(output, name=name or "")
     size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)
     click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")

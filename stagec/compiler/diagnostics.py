@@ -111,7 +111,7 @@ class LinkerLog:
 
     def flags(self) -> tuple[str, ...]:
         """Flags that send the embedded linker's messages to this log."""
-        linker = _linker_path()
+        linker = linker_path()
         if not linker or "'" in linker or any(c in linker for c in '"$`\\'):
             return ()
         # A process that ends while it links has removed the log.
@@ -143,7 +143,8 @@ def linker_log() -> Iterator[LinkerLog | None]:
         yield LinkerLog(path) if re.fullmatch(r"[\w./+-]+", path) else None
 
 
-def _linker_path() -> str:
+def linker_path() -> str:
+    """The linker in the compiler's package; empty if it is not there."""
     import iree.compiler._mlir_libs as libraries
 
     path = os.path.join(os.path.dirname(libraries.__file__ or ""), "iree-lld")

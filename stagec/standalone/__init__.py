@@ -1,1 +1,1 @@
-"""C libraries: functions that run without Python and without a runtime."""
+"""C libraries and WebAssembly modules: functions that run without Python and without a runtime."""

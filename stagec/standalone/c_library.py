@@ -73,7 +73,7 @@ def check_targets(name: str, targets: tuple[Target, ...]) -> None:
         asked = _FEATURES if target.machine == "x86_64" else ()
         if target.arch not in _ASKED or not set(target.features) <= set(asked):
             fix = f"use {', '.join(f'cpu:{arch}' for arch in _ASKED)}"
-            raise refused(name, f"there are none for {target}", fix)
+            raise refused(name, f"C libraries are not made for {target}", fix)
     if len(targets) > 1 and any(target.machine != "x86_64" for target in targets):
         shown = ", ".join(map(str, targets))
         raise refused(name, f"only levels of x86-64 go into one library, and not {shown}", "write one for each")
@@ -155,7 +155,7 @@ typedef struct stagec_threads {{
 #define {large}_WORKSPACE {function.workspace}
 
 /* Arrays are in row-major order, and do not overlap. Nothing is allocated and nothing is kept between calls, which may
-   run at the same time with a workspace each. Kernels have arrays of up to {function.stack} bytes on the stack.
+   run at the same time with a workspace each.
 
 {lines}
 

@@ -66,12 +66,12 @@ _FIX = "compute this part outside of the function, or use stagec.save and stagec
 
 
 def refused(name: str, reason: str, fix: str = _FIX, line: str = "loc(unknown)") -> errors.UnsupportedError:
-    """The error for a function that a C library cannot hold.
+    """The error for a function that needs more than kernels.
 
     Args:
       line: where the reason is, as MLIR prints it.
     """
-    what, found = f"{name} cannot become a C library: {reason}", printed.location(line)
+    what, found = f"{name} cannot run without a runtime: {reason}", printed.location(line)
     if found is None:
         return location.error(errors.UnsupportedError, what, fix=fix)
     where = location.Location(found.file, found.line, name)

@@ -250,8 +250,8 @@ def test_elementwise_sums_keep_their_order_inside_a_reduction():
 def test_an_installation_path_with_spaces_can_link(tmp_path, monkeypatch):
     (tmp_path / "my files").mkdir()
     linked = tmp_path / "my files" / "iree-lld"
-    linked.symlink_to(diagnostics._linker_path())
-    monkeypatch.setattr(diagnostics, "_linker_path", lambda: str(linked))
+    linked.symlink_to(diagnostics.linker_path())
+    monkeypatch.setattr(diagnostics, "linker_path", lambda: str(linked))
     assert compile_module(unary("stablehlo.sqrt"), CPU).vmfb
 
 

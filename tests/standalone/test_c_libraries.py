@@ -161,12 +161,16 @@ def of_the_host(x, n):
     return turned, unchanged, turns, grown, inner, chosen, switched
 
 
+DOUBLES = normal(12, 12, dtype=np.float64), np.int64(-(10**12))
+OF_THE_HOST = normal(70), np.int32(7)
+
+
 def test_loops_of_the_host_are_loops_in_c(tmp_path, monkeypatch):
     def refuse(work):
         raise RefusedError("several cores share each round")
 
     monkeypatch.setattr(cost, "check_round", refuse)
-    arguments = normal(70), np.int32(7)
+    arguments = OF_THE_HOST
     with stagec.config.override(enable_cache=False):
         exported = written(of_the_host, arguments, tmp_path)
         expected = stagec.jit(of_the_host, target=LEVEL)(*arguments)
@@ -175,7 +179,7 @@ def test_loops_of_the_host_are_loops_in_c(tmp_path, monkeypatch):
 
 
 def test_so_have_those_of_64_bits(tmp_path):
-    arguments = normal(12, 12, dtype=np.float64), np.int64(-(10**12))
+    arguments = DOUBLES
     with stagec.enable_x64():
         exported = written(doubles, arguments, tmp_path)
         expected = stagec.jit(doubles, target=LEVEL)(*arguments)
@@ -271,8 +275,8 @@ def printing(x):
     [
         (lambda x: x * 2, "f32[b]", (), r"x is f32\[b\], whose sizes are known only when it is called"),
         (printing, "f32[3]", (), "it calls Python functions"),
-        (lambda x: x * 2, "f32[3]", "cpu:generic", "there are none for cpu:generic"),
-        (lambda x: x * 2, "f32[3]", "cpu:x86-64-v4+amx-int8", r"there are none for cpu:x86-64-v4\+amx-int8"),
+        (lambda x: x * 2, "f32[3]", "cpu:generic", "C libraries are not made for cpu:generic"),
+        (lambda x: x * 2, "f32[3]", "cpu:x86-64-v4+amx-int8", r"C libraries are not made for cpu:x86-64-v4\+amx-int8"),
         (lambda x: x * 2, "f32[3]", ("cpu:aarch64", "cpu:x86-64"), "only levels of x86-64 go into one library"),
     ],
 )
@@ -292,7 +296,7 @@ def test_a_line_that_no_kernel_computes_is_named(tmp_path):
         with pytest.raises(stagec.errors.UnsupportedError) as caught:
             exported.to_c(tmp_path)
     message = str(caught.value)
-    assert "function cannot become a C library: stablehlo.tanh outside of kernels" in message
+    assert "function cannot run without a runtime: stablehlo.tanh outside of kernels" in message
     assert "test_c_libraries.py" in message and "return x @ x, snp.tanh(x)" in message
 
 
@@ -304,7 +308,7 @@ def test_without_llvm_it_is_asked_for(tmp_path, monkeypatch):
     assert "Fix: install the release of llvmlite that stagec asks for" in str(caught.value)
 
 
-def test_the_command_writes_a_library(tmp_path):
+def test_the_command_writes_libraries_and_modules(tmp_path):
     (tmp_path / "lines.py").write_text("def double(x):\n    return x * 2\n")
     given = ["compile", f"{tmp_path}/lines.py:double", "f32[3]", "--target", LEVEL, "--emit", "c"]
     done = CliRunner().invoke(cli, [*given, "-o", str(tmp_path / "c"), "--name", "f"])
@@ -312,6 +316,8 @@ def test_the_command_writes_a_library(tmp_path):
     x = normal(3)
     exported = stagec.export(lambda x: x * 2)(x)
     assert_same_bits(ran(tmp_path / "c", exported, [x]), x * 2)
+    done = CliRunner().invoke(cli, [*given[:-1], "wasm", "-o", str(tmp_path / "web")])
+    assert sorted(os.listdir(tmp_path / "web")) == ["double_.d.ts", "double_.js", "double_.wasm"], done.output
     refused = CliRunner().invoke(cli, [*given, "-o", str(tmp_path), "--no-weights"])
     assert refused.exit_code == 2 and "--no-weights is for files" in refused.output
     refused = CliRunner().invoke(cli, [*given[:-2], "-o", str(tmp_path)])

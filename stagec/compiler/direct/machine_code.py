@@ -49,13 +49,16 @@ def assembly(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> str:
     return str(machine.emit_assembly(module))
 
 
-def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> bytes:
-    """An object file with a function for each kernel, for a C compiler, whose library it may need.
+def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> bytes:
+    """An object file with a function for each kernel, for another linker; it may need the C library.
+
+    Args:
+      more: further LLVM IR.
 
     Raises:
       NotDirectError: as for `generated`.
     """
-    machine, module = _prepared(kernels, target)
+    machine, module = _prepared(kernels, target, more)
     return bytes(machine.emit_object(module))
 
 
@@ -64,7 +67,7 @@ def described(target: Mapping[str, str]) -> tuple[str, ...]:
     return tuple([target[name].strip('"') for name in ("target_triple", "cpu", "cpu_features")])
 
 
-def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[Any, Any]:
+def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> tuple[Any, Any]:
     """The processor, and a module of LLVM's."""
     binding = _binding()
     if binding is None:
@@ -76,7 +79,7 @@ def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple
         raise NotDirectError(f"no form in LLVM IR: {error}") from None
     machine = _machine(triple, cpu, features)
     # A context of its own is freed with the module, constants and types included.
-    module = binding.parse_assembly(text, binding.create_context())
+    module = binding.parse_assembly(text + more, binding.create_context())
     module.data_layout = str(machine.target_data)
     return machine, module
 

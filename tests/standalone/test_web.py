@@ -1,0 +1,133 @@
+"""WebAssembly modules in Node have the bits of functions that are jitted for x86-64-v2, whose vectors are as wide."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from test_c_libraries import DOUBLES, OF_THE_HOST, PROGRAMS, assert_same_bits, doubles, of_the_host
+
+import stagec
+import stagec.numpy as snp
+from passes.kernels import cost
+from passes.kernels.elements import RefusedError
+from stagec.standalone import web
+
+TARGET = "cpu:x86-64-v2"
+pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="there is no node here")
+
+# Reads the arguments from a file, calls the function twice, and writes the results to another one.
+_MAIN = """
+import { readFileSync, writeFileSync } from "node:fs";
+import { inputs, load, outputs } from "./f.js";
+
+const call = await load();
+const data = readFileSync("given");
+let at = data.byteOffset;
+const given = inputs.map(({ array, length }) => {
+  const bytes = length * array.BYTES_PER_ELEMENT;
+  at += bytes;
+  return new array(data.buffer.slice(at - bytes, at));
+});
+call(...given);
+const made = call(...given);
+const all = outputs.length === 1 ? [made] : outputs.map(({ name }) => made[name]);
+writeFileSync("made", Buffer.concat(all.map((one) => Buffer.from(one.buffer))));
+"""
+
+
+def ran(folder, exported, arguments):
+    """The results of a module in Node."""
+    exported.to_wasm(folder, name="f")
+    (folder / "main.mjs").write_text(_MAIN)
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "given").write_bytes(b"".join([np.asarray(leaf).tobytes() for leaf in stagec.tree.leaves(arguments)]))
+    subprocess.run(["node", "main.mjs"], cwd=folder, check=True, timeout=60)
+    data, found = (folder / "made").read_bytes(), []
+    for aval in exported.out_avals:
+        found.append(np.frombuffer(data[: aval.nbytes], aval.dtype).reshape(aval.shape))
+        data = data[aval.nbytes :]
+    assert data == b""
+    return found
+
+
+# LLVM adds the lanes of a vector in another order.
+ROUNDED = {"attention", "recurrent"}
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - {"remainders"}))
+def test_results_have_the_bits_of_the_jitted_function(name, tmp_path):
+    function, *arguments = PROGRAMS[name]
+    found = ran(tmp_path, stagec.export(function, TARGET)(*arguments), arguments)
+    expected = stagec.jit(function, target=TARGET)(*arguments)
+    if name in ROUNDED:
+        for a, b in zip(found, stagec.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(a, np.asarray(b), rtol=1e-6, atol=1e-6)
+    else:
+        assert_same_bits(found, expected)
+
+
+def test_64_bits_are_kept(tmp_path):
+    with stagec.enable_x64():
+        exported = stagec.export(doubles, TARGET)(*DOUBLES)
+        expected = stagec.jit(doubles, target=TARGET)(*DOUBLES)
+    for a, b in zip(ran(tmp_path, exported, DOUBLES), expected, strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(a, np.asarray(b), rtol=1e-13)
+
+
+def test_so_have_loops_of_the_host(tmp_path, monkeypatch):
+    def refuse(work):
+        raise RefusedError("several cores share each round")
+
+    monkeypatch.setattr(cost, "check_round", refuse)
+    with stagec.config.override(enable_cache=False):
+        found = ran(tmp_path, stagec.export(of_the_host, TARGET)(*OF_THE_HOST), OF_THE_HOST)
+        assert_same_bits(found, stagec.jit(of_the_host, target=TARGET)(*OF_THE_HOST))
+
+
+def test_the_stack_has_room_for_what_kernels_spill(tmp_path):
+    def draws(x):
+        return stagec.random.gamma(stagec.random.key(0), x)
+
+    x = np.linspace(0.5, 3, 64, dtype=np.float32).reshape(8, 8)
+    found = ran(tmp_path, stagec.export(draws, TARGET)(x), [x])
+    assert_same_bits(found, stagec.jit(draws, target=TARGET)(x))
+
+
+def test_arguments_that_do_not_fit_are_refused(tmp_path):
+    stagec.export(lambda x, y: x + y)("f32[2,3]", "f32[]").to_wasm(tmp_path, name="f")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    calls = ["new Float32Array(6)", "[1, 2], new Float32Array(1)", "new Float32Array(5), new Float32Array(1)"]
+    tries = "\n".join(f"try {{ call({given}); }} catch (error) {{ said.push(`${{error}}`); }}" for given in calls)
+    (tmp_path / "main.mjs").write_text(
+        f'import {{ load }} from "./f.js";\nconst call = await load(), said = [];\n{tries}\n'
+        "console.log(JSON.stringify(said));\n"
+    )
+    done = subprocess.run(["node", "main.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout) == [
+        "TypeError: f takes 2 arrays, not 1",
+        "TypeError: x is a Float32Array, not Array",
+        "RangeError: x has 5 elements, not the 6 of shape [2,3]",
+    ]
+
+
+def test_the_types_name_the_arrays(tmp_path):
+    stagec.export(lambda x, new: (x + 1, new), "cpu")("f32[2]", "i32[]").to_wasm(tmp_path, name="f")
+    types = (tmp_path / "f.d.ts").read_text()
+    assert (
+        "export type Call = (x: Float32Array, new_: Int32Array) => { out_0: Float32Array; out_1: Int32Array };" in types
+    )
+
+
+def test_without_a_linker_it_is_asked_for(tmp_path, monkeypatch):
+    exported = stagec.export(lambda x: x * 2)("f32[8]")
+    monkeypatch.setattr(web, "linker_path", lambda: "")
+    with pytest.raises(stagec.errors.UnsupportedError, match="Fix: install iree-base-compiler again"):
+        exported.to_wasm(tmp_path)
+
+
+def test_functions_of_the_c_library_are_refused(tmp_path):
+    with pytest.raises(stagec.errors.UnsupportedError, match="it needs fmodf of the C library"):
+        stagec.export(lambda x: snp.fmod(x, 0.7))("f32[60]").to_wasm(tmp_path)
