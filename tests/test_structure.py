@@ -240,7 +240,7 @@ def test_public_names_are_these():
         log_compiles make_graph make_jaxpr memory_stats named_call named_scope new_ref nn numpy
         numpy_dtype_promotion numpy_rank_promotion ops pattern print_environment_info process_count
         process_index process_indices profile pure_callback random ref remat save scipy test_util tree tree_util typeof
-        typing value_and_grad vjp vmap
+        typing value_and_grad view vjp vmap
         """.split()
     )
     for name in stagec.__all__:
