@@ -33,7 +33,7 @@ _finder = Finder()
 
 def _own() -> dict[str, ModuleType]:
     """The modules under JAX's names that are loaded now."""
-    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "jax"}
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("jax", "jaxlib")}
 
 
 @contextlib.contextmanager

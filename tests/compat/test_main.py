@@ -74,6 +74,8 @@ def test_tests_run_with_a_plugin(folder):
 def test_jax_and_stagec_are_not_mixed():
     done = run("-c", "import jaxlib, stagec; stagec.compat.install()")
     assert "JAX itself is imported already" in done.stderr and "jaxlib  /" in done.stderr
+    done = run("-c", "import jaxlib, stagec\nwith stagec.compat.jax():\n    import jaxlib")
+    assert "ModuleNotFoundError: stagec has no module jaxlib" in done.stderr
     done = run("-m", "stagec.compat", "-c", "import jaxlib.xla_client")
     assert "ModuleNotFoundError: stagec has no module jaxlib" in done.stderr
     done = run(
