@@ -28,6 +28,8 @@ Rule = Callable[["Lowering", Any], None]
 _CHEAP = 6
 # Arrays of at most this many elements are never stored for their cost.
 _SMALL = 8
+# How many records of values are kept.
+_RECORDS = 256
 # Instead of a value that would be overwritten while it is read, parts that are this many times smaller are stored.
 MUCH_SMALLER = 4
 
@@ -155,12 +157,25 @@ class Lowering:
             self._inner.update(space.symbol(axis) for axis, n in enumerate(key) if n > 1)
         return self._spaces[key]
 
-    def record(self, value: Value) -> Recorder:
-        """What an element of a value reads, and its cost."""
+    def record(self, value: Value, operands: Sequence[Value] = ()) -> Recorder:
+        """What an element of a value reads, and its cost.
+
+        Args:
+          operands: values whose elements at the same index it is computed from: what is known of them is not found
+            again, so that the time does not grow with the length of an expression.
+        """
         if value not in self._records:
-            recorder = self._records[value] = Recorder(self.symbols)
+            known = [self._records[v] for v in operands if v in self._records and v.shape == value.shape]
+            recorder = max(known, key=lambda r: r.cost).copy() if known else Recorder(self.symbols)
             recorder.get(value, self.space(value.shape).symbols)
+            if len(self._records) == _RECORDS:
+                del self._records[next(iter(self._records))]
+            self._records[value] = recorder
         return self._records[value]
+
+    def forget(self, value: Value) -> None:
+        """Drop what is known of values that are computed from one that is about to change."""
+        self._records = {v: record for v, record in self._records.items() if value not in record.visited}
 
     def together(self, writes: Sequence[Write]) -> Recorder:
         """What elements of several values of one shape read and cost, if computed together."""

@@ -40,6 +40,7 @@ class Recorder(Builder):
         keep their values.
       fixed: the symbols whose values are used as numbers, or divided.
       undecided_parts: how many elements come from a part that the range of the index does not determine.
+      visited: the values that have been evaluated.
       cuts: where the range of a symbol must be cut, so that each piece reads one part of a joined array.
     """
 
@@ -54,6 +55,16 @@ class Recorder(Builder):
         self.fixed: set[int] = set()
         self.cuts: dict[int, set[int]] = {}
         self.undecided_parts = 0
+        self.visited: set[Value] = set()
+
+    def copy(self) -> Recorder:
+        """A recorder that has evaluated the same values, and goes on by itself."""
+        made = Recorder(self.symbols, self.width)
+        made.cost, made.gathers, made.undecided_parts = self.cost, self.gathers, self.undecided_parts
+        made.reads, made.forms, made.fixed = list(self.reads), list(self.forms), set(self.fixed)
+        made.cuts = {symbol: set(ends) for symbol, ends in self.cuts.items()}
+        made.visited, made._memo = set(self.visited), dict(self._memo)
+        return made
 
     def op(self, name: str, operands: Sequence[str], types: Types, *details: Any) -> str:
         """Count the cost of an operation."""
@@ -66,6 +77,7 @@ class Recorder(Builder):
 
     def get(self, value: Value, index: Index) -> Item:
         """Record which values are evaluated on the path to a read."""
+        self.visited.add(value)
         self._path.append(value)
         try:
             return super().get(value, index)

@@ -261,9 +261,9 @@ class Reading:
             known = self.k.env.get(result)
             if known is None:
                 self.k.env[result] = known = Value(shape, element, location=str(node.op.location))
+            self.k.forget(known)
             known.function, known.view = None, View(buffer, row_major(shape))
             self._roots[result] = node
-        self.k._records.clear()
 
     def _reduce(self, op: Any) -> None:
         count = len(op.results)
@@ -315,6 +315,8 @@ class Reading:
         value = self.k.env[result]
         if op.name == "stablehlo.constant" or op.name in _PASSING or value.function is None:
             return
+        if operations.of(op.name).elementwise:
+            self.k.record(value, [self.k.env[operand] for operand in op.operands])
         self._divide(op, value)
         readers = _readers(result)
         if value.size == 1:
