@@ -95,8 +95,19 @@ class Builder(abc.ABC):
         return ANYWHERE
 
     def repeated(self, key: Any, known: dict[Any, Any], make: Callable[[], list[Item]]) -> list[Item]:
-        """The result of a pure function, which is the same for equal keys."""
+        """The results of a pure function, which is the same for equal keys."""
         return make()
+
+    def called(
+        self,
+        key: Any,
+        known: dict[Any, Any],
+        operands: Sequence[tuple[Item, Element]],
+        result: Element,
+        make: Callable[[Builder, Sequence[Item]], Item],
+    ) -> Item:
+        """The result of a long pure function of some items, which is the same for equal keys."""
+        return self.repeated(key, known, lambda: [make(self, [item for item, _ in operands])])[0]
 
     # Operations that both builders share.
 

@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from passes.kernels import conversions
+from passes.kernels import conversions, rare
 from passes.kernels.builder import ANYWHERE, STEPS, Builder, Symbols
 from passes.kernels.elements import Element
-from passes.kernels.instructions import Types
+from passes.kernels.instructions import Procedure, Types
 from passes.kernels.linear import Linear
 from passes.kernels.squares import transposed
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, View
@@ -52,6 +52,28 @@ class Code(Builder):
         name = self.writer.constant(f"dense<[{text}]>" if element.parts > 1 else text, element.text)
         self._splats[name] = (number, element)
         return name
+
+    def called(
+        self,
+        key: Any,
+        known: dict[Any, Any],
+        operands: Sequence[tuple[Item, Element]],
+        result: Element,
+        make: Callable[[Builder, Sequence[Item]], Item],
+    ) -> Item:
+        """A call of a procedure, which is written once for each width of vectors."""
+        if (key, self.width) not in known:
+            inner = Code(self.symbols, Writer())
+            inner.width, inner.halves = self.width, self.halves
+            names = tuple([f"%p{n}" for n in range(len(operands))])
+            item = make(inner, [Item(name, given.is_vector) for name, (given, _) in zip(names, operands)])
+            types = [self.type(element, given.is_vector) for given, element in operands]
+            types.append(self.type(result, item.is_vector))
+            body = tuple([i._replace(location="") for i in rare.branched(inner.writer.body())])
+            known[key, self.width] = Procedure.of(names, tuple(types), body, item.name), item.is_vector
+        procedure, is_vector = known[key, self.width]
+        given = [item.name for item, _ in operands]
+        return Item(self.op("func.call", given, procedure.types, procedure), is_vector)
 
     def known(self, item: Item) -> Any:
         """The number that an item is, if that is known; else None."""

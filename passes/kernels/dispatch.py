@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from passes import bindings, build
 from passes.analysis.aliases import BYTES
 from passes.analysis.in_place import OWN_ELEMENTS
-from passes.kernels import mlir_text, rare
+from passes.kernels import mlir_text
 from passes.kernels.elements import Element
 from passes.kernels.instructions import Instruction
 from passes.kernels.plan import Plan
@@ -230,7 +230,7 @@ class Kernels:
         if key not in self._symbols:
             name = self._named(kernel.name)
             self._symbols[key] = name
-            self.by_symbol[name] = dataclasses.replace(kernel, body=rare.branched(kernel.body))
+            self.by_symbol[name] = kernel
         return self._symbols[key]
 
     def _named(self, name: str) -> str:

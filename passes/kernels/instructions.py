@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 # One type, or several.
@@ -37,6 +40,7 @@ class Instruction(NamedTuple):
     | `memref.extract_aligned_pointer_as_index` | buffer | the buffer's, `index` | |
     | `stream.dispatch.workgroup.id` | | | the axis |
     | `llvm.call_intrinsic` | values | theirs, then the result's if it has one | the intrinsic's name |
+    | `func.call` | values | theirs, then the result's | the `Procedure` |
     | `scf.for` | start, stop, step, first values | those of the carried values | the counter, the values' names |
     | `scf.if` | the condition | the results' | |
     | `scf.while` | first values | theirs | the values' names |
@@ -59,3 +63,74 @@ class Instruction(NamedTuple):
     types: tuple[str, ...] = ()
     details: tuple[Any, ...] = ()
     location: str = ""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Procedure:
+    """A function that kernels call, without access to memory; `of` returns one object for equal ones.
+
+    Attributes:
+      parameters: the names of the operands.
+      types: theirs, then the result's.
+      body: its operations, constants first.
+      result: the name of what it returns.
+    """
+
+    parameters: tuple[str, ...]
+    types: tuple[str, ...]
+    body: tuple[Instruction, ...]
+    result: str
+
+    @classmethod
+    @functools.lru_cache(maxsize=1024)
+    def of(
+        cls, parameters: tuple[str, ...], types: tuple[str, ...], body: tuple[Instruction, ...], result: str
+    ) -> Procedure:
+        """The procedure that consists of these."""
+        return cls(parameters, types, body, result)
+
+
+def with_loops(body: Iterable[Instruction]) -> Iterator[tuple[Instruction, bool]]:
+    """Instructions, and whether each is in a loop."""
+    outer = [False]
+    for instruction in body:
+        name = instruction.name
+        is_in_loop = outer.pop() if name in CLOSE else outer[-1]
+        if name in OPEN:
+            outer.append(is_in_loop or name in ("scf.for", "scf.while"))
+        yield instruction, is_in_loop
+
+
+def inlined(body: Iterable[Instruction], kept: Collection[tuple[Procedure, bool]] = ()) -> Iterator[Instruction]:
+    """Instructions with the bodies of procedures in place of their calls.
+
+    Args:
+      kept: the procedures whose calls stay, and whether those in loops do or those outside of loops.
+    """
+    found: dict[str, str] = {}
+    for number, (call, is_in_loop) in enumerate(with_loops(body)):
+        if found and not found.keys().isdisjoint(call.operands):
+            call = call._replace(operands=tuple([found.get(name, name) for name in call.operands]))
+        if call.name != "func.call" or (call.details[0], is_in_loop) in kept:
+            yield call
+            continue
+        procedure = call.details[0]
+        renamed = _Renamed(f"%q{number}_", zip(procedure.parameters, call.operands))
+        for i in procedure.body:
+            results, operands, details = (
+                tuple([renamed[x] if isinstance(x, str) and x[:1] == "%" else x for x in part])
+                for part in (i.results, i.operands, i.details)
+            )
+            yield Instruction(i.name, results, operands, i.types, details, call.location)
+        found[call.results[0]] = renamed[procedure.result]
+
+
+class _Renamed(dict[str, str]):
+    """Names of a procedure's values where it is inlined."""
+
+    def __init__(self, prefix: str, known: Iterable[tuple[str, str]]) -> None:
+        super().__init__(known)
+        self.prefix = prefix
+
+    def __missing__(self, name: str) -> str:
+        return f"{self.prefix}{name[1:]}"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from passes.kernels.instructions import CLOSE, OPEN, Instruction
+from passes.kernels.instructions import CLOSE, OPEN, Instruction, inlined
 
 _INDENT = "        "
 
 
 def printed(instructions: Iterable[Instruction]) -> str:
-    """The lines of a function's body.
+    """The lines of a function's body, in which calls of procedures are inlined.
 
     >>> print(printed([Instruction("arith.cmpi", ("%1",), ("%a", "%b"), ("i32",), ("slt",))]))
             %1 = arith.cmpi slt, %a, %b : i32 loc(unknown)
     """
     lines: list[str] = []
     depth = 0
-    for i in instructions:
+    for i in inlined(instructions):
         if i.name in CLOSE:
             depth -= 1
         shape = _SHAPES.get(i.name) or _shape(i)

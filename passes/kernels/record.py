@@ -35,6 +35,7 @@ class Recorder(Builder):
     Attributes:
       reads: the addresses that are read, by buffer.
       cost: about how many additions it takes; a load counts as one.
+      length: how many operations are written; a call of a procedure counts as one.
       gathers: how many of the loads are gathered lane by lane.
       forms: the addresses, and the forms that were divided to find them: axes may be collapsed only if all of these
         keep their values.
@@ -50,7 +51,7 @@ class Recorder(Builder):
         self.reads: list[Read] = []
         self.forms: list[Linear] = []
         self._path: list[Value] = []
-        self.cost = 0
+        self.cost = self.length = 0
         self.gathers = 0
         self.fixed: set[int] = set()
         self.cuts: dict[int, set[int]] = {}
@@ -60,7 +61,8 @@ class Recorder(Builder):
     def copy(self) -> Recorder:
         """A recorder that has evaluated the same values, and goes on by itself."""
         made = Recorder(self.symbols, self.width)
-        made.cost, made.gathers, made.undecided_parts = self.cost, self.gathers, self.undecided_parts
+        made.cost, made.length = self.cost, self.length
+        made.gathers, made.undecided_parts = self.gathers, self.undecided_parts
         made.reads, made.forms, made.fixed = list(self.reads), list(self.forms), set(self.fixed)
         made.cuts = {symbol: set(ends) for symbol, ends in self.cuts.items()}
         made.visited, made._memo = set(self.visited), dict(self._memo)
@@ -69,6 +71,7 @@ class Recorder(Builder):
     def op(self, name: str, operands: Sequence[str], types: Types, *details: Any) -> str:
         """Count the cost of an operation."""
         self.cost += _COSTLY.get(name, 1)
+        self.length += 1
         return NOWHERE
 
     def constant(self, number: Any, element: Element) -> str:
@@ -87,12 +90,26 @@ class Recorder(Builder):
     def repeated(self, key: Any, known: dict[Any, Any], make: Callable[[], list[Item]]) -> list[Item]:
         """Evaluate once, and count the cost each time."""
         if key not in known:
-            before, items = self.cost, make()
-            known[key] = self.cost - before, items
+            cost, length, items = self.cost, self.length, make()
+            known[key] = self.cost - cost, self.length - length, items
         else:
-            cost, items = known[key]
-            self.cost += cost
+            cost, length, items = known[key]
+            self.cost, self.length = self.cost + cost, self.length + length
         return items
+
+    def called(
+        self,
+        key: Any,
+        known: dict[Any, Any],
+        operands: Sequence[tuple[Item, Element]],
+        result: Element,
+        make: Callable[[Builder, Sequence[Item]], Item],
+    ) -> Item:
+        """Count the cost, and one operation."""
+        length = self.length
+        item = super().called(key, known, operands, result, make)
+        self.length = length + 1
+        return item
 
     def load(self, view: View, index: Index) -> Item:
         """Record the address."""
@@ -100,6 +117,7 @@ class Recorder(Builder):
         self.reads.append(Read(view.buffer, address, tuple(self._path)))
         self.forms.append(address)
         self.cost += 1
+        self.length += 1
         if address.stride in STEPS and address.stride <= self.width:
             self.cost += 2 * address.stride
         elif address.stride not in (0, 1, -1):

@@ -59,11 +59,15 @@ class Body(NamedTuple):
 class Bodies:
     """A cache of the regions of operations; regions of equal operations are analyzed once, since they may be long.
 
+    Attributes:
+      known: what is known of regions by their kind: their costs, and their procedures.
+
     Args:
       kinds: the numbers assigned so far, which several caches may share.
     """
 
     def __init__(self, kinds: dict[Any, int]) -> None:
+        self.known: dict[Any, Any] = {}
         self._kinds = kinds
         self._read: dict[Any, Body] = {}
         self._different: dict[Any, list[tuple[Any, Body]]] = {}

@@ -341,7 +341,7 @@ def _law(name: str, fn: Callable[..., Any]) -> Pattern:
             real, imaginary = (number.to(part).value for number in result)
             return build.op("stablehlo.complex", [real, imaginary], scalars[0].value.type)
 
-        return mapped(body, operands, part if fn is hypot else dtype)
+        return mapped(body, operands, part if fn is hypot else dtype, name)
 
     doc = f"{name} of complex numbers in terms of real functions. {(fn.__doc__ or '').strip()}"
     return Pattern(f"expand_complex_{name.split('.')[1]}", (name,), rewrite, doc=doc)

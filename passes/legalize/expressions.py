@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, build
+from passes.operations import CONTROL
 from passes.types import numpy_dtype
 
 Scalar = int | float
@@ -302,14 +303,14 @@ def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any, name: st
 
     The body of a map becomes one kernel. The same ops on whole tensors are fused
     by the backend up to a limit; past it, intermediate tensors go through memory.
-    Scalars need no map, and the bodies of reductions cannot hold one.
+    Of a scalar, only what has a name becomes a map, and only for CPUs, where kernels call it. The bodies of reductions
+    cannot hold one.
 
     Args:
       fn: gets a scalar `Tensor` for each operand, returns one MLIR value.
       name: a name for `fn`, under which the map is cached: operands of the same types get clones of it.
     """
-    shape = operands[0].type.shape
-    if not shape:
+    if not operands[0].type.shape and not (name and has_branches() and _is_host_code()):
         return fn(*(Tensor(value) for value in operands))
     types = tuple(value.type for value in operands)
     if not name:
@@ -328,6 +329,11 @@ def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any, name: st
 
     made.walk(locate)
     return made.results[0]
+
+
+def _is_host_code() -> bool:
+    """Whether operations are made in a function, a loop or a conditional, not in the region of one operation."""
+    return bindings.ir.InsertionPoint.current.block.owner.operation.name in ("func.func", *CONTROL)
 
 
 def _map(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any) -> Any:

@@ -1,13 +1,17 @@
 """The machine code of kernels is kept, in memory and on disk: only kernels that are new are generated."""
 
 import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import stagec
 import stagec.numpy as snp
+from passes.kernels import llvm
 from stagec.compiler import kernel_cache, log
 from stagec.compiler.cache import DiskCache, default_cache
 from stagec.compiler.direct import machine_code, object_file
@@ -133,6 +137,66 @@ def test_the_code_of_a_kernel_does_not_depend_on_the_others(monkeypatch):
     # Constants are those of one function only.
     sizes = {code.sections[i].data for code in together.values() for i in range(1, len(code.sections))}
     assert len(sizes) > 1
+
+
+def positions(*functions):
+    """Calls each function more often than its operations are written in place of the calls."""
+    return lambda x: snp.stack([function(v) for function in functions for v in x])
+
+
+# Programs with a kernel that calls procedures.
+CALLING = {
+    "sines": positions(snp.sin, snp.cos),
+    "cosines": positions(snp.cos, snp.sin),
+    "between": lambda x: [snp.sort(x)[::-1] @ x, positions(snp.sin, snp.cos)(x)],
+    "others": lambda x: [positions(snp.tan, snp.cos)(x[::-1]), snp.sort(x) @ x, positions(snp.sin, snp.cos)(x)],
+}
+
+
+def called(name):
+    """The bytes of a program's results, how many kernels were known, and how many were generated."""
+    log.clear()
+    with stagec.enable_x64():
+        found = stagec.jit(lambda x: CALLING[name](x))(np.linspace(-3, 9, 8))
+    (counts,) = [record.fields for record in log.records("cache") if record.message == "kernels"]
+    return [leaf.tobytes() for leaf in stagec.tree.leaves(found)], counts["known"], counts["generated"]
+
+
+def test_kernels_that_call_procedures_are_the_same_in_all_programs(monkeypatch):
+    given, generated = [], machine_code.generated
+    monkeypatch.setattr(machine_code, "generated", lambda *args: given.append(args) or generated(*args))
+    expected = {}
+    for name in CALLING:
+        stagec.clear_caches()
+        default_cache().clear()
+        expected[name], *_ = called(name)
+    assert len(given) == len(CALLING)
+    for kernels, _ in given[:2]:
+        assert llvm.printed(kernels.items(), "x86_64").count("define internal") == 2
+    for kernels, target in given:
+        together = generated(kernels, target)
+        assert together == {symbol: generated({symbol: kernel}, target)[symbol] for symbol, kernel in kernels.items()}
+    stagec.clear_caches()
+    default_cache().clear()
+    counts = {}
+    for name in CALLING:
+        result, *counts[name] = called(name)
+        assert result == expected[name]
+    # Nothing but what the procedures do tells the kernels of the first two apart.
+    assert counts["cosines"][1] == 1
+    assert counts["between"][0] == counts["sines"][1] and counts["others"][0] > 0
+
+
+def test_kernels_that_call_procedures_are_known_from_other_processes(directory):
+    expected, _, generated = called("sines")
+    default_cache().clear()
+    stagec.clear_caches()
+    code = "from tests.compiler.test_kernel_cache import called; assert called('sines')[2]; called('others')"
+    environment = {**os.environ, "STAGEC_CACHE_DIR": str(directory), "STAGEC_ENABLE_CACHE": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment, cwd=Path(__file__).parents[2])
+    for path in directory.glob("*.stagec"):
+        path.unlink()
+    assert called("sines") == (expected, generated, 0)
 
 
 def object_of(*functions):

@@ -7,12 +7,15 @@ contracted, how a vector is summed, and the functions that have no instruction (
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from passes.kernels.dispatch import Kernel
+from passes.kernels.instructions import Instruction, inlined, with_loops
 from passes.kernels.llvm.control import CONTROL
 from passes.kernels.llvm.function import Function, UntranslatedError as UntranslatedError
 from passes.kernels.llvm.operations import OPERATIONS
+from passes.kernels.llvm.types import type_of
 
 _PRINTERS = {**OPERATIONS, **CONTROL}
 # The environment, the state of the dispatch, and that of the workgroup.
@@ -20,39 +23,57 @@ _STATE = "ptr noalias noundef nonnull align 16 %environment, ptr noalias noundef
 _WORKGROUP = "ptr noalias noundef nonnull align 16 %workgroup"
 # Where the dispatch's state has the address of the bindings' addresses.
 _BINDINGS = 32
+# A procedure that more places of a kernel call is a function of its own; else its body takes the place of the calls.
+# In loops, calls cost time: a power with a constant exponent takes twice as long.
+_FEW, _FEW_IN_LOOPS = 3, 16
 _ATTRIBUTES = 'attributes #0 = { nounwind "frame-pointer"="none" "no-builtins" }'
 
 
 def printed(kernels: Iterable[tuple[str, Kernel]], triple: str) -> str:
     """A module of LLVM IR with a function for each kernel, under its symbol, in a section of its own.
 
+    The section contains the procedures that the kernel calls, too.
+
     Raises:
       UntranslatedError: a kernel has an instruction that has no form here.
     """
-    functions = [_function(symbol, kernel) for symbol, kernel in kernels]
+    functions = [text for symbol, kernel in kernels for text in _functions(symbol, kernel)]
     return "\n".join([f'target triple = "{triple}"', *functions, _ATTRIBUTES, ""])
 
 
-def _function(symbol: str, kernel: Kernel) -> str:
+def _functions(symbol: str, kernel: Kernel) -> Iterator[str]:
+    """A kernel's function, and those of its procedures."""
     if kernel.blocks is not None:
         raise UntranslatedError("a kernel of a number of rows that is known when it runs")
-    function = Function()
+    calls = Counter([(i.details[0], in_loop) for i, in_loop in with_loops(kernel.body) if i.name == "func.call"])
+    kept = [call for call, count in calls.items() if count > (_FEW_IN_LOOPS if call[1] else _FEW)]
+    names = {procedure: f"{symbol}.{n}" for n, procedure in enumerate(dict.fromkeys(p for p, _ in kept))}
+    function = Function(names)
+    function.entry.append(f"%table = getelementptr i8, ptr %dispatch, i64 {_BINDINGS}")
+    function.entry.append("%bindings = load ptr, ptr %table, align 8")
     for i, buffer in enumerate((*kernel.inputs, *kernel.outputs)):
         place = function.first(f"getelementptr i8, ptr %bindings, i64 {8 * i}")
         function.values[buffer.name] = function.first(f"load ptr, ptr {place}, align 8")
-    for instruction in kernel.body:
+    _write(function, inlined(kernel.body, kept))
+    yield _defined(f'i32 @"{symbol}"({_STATE}, {_WORKGROUP})', symbol, function, "i32 0")
+    for procedure, name in names.items():
+        *types, result = map(type_of, procedure.types)
+        given = ", ".join([f"{type_} {parameter}" for type_, parameter in zip(types, procedure.parameters)])
+        function = Function()
+        function.values.update((parameter, parameter) for parameter in procedure.parameters)
+        _write(function, procedure.body)
+        returned = f"{result} {function.values[procedure.result]}"
+        yield _defined(f'internal {result} @"{name}"({given})', symbol, function, returned)
+
+
+def _write(function: Function, body: Iterable[Instruction]) -> None:
+    for instruction in body:
         printer = _PRINTERS.get(instruction.name)
         if printer is None:
             raise UntranslatedError(instruction.name)
         printer(function, instruction)
-    return "\n".join(
-        [
-            f'define i32 @"{symbol}"({_STATE}, {_WORKGROUP}) #0 section ".text.{symbol}" {{',
-            "entry:",
-            f"%table = getelementptr i8, ptr %dispatch, i64 {_BINDINGS}",
-            "%bindings = load ptr, ptr %table, align 8",
-            function.text(),
-            "ret i32 0",
-            "}",
-        ]
-    )
+
+
+def _defined(head: str, section: str, function: Function, returned: str) -> str:
+    lines = (f'define {head} #0 section ".text.{section}" {{', "entry:", function.text(), f"ret {returned}", "}")
+    return "\n".join(lines)

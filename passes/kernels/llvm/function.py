@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
+from passes.kernels.instructions import Procedure
 from passes.kernels.llvm.types import lanes_of
 
 # An index: a constant, and values with their coefficients, those of outer scopes first.
@@ -60,10 +62,12 @@ class Function:
         what runs before a loop.
       block: the label of the basic block that is being written.
       regions: those that are open, innermost last.
+      procedures: the functions that it may call, and their names.
       yielded: the values that the last region passed on.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, procedures: Mapping[Procedure, str] = MappingProxyType({})) -> None:
+        self.procedures = procedures
         self.values: dict[str, str] = _Values(self)
         self.forms: dict[str, Form] = {}
         self.entry: list[str] = []

@@ -314,6 +314,12 @@ def _intrinsic(f: Function, i: Instruction) -> None:
         f.lines.append(f"call void {call}")
 
 
+def _called(f: Function, i: Instruction) -> None:
+    *types, result = [type_of(text) for text in i.types]
+    given = ", ".join(f"{type_} {f.values[name]}" for type_, name in zip(types, i.operands))
+    f.values[i.results[0]] = f.let(f'call {result} @"{f.procedures[i.details[0]]}"({given})')
+
+
 OPERATIONS: dict[str, Printer] = {
     **{name: _binary(operation) for name, operation in _BINARY.items()},
     **{name: _call(*row) for name, row in _CALLS.items()},
@@ -331,6 +337,7 @@ OPERATIONS: dict[str, Printer] = {
     "arith.negf": _negf,
     "arith.select": _select,
     "arith.subi": _sum("sub", -1),
+    "func.call": _called,
     "llvm.call_intrinsic": _intrinsic,
     "math.exp": _function(functions.exp),
     "math.log": _function(functions.log),

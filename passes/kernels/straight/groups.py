@@ -16,7 +16,7 @@ from passes.kernels.values import Buffer, row_major
 BINDINGS = 28
 # The number of recent groups that a node may join.
 _RECENT = 12
-# The most additions of one element of a group, which limits the length of its code.
+# The most operations for one element of a group, which limits the length of its code.
 _LONGEST = 1200
 # Reductions of more elements are shared by workgroups.
 SHARED = 1 << 15
@@ -164,12 +164,12 @@ class Planner:
             # Nodes that combine the partial results of one kernel form one kernel.
             if not any(n.source is not None and n.source.group is node.source.group for n in group.nodes):
                 return False
-        elif not inside and not any(b in group.needs and b.size > 1 for b in outside):
+        elif node.sizes and not inside and not any(b in group.needs and b.size > 1 for b in outside):
             return False
         if self._mask(list(outside), group) & self._bits[group]:
             return False
         bindings = {*group.needs, *outside, *(b for n in (*group.nodes, node) for b in n.buffers)}
-        if len(bindings) > BINDINGS or sum(n.cost for n in group.nodes) + node.cost > _LONGEST:
+        if len(bindings) > BINDINGS or sum(n.length for n in group.nodes) + node.length > _LONGEST:
             return False
         is_reduction = node.is_reduction
         if any(makers[b].is_shared for b, _ in inside):
@@ -190,7 +190,7 @@ class Planner:
     def _fits(self, node: Node, group: Group, is_reduction: bool) -> bool:
         full = group.is_full(node)
         if group.kept is None:
-            return full and len(node.sizes) > 0
+            return full
         if is_reduction:
             return full and node.kept == group.kept and node.is_shared == group.is_shared
         if group.is_shared:

@@ -27,7 +27,9 @@ from passes.match import combinations, producer, splat_of
 _CHEAP = 6
 # The same for values that read no memory.
 _COUNTED = 40
-# More costly values are stored even for one reader, which limits the length of the code.
+# The same for single elements, which are computed once for each kernel that reads them.
+_MOST_AGAIN = 100
+# Values of more operations are stored even for one reader, which limits the length of the code.
 _LONGEST = 400
 # Operations that only pass elements on: their readers count as readers of their operand.
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
@@ -50,6 +52,7 @@ class Node:
       buffers: placeholders for the memory of the results, which readers refer to.
       reads: the buffers that an element is computed from, and the addresses in them.
       cost: about how many additions an element takes.
+      length: how many operations are written for it.
       level: how many reductions of its group come before it.
       is_cut: whether elements come from parts of joined arrays that meet within the space.
       cuts: where parts meet, by axis.
@@ -64,7 +67,7 @@ class Node:
         self.op, self.results, self.shape, self.reduced = op, results, shape, reduced
         self.buffers: list[Buffer] = []
         self.reads: list[tuple[Buffer, Linear]] = []
-        self.cost = 0
+        self.cost = self.length = 0
         self.level = 0
         self.is_cut = False
         self.cuts: dict[int, set[int]] = {}
@@ -320,7 +323,8 @@ class Reading:
         self._divide(op, value)
         readers = _readers(result)
         if value.size == 1:
-            if self.k.record(value).cost > _LONGEST:
+            record = self.k.record(value)
+            if record.length > _LONGEST or (len(readers) > 1 and record.cost > _MOST_AGAIN):
                 self._kept(result)
             return
         if operations.of(op.name).joins:
@@ -330,7 +334,7 @@ class Reading:
         shared = len(readers) > 1 or any(_repeats(result, user) for user in readers)
         record = self.k.record(value)
         # A value that depends on indices alone reads no memory, so it may cost more.
-        if (shared and record.cost > (_CHEAP if record.reads else _COUNTED)) or record.cost > _LONGEST:
+        if (shared and record.cost > (_CHEAP if record.reads else _COUNTED)) or record.length > _LONGEST:
             self._kept(result)
 
     def _divide(self, op: Any, value: Value) -> None:
@@ -419,7 +423,7 @@ class Reading:
         sources = self.sources(list(node.op.operands) if node.is_reduction else self.operands(node.op))
         buffers = dict.fromkeys(self.memory(source) for source in sources)
         node.reads += [(buffer, ZERO) for buffer in buffers if buffer is not None and buffer not in known]
-        node.cost = recorder.cost + len(values)
+        node.cost, node.length = recorder.cost + len(values), recorder.length + len(values)
         node.is_cut = bool(recorder.undecided_parts)
         node.cuts = cuts_of(recorder, node.shape, self.k)
         node.is_scattered = self._is_scattered(node, values)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from passes.kernels.dispatch import Kernel
+from passes.kernels.instructions import Instruction, Procedure
 from stagec.compiler import kernel_cache, log
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.object_file import Code
@@ -34,5 +36,16 @@ def _digest(kernel: Kernel) -> str:
     """Of all that the code of a kernel depends on, locations left out."""
     memory = [tuple(map(tuple, buffers)) for buffers in (kernel.inputs, kernel.outputs)]
     # The second version of this format has the same bytes for equal values.
-    text = marshal.dumps((memory, kernel.blocks is None, [instruction[:-1] for instruction in kernel.body]), 2)
+    text = marshal.dumps((memory, kernel.blocks is None, *_texts(kernel.body)), 2)
     return hashlib.sha256(text).hexdigest()
+
+
+def _texts(body: Iterable[Instruction]) -> list[Any]:
+    """Instructions without locations, and with the procedures that they call, whose numbers the calls contain."""
+    procedures: dict[Procedure, int] = {}
+    rows = []
+    for name, results, operands, types, details, _ in body:
+        if name == "func.call":
+            details = (procedures.setdefault(details[0], len(procedures)),)
+        rows.append((name, results, operands, types, details))
+    return [rows, *[(p.parameters, p.types, _texts(p.body), p.result) for p in procedures]]
