@@ -144,18 +144,20 @@ class Recorder(Builder):
         self, form: Linear, bounds: Sequence[int], parts: Sequence[Callable[[], Item]], element: Element
     ) -> Item:
         """Record where to cut, and what all parts read."""
-        if len(form.terms) == 1 and form.terms[0][1] == 1:
-            self.cuts.setdefault(form.terms[0][0], set()).update(bound - form.constant for bound in bounds)
+        if len(form.terms) == 1 and abs(form.terms[0][1]) == 1:
+            symbol, sign = form.terms[0]
+            ends = [bound - form.constant if sign > 0 else form.constant - bound + 1 for bound in bounds]
+            self.cuts.setdefault(symbol, set()).update(ends)
         elif self.width > 1:
             raise NotVectorsError
         self.undecided_parts += 1
         self.fixed.update(symbol for symbol, _ in form.terms)
-        items, most, before = [], 0, self.cost
+        items, most, before = [], (0, 0), (self.cost, self.length)
         for part in parts:
-            self.cost = before
+            self.cost, self.length = before
             items.append(part())
-            most = max(most, self.cost)
-        self.cost = most
+            most = max(most[0], self.cost), max(most[1], self.length)
+        self.cost, self.length = most
         return Item(NOWHERE, any(item.is_vector for item in items))
 
     def lane_by_lane(self, value: Value, index: Index) -> Item:

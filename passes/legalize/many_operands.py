@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from passes import bindings, build, operations
-from passes.match import functions, splat_of
+from passes import attributes as attrs, bindings, build, operations
+from passes.match import functions, is_static, splat_of
 from passes.operations import Regions
 
 # The most arrays that an expression may read: the runtime refuses to run a dispatch of more than 32 buffers, and some
@@ -16,7 +16,7 @@ _BARRIER = "stablehlo.optimization_barrier"
 
 
 def divide(module: Any) -> dict[str, int]:
-    """Store parts of expressions that read more than 24 arrays. Exact.
+    """Store parts of expressions that read more than 24 arrays, and of concatenations of more. Exact.
 
     The compiler makes one kernel of the sum of 40 arrays, and the runtime refuses to run it.
 
@@ -52,6 +52,9 @@ def _divide(block: Any) -> int:
         if not is_fused(op):
             continue
         operands = list(op.operands)
+        if op.name == "stablehlo.concatenate" and len(operands) > MOST_ARRAYS and all(map(is_static, operands)):
+            op, number = _in_steps(op)
+            operands, stored = list(op.operands), stored + number
         found = [_reads(value, reads) for value in operands]
         total = frozenset().union(*found)
         while len(total) > MOST_ARRAYS:
@@ -70,6 +73,20 @@ def _divide(block: Any) -> int:
             for result in op.results:
                 reads[result] = total
     return stored
+
+
+def _in_steps(op: Any) -> tuple[Any, int]:
+    """Concatenate at most `MOST_ARRAYS` arrays at a time; returns the last operation, and how many parts are stored."""
+    operands, count, dimension = list(op.operands), 0, attrs.integer(op, "dimension")
+    with bindings.ir.InsertionPoint(op), op.location:
+        while len(operands) > MOST_ARRAYS:
+            parts = [operands[i : i + MOST_ARRAYS] for i in range(0, len(operands), MOST_ARRAYS)]
+            operands = [build.op(_BARRIER, [build.concatenate(part, dimension)]) for part in parts]
+            count += len(parts)
+        made = build.concatenate(operands, dimension)
+    op.results[0].replace_all_uses_with(made)
+    op.erase()
+    return made.owner, count
 
 
 def _reads(value: Any, reads: dict[Any, frozenset[Any]]) -> frozenset[Any]:

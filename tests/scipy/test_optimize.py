@@ -105,8 +105,8 @@ def test_a_step_satisfies_the_strong_wolfe_conditions(first):
     found = wolfe_step(f, x, direction, value, gradient, snp.float32(first), 30)
     assert bool(found.success)
     there, slopes = f(x + found.step * direction)
-    assert float(found.value) == pytest.approx(float(there)) and float(found.gradient[0]) == pytest.approx(
-        float(slopes[0])
-    )
+    assert float(found.value) == pytest.approx(float(there))
+    # A kernel rounds the product with 2.4 and the sum once, operations outside of jit twice.
+    assert float(found.gradient[0]) == pytest.approx(float(slopes[0]), abs=2**-22)
     assert float(there) <= float(value) + 1e-4 * float(found.step) * slope
     assert abs(float(slopes @ direction)) <= 0.9 * abs(slope)

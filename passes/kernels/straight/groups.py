@@ -9,7 +9,7 @@ from typing import Any
 from passes.kernels.linear import Linear, address
 from passes.kernels.straight.lazy import has_effects
 from passes.kernels.straight.nodes import Node, Reading, Unfused, finish
-from passes.kernels.straight.pieces import PIECES, pieces_of
+from passes.kernels.straight.pieces import are_few, pieces_of
 from passes.kernels.values import Buffer, row_major
 
 # The most operands and results of a group's kernel; a dispatch has 32 at most.
@@ -181,7 +181,10 @@ class Planner:
             return False
         if any(n.is_scattered and group.is_full(n) for n in group.nodes):
             return False
-        if node.is_cut != any(n.is_cut for n in group.nodes) or _pieces([*group.nodes, node]) > PIECES:
+        nodes = [*group.nodes, node]
+        if node.is_cut != any(n.is_cut for n in group.nodes):
+            return False
+        if not are_few(_pieces(nodes), node.size, sum(n.length for n in nodes)):
             return False
         if not self._fits(node, group, is_reduction):
             return False

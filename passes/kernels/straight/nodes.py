@@ -16,7 +16,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
-from passes.kernels.straight.pieces import PIECES, cuts_of, parts_of, pieces_of
+from passes.kernels.straight.pieces import are_few, cuts_of, parts_of, pieces_of
 from passes.kernels.straight.unfused import cut_from, has_own_kernel, sources_of
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
@@ -243,7 +243,8 @@ class Reading:
             element_type(result.type)
         if op.name == "stablehlo.pad" and any(attrs.ints(op, "interior_padding")):
             raise RefusedError("pad between elements")
-        if operations.of(op.name).joins and parts_of(op) > PIECES and has_own_kernel(op):
+        size = math.prod(op.results[0].type.shape)
+        if operations.of(op.name).joins and not are_few(parts_of(op), size) and has_own_kernel(op):
             raise RefusedError("an array of many parts")
 
     def _external(self, value: Any, maker: Unfused | None) -> None:
@@ -339,12 +340,18 @@ class Reading:
 
     def _divide(self, op: Any, value: Value) -> None:
         """Make operands of an expression nodes if it reads more arrays, or more parts, than one kernel may."""
-        for count, most in ((self._arrays, MOST_ARRAYS), (self._pieces, PIECES)):
-            while count(value) > most:
+        for count, fits in ((self._arrays, self._reads_few), (self._pieces, self._is_of_few)):
+            while not fits(value):
                 counts = [count(self.k.env[operand]) for operand in op.operands]
                 if max(counts, default=0) < 2:
                     break
                 self._kept(op.operands[counts.index(max(counts))])
+
+    def _reads_few(self, value: Value) -> bool:
+        return self._arrays(value) <= MOST_ARRAYS
+
+    def _is_of_few(self, value: Value) -> bool:
+        return value.splat is not None or are_few(self._pieces(value), value.size, self.k.record(value).length)
 
     def _arrays(self, value: Value) -> int:
         return len({read.buffer for read in self.k.record(value).reads}) if value.splat is None else 0

@@ -10,8 +10,20 @@ from passes import attributes as attrs
 from passes.kernels.kernel import Lowering
 from passes.kernels.record import Recorder
 
-# The most pieces of a space in a kernel, each of which has its own code.
-PIECES = 12
+# The most pieces of a space in a kernel, each of which has its own code; and in small spaces, where their code takes
+# less time than a call of another kernel, the most operations of all pieces.
+_PIECES = 12
+_SMALL, _OPERATIONS = 1 << 12, 1 << 11
+
+
+def are_few(pieces: int, size: int, length: int = 1) -> bool:
+    """Whether a kernel may consist of so many pieces.
+
+    Args:
+      size: the elements of its space.
+      length: the operations of one element.
+    """
+    return pieces <= _PIECES or (size <= _SMALL and pieces * length <= _OPERATIONS)
 
 
 def parts_of(op: Any) -> int:

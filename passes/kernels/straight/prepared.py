@@ -18,7 +18,7 @@ from passes.kernels.straight.equal import Reach
 from passes.kernels.straight.groups import Group
 from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.nodes import GATHERED, Node, Reading
-from passes.kernels.straight.pieces import PIECES, pieces_of
+from passes.kernels.straight.pieces import are_few, pieces_of
 from passes.kernels.straight.sweep import Part
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
 
@@ -169,7 +169,7 @@ class Prepared:
         if not set(recorder.cuts) <= set(axes) or (recorder.undecided_parts and self.group.kept is not None):
             raise RefusedError("parts that meet within a row")
         cuts = {axes[s]: sorted(at for at in ends if 0 < at < self.sizes[axes[s]]) for s, ends in recorder.cuts.items()}
-        if pieces_of(cuts) > PIECES:
+        if not are_few(pieces_of(cuts), math.prod(self.group.sizes)):
             raise RefusedError("an array of many parts")
         return {axis: ends for axis, ends in cuts.items() if ends}
 
