@@ -24,8 +24,9 @@ from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, V
 
 # The most bytes of a row that a workgroup keeps on its stack between sweeps.
 _STACK = 64 << 10
-# Groups of at most this many operations are written element by element if they cannot be vectorized.
-_LITTLE = 8192
+# Groups of at most this many operations are written element by element if they cannot be vectorized; the second number
+# is that of groups whose expressions are costly, which lose more without vectors.
+_LITTLE, _LITTLE_COSTLY = 1 << 16, 1 << 13
 # Rows shorter than a vector become lanes if the group has more work than _MUCH, and each element more than COSTLY.
 _MUCH, COSTLY = 1 << 20, 30
 
@@ -185,7 +186,8 @@ class Prepared:
 
     def _is_little(self) -> bool:
         """Whether the group is so small that computing it element by element costs less than another kernel."""
-        return math.prod(self.group.sizes) * max(1.0, self.cost) <= _LITTLE
+        most = _LITTLE_COSTLY if self.cost > COSTLY else _LITTLE
+        return math.prod(self.group.sizes) * max(1.0, self.cost) <= most
 
     def _takes_vectors(self, parts: Sequence[Part], lane: int, width: int, moves: bool = False) -> bool:
         """Whether parts can be vectorized along an axis.

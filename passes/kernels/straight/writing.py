@@ -261,6 +261,8 @@ class Writing(TransposedReads):
         for level in range(self.group.levels):
             parts = [p for n, p in self.parts.items() if n.level == level]
             if not self._takes_vectors(parts, lane, width, not self.group.lanes_kept):
+                if self._is_little():
+                    return self._rows()
                 raise RefusedError("elements that are computed one by one")
         most = _STRIP if self.cost < 40 else 2
         vectors = -(-size // width)
