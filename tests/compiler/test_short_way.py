@@ -46,3 +46,13 @@ def test_second_derivatives_of_factorizations_are_kernels(compiled):
     found, ways = compiled(stagec.hessian(norm), np.linspace(0.2, 0.9, 5).astype(np.float32))
     np.testing.assert_allclose(found, 2 * np.eye(5), atol=2e-4)
     assert ways == ["direct"]
+
+
+def test_slices_start_at_numbers_that_other_kernels_compute(compiled):
+    def taken(x, i):
+        start = snp.where(i * 3 > 7, i - 2, 5 - i)
+        return x[start], x[start + 1] * 2, start
+
+    found, ways = compiled(taken, np.arange(9, dtype=np.float32), np.int32(1))
+    np.testing.assert_allclose(found, [4, 10, 4])
+    assert ways == ["direct"]

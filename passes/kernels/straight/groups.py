@@ -166,6 +166,8 @@ class Planner:
                 return False
         elif node.sizes and not inside and not any(b in group.needs and b.size > 1 for b in outside):
             return False
+        if any(buffer in self.reading.starts for buffer, _ in inside):
+            return False
         if self._mask(list(outside), group) & self._bits[group]:
             return False
         bindings = {*group.needs, *outside, *(b for n in (*group.nodes, node) for b in n.buffers)}

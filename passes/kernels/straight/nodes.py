@@ -131,6 +131,7 @@ class Reading:
       unfused: the operations in no group.
       constant: the operations that depend on constants alone.
       makers: what writes each buffer: a node, a `Unfused`, or None for values from outside.
+      starts: the buffers of the numbers where slices start, which a kernel reads before anything else.
 
     Args:
       kinds: numbers of regions (`passes.kernels.structure`).
@@ -150,6 +151,7 @@ class Reading:
         self.unfused: dict[Any, Unfused] = {}
         self.reasons: list[tuple[Any, str]] = []
         self.makers: dict[Buffer, Any] = {}
+        self.starts: set[Buffer] = set()
         self.order: dict[Any, int] = {op: i for i, op in enumerate(self.operations)}
         self._roots: dict[Any, Node] = {}
         for value in (*block.arguments, *captured(block)):
@@ -291,7 +293,7 @@ class Reading:
             elif operations.of(op.name).indices:
                 array, *starts = op.operands
                 for value in starts if op.name == "stablehlo.dynamic_slice" else ():
-                    self._kept(value)
+                    self.starts.update(self._kept(value))
                 maker = producer(array)
                 is_parted = maker is not None and operations.of(maker.operation.name).joins
                 if self.k.env[array].splat is None and (is_parted or self.k.record(self.k.env[array]).undecided_parts):
