@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from passes import bindings
@@ -74,19 +75,24 @@ def _legalize(module: Any, options: PassOptions) -> dict[str, int]:
 
 def _apply_laws(module: Any, options: PassOptions) -> dict[str, int]:
     if options.laws == "cpu":
-        rounds = options.machine != "x86_64" or "sse4_1" in options.features
-        return apply(module, PATTERNS_CPU if rounds else [*PATTERNS_CPU, *floats.PATTERNS_SSE2])
+        if options.machine != "x86_64" or "sse4_1" in options.features:
+            return apply(module, PATTERNS_CPU)
+        return _expanded(module, [*PATTERNS_CPU, *floats.PATTERNS_SSE2])
     for_spirv = options.laws == "spirv"
-    laws = PATTERNS_SPIRV if for_spirv else PATTERNS_GPU
     found = Arithmetic(doubles=options.doubles, ordered=not for_spirv, branches=False)
     with arithmetic(found):
-        hits = apply(module, laws)
-        # The compiler's expansions of the remaining functions contain operations that need these laws again.
-        bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
-        for name, count in apply(module, laws).items():
-            hits[name] = hits.get(name, 0) + count
+        hits = _expanded(module, PATTERNS_SPIRV if for_spirv else PATTERNS_GPU)
     hits |= control_flow.resolve_hazards(module, freed=True)
     return hits | read_sorted(module) | iotas.store(module) if for_spirv else hits
+
+
+def _expanded(module: Any, laws: Sequence[Pattern]) -> dict[str, int]:
+    hits = apply(module, laws)
+    # The compiler's expansions of the remaining functions contain operations that need these laws again.
+    bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
+    for name, count in apply(module, laws).items():
+        hits[name] = hits.get(name, 0) + count
+    return hits
 
 
 def _memory(module: Any, options: PassOptions) -> dict[str, int]:

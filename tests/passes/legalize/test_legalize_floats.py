@@ -16,6 +16,7 @@ from passes import bindings
 from passes.legalize import PATTERNS_CPU, expressions
 from passes.match import operations_in
 from passes.numeric.interpreter import interpret
+from stagec import lax
 
 # The reference must have more bits than float64.
 EXTENDED = np.finfo(np.longdouble).nmant > 60
@@ -201,6 +202,15 @@ def test_numbers_are_rounded_by_processors_without_an_instruction_for_it(dtype, 
     expected = np.ceil(x), np.floor(x), np.trunc(x), np.floor(x) == x
     for got, want in zip(found, expected):
         assert np.asarray(got).tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_compilers_expansions_round_on_such_processors_too(dtype, kernels):
+    x, q = np.array([1.5, 2.0, 3.25, 9.0], dtype), np.array([0.5, 4.0, 1.25, 2.0], dtype)
+    with stagec.enable_x64(), stagec.config.override(cpu_kernels=kernels):
+        found = stagec.jit(lax.zeta, target="cpu:x86-64")(x, q)
+    np.testing.assert_allclose(found, scipy.special.zeta(x, q), rtol=10 * np.finfo(dtype).eps)
 
 
 def test_a_function_is_written_once_and_every_copy_has_its_own_line(monkeypatch):
