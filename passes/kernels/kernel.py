@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -67,6 +68,23 @@ class _Block:
         return self.last.get(value, -1) > self.at
 
 
+class _Env(dict[Any, Value]):
+    """The kernel's value for each value of the program.
+
+    Attributes:
+      scopes: the arrays defined outside of blocks, and in each block that is being written. Those that the block does
+        not use again may be missing.
+    """
+
+    def __init__(self) -> None:
+        self.scopes: list[dict[Any, None]] = [{}]
+
+    def __setitem__(self, name: Any, value: Value) -> None:
+        super().__setitem__(name, value)
+        if not value.is_scalar:
+            self.scopes[-1][name] = None
+
+
 class Lowering:
     """Writes operations of StableHLO into one kernel.
 
@@ -86,7 +104,7 @@ class Lowering:
         self.writer = Writer()
         self.code = Code(self.symbols, self.writer)
         self.code.halves = processor.halves
-        self.env: dict[Any, Value] = {}
+        self.env = _Env()
         self.operands: list[tuple[Any, Buffer]] = []
         self.scratch: list[Buffer] = []
         self.work: dict[int, int] = {}
@@ -306,7 +324,11 @@ class Lowering:
           also: values of the program that count as needed.
         """
         written = target.address(self.space(shape).symbols)
-        for name, value in list(self.env.items()):
+        for scope, block in zip(self.env.scopes[1:], self._blocks):
+            for name in [name for name in scope if block.last.get(name, block.at) < block.at]:
+                del scope[name]
+        for name in list(itertools.chain(*self.env.scopes)):
+            value = self.env[name]
             if value.is_scalar or not (name in also or self.is_needed(name)):
                 continue
             for read in self.record(value).reads:
@@ -334,12 +356,14 @@ class Lowering:
     def block(self, block: Any) -> Iterator[list[Value]]:
         """Write the operations of a block; yields the operands of its terminator."""
         self._blocks.append(state := _Block(block))
+        self.env.scopes.append({})
         *operations, end = (op.operation for op in block.operations)
         for state.at, op in enumerate(operations):
             self.lower(op)
         state.at = len(operations)
         yield [self.env[value] for value in end.operands]
         self._blocks.pop()
+        self.env.scopes.pop()
 
     def item(self, value: Value) -> Item:
         """The only element of a value."""

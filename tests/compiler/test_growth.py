@@ -8,6 +8,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from passes.kernels import llvm
+from passes.kernels.kernel import Lowering
 from passes.kernels.record import Recorder
 from stagec import lax
 
@@ -107,3 +108,20 @@ def test_the_compilers_code_is_right_where_numbers_are_maps():
         found = stagec.jit(lambda x: snp.sin(x[0]) * snp.exp(x[1]) + snp.power(x[2], x[5]))(ANGLES[:6] / 7)
     expected = np.sin(ANGLES[0] / 7) * np.exp(ANGLES[1] / 7) + np.power(ANGLES[2] / 7, ANGLES[5] / 7)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_what_an_update_overwrites_is_sought_among_values_that_are_used_again(monkeypatch):
+    asked, is_needed = [], Lowering.is_needed
+    monkeypatch.setattr(Lowering, "is_needed", lambda *args: asked.append(args) or is_needed(*args))
+
+    def updated(count):
+        def step(i, x):
+            for number in range(count):
+                x = x.at[(number + i) % 20].set(x[number % 20] * 2)
+            return x
+
+        asked.clear()
+        stagec.jit(lambda x: lax.fori_loop(0, 5, step, x)).lower(snp.ones(20)).compile()
+        return len(asked)
+
+    assert 0 < updated(60) < 2.5 * updated(30)
