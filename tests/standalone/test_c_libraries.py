@@ -121,6 +121,7 @@ PROGRAMS = {
         lambda x: [f(x) for f in (snp.exp, snp.sin, snp.tanh, nn.gelu, nn.selu, snp.log1p, snp.expm1)],
         normal(100),
     ),
+    "procedures": (lambda x: snp.stack([f(v) for f in (snp.sin, snp.cos) for v in x]), normal(8)),
     "narrow": (lambda x: (x.astype(snp.bfloat16) * 3).astype(snp.float16) + 1, normal(77)),
     "complex": (lambda x, y: lax.complex(x, y) * lax.complex(y, x), normal(31), normal(31)),
     "odd results": (odd_results, normal(5), normal(3)),
