@@ -1,6 +1,7 @@
 """The shape of the code: who imports whom, what is public, what an import costs."""
 
 import ast
+import collections
 import functools
 import pathlib
 import re
@@ -389,3 +390,9 @@ def test_functions_import_only_what_is_slow_or_rarely_needed():
     unknown = [f"{name}:{line} imports {module}" for name, line, module in late if in_table(module) is None]
     assert unknown == [], "import it at the top, or give the reason in LAZY"
     assert sorted(set(LAZY) - {in_table(module) for _, _, module in late}) == [], "no function imports these"
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Pytest imports them as modules without packages, and refuses a second one of a name."""
+    names = collections.Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
