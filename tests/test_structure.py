@@ -45,6 +45,7 @@ LAYERS = [
         "stagec.errors",
         "stagec.debug",
     ),
+    ("stagec.python_flow",),
     ("stagec.api",),
     (
         "stagec.ad_checkpoint",
@@ -348,6 +349,7 @@ LAZY = {
     "stagec.core.dlpack": "only for tensors of other libraries",
     "stagec.numpy": "the operators of arrays; importing stagec imports no functions",
     "stagec.numpy.linalg": "few polynomials need matrices",
+    "stagec.python_flow.entry": "only for functions with Python's control flow",
     "stagec.runtime.debugger": "imports Python's debugger",
     "stagec.standalone.c_library": "the compiler",
     "stagec.standalone.function": "the compiler",

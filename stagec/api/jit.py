@@ -286,8 +286,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             passes=settings.passes,
             tiered=settings.tiered,
             dynamic=None if settings.dynamic is None else settings.dynamic.given,
+            python=isinstance(self, PythonFunction),
         )
-        return reduced(self, self._function, _jitted, arguments)
+        function = self._python_function if isinstance(self, PythonFunction) else self._function
+        return reduced(self, function, _jitted, arguments)
 
     def __copy__(self) -> Self:
         return self
@@ -324,6 +326,23 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
     def _cache_size(self) -> int:
         return len(self._cache.traces)
+
+
+class PythonFunction(JitFunction[P, R_co]):
+    """A function that runs compiled, with Python's own control flow."""
+
+    def __init__(self, function: Callable[P, R_co], settings: JitSettings) -> None:
+        from stagec.python_flow import entry  # few functions need it
+
+        self._python_function = function
+        self._finish, self._result_of = entry.finish, entry.result_of
+        super().__init__(entry.python_function(function), settings)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._finish(self._settings.rules, super().__call__(*args, **kwargs), args, kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        return self._result_of(super().eval_shape(*args, **kwargs))
 
 
 def _jitted(function: Any, arguments: dict[str, Any]) -> Any:
@@ -371,6 +390,7 @@ def jit(
     in_shardings: None = None,
     out_shardings: None = None,
     compiler_options: Mapping[str, Any] | None = None,
+    python: bool = False,
 ) -> JitFunction[P, R]: ...
 @overload
 def jit(
@@ -393,6 +413,7 @@ def jit(
     in_shardings: None = None,
     out_shardings: None = None,
     compiler_options: Mapping[str, Any] | None = None,
+    python: bool = False,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
@@ -414,6 +435,7 @@ def jit(
     in_shardings: None = None,
     out_shardings: None = None,
     compiler_options: Mapping[str, Any] | None = None,
+    python: bool = False,
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
 
@@ -438,6 +460,8 @@ def jit(
         for all sizes that a name such as `b` may have. `_` is the size of the first call, `...` all axes between.
       in_shardings, out_shardings: None, or pytrees of it; for code written for JAX.
       compiler_options: options of XLA, which have no effect; for code written for JAX.
+      python: Python's own `if`, `for`, `while`, `break` and `return` may depend on traced values, and arrays may be
+        written in place; the function is rewritten from its source.
 
     Returns:
       A `JitFunction` with the same signature, and `lower`, `trace`,
@@ -476,6 +500,7 @@ def jit(
         in_shardings=in_shardings,
         out_shardings=out_shardings,
         compiler_options=compiler_options,
+        python=python,
     )
     if fun is None:
         return functools.partial(jit, **settings)
@@ -501,7 +526,8 @@ def jit(
             )
     extra = user_passes(passes)
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
-    return JitFunction(fun, JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened))
+    arguments = JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened)
+    return PythonFunction(fun, arguments) if python else JitFunction(fun, arguments)
 
 
 def _granted(fast_math: FastMath | None) -> bool | str | None:

@@ -25,6 +25,7 @@ import hints_numpy
 import hints_numpy_files
 import hints_passes
 import hints_programs
+import hints_python
 import hints_random
 import hints_reductions
 import hints_references
@@ -50,6 +51,7 @@ TABLES = [
     hints_numpy_files,
     hints_passes,
     hints_programs,
+    hints_python,
     hints_random,
     hints_references,
     hints_reductions,

@@ -1,0 +1,1 @@
+"""Python's own control flow in compiled functions: `jit(python=True)`."""
