@@ -6,6 +6,7 @@ committed to the same device, and copied there when a compiled program reads it.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from stagec.core import errors, location, small
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs
-from stagec.core.host import LibraryCall
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
 from stagec.runtime import interruptible, outside, recording
@@ -59,7 +59,10 @@ class EagerTrace(Trace):
                 return run(args) if primitive.multiple else run(args)[0]
         if small.concerns(primitive, avals, out):
             return small.computed(self, primitive, args, avals, out, params)
-        result = _evaluate(primitive, values, avals, out, params)
+        if _is_long(primitive, avals, out, params):
+            result = interruptible.call(functools.partial(_evaluate, primitive, values, params))
+        else:
+            result = _evaluate(primitive, values, params)
         outs = zip(result, out, strict=True) if primitive.multiple else [(result, out)]
         made = [_wrap(r, a, values, primitive) for r, a in outs]
         if not plain:
@@ -74,22 +77,21 @@ class EagerTrace(Trace):
         return made if primitive.multiple else made[0]
 
 
-def _evaluate(
-    primitive: Primitive, values: list[Any], avals: list[ShapedArray], out: Any, params: dict[str, Any]
-) -> Any:
-    """The results of NumPy's evaluation; of a long one on a helper, so that a signal interrupts it."""
+def _evaluate(primitive: Primitive, values: list[Any], params: dict[str, Any]) -> Any:
+    with np.errstate(all="ignore"):
+        return primitive.eval(*values, **params)
 
-    def evaluate() -> Any:
-        with np.errstate(all="ignore"):
-            return primitive.eval(*values, **params)
 
-    if max([a.size for a in avals], default=0) >= _MAY_BE_LONG:
-        equation = _equation(primitive, [Var(a) for a in avals], out, params)
-        callback = params.get("callback")
-        in_numpy = (callback is None or isinstance(callback, LibraryCall)) and not any(inner_graphs(equation))
-        if in_numpy and estimate.numpy_seconds_of(equation) > _LONG_SECONDS:
-            return interruptible.call(evaluate)
-    return evaluate()
+def _is_long(primitive: Primitive, avals: list[ShapedArray], out: Any, params: dict[str, Any]) -> bool:
+    """Whether NumPy's evaluation runs on a helper, so that a signal interrupts it; Python's functions need none."""
+    for a in avals:
+        if a.size >= _MAY_BE_LONG:
+            break
+    else:
+        return False
+    equation = _equation(primitive, [Var(a) for a in avals], out, params)
+    in_numpy = "callback" not in params and next(inner_graphs(equation), None) is None
+    return in_numpy and estimate.numpy_seconds_of(equation) > _LONG_SECONDS
 
 
 def _equation(primitive: Primitive, inputs: list[Var], out: Any, params: dict[str, Any]) -> Equation:
