@@ -54,10 +54,10 @@ def forget() -> None:
 
 def _remember(kernel: tuple[str, ...], code: Any, size: int) -> None:
     global _used
-    _used += size
-    if _used > _BYTES:
+    if _used + size > _BYTES:
         forget()
     _memory[kernel] = code
+    _used += size
 
 
 def _contributors(kernel: tuple[str, ...]) -> dict[str, str]:
