@@ -72,7 +72,7 @@ def quantile(
     >>> float(snp.quantile(snp.array([1.0, 2.0, 4.0]), 0.5))
     2.0
     """
-    return _quantile("quantile", a, _levels("quantile", q), axis, out, method, keepdims, weights, skip_nan=False)
+    return _quantile("quantile", a, q, axis, out, method, keepdims, weights, skip_nan=False)
 
 
 def nanquantile(
@@ -92,7 +92,7 @@ def nanquantile(
     >>> float(snp.nanquantile(snp.array([1.0, snp.nan, 3.0]), 0.5))
     2.0
     """
-    return _quantile("nanquantile", a, _levels("nanquantile", q), axis, out, method, keepdims, weights, skip_nan=True)
+    return _quantile("nanquantile", a, q, axis, out, method, keepdims, weights, skip_nan=True)
 
 
 def percentile(
@@ -112,9 +112,7 @@ def percentile(
     >>> float(snp.percentile(snp.array([1.0, 2.0, 4.0]), 50))
     2.0
     """
-    return _quantile(
-        "percentile", a, _hundredth(_levels("percentile", q)), axis, out, method, keepdims, weights, skip_nan=False
-    )
+    return _quantile("percentile", a, q, axis, out, method, keepdims, weights, skip_nan=False, percent=True)
 
 
 def nanpercentile(
@@ -134,9 +132,7 @@ def nanpercentile(
     >>> float(snp.nanpercentile(snp.array([1.0, snp.nan, 3.0]), 50))
     2.0
     """
-    return _quantile(
-        "nanpercentile", a, _hundredth(_levels("nanpercentile", q)), axis, out, method, keepdims, weights, skip_nan=True
-    )
+    return _quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, skip_nan=True, percent=True)
 
 
 def median(
@@ -183,9 +179,13 @@ def _unsupported(name: str, what: str, fix: str) -> errors.UnsupportedError:
 
 
 def _quantile(
-    name: str, a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skip_nan: bool
-) -> Array:
+    name: str, a: Any, q: Any, axis: Axis, out: None, method: str, keepdims: bool, weights: Any, skip_nan: bool,
+    percent: bool = False,
+) -> Array:  # fmt: skip
     refuse_out(out, name)
+    q = _levels(name, q)
+    if percent:
+        q = _hundredth(q)
     if method not in METHODS:
         raise _unsupported(name, f"method {method!r} is not supported", f"use one of {', '.join(METHODS)}")
     if weights is not None and method != "inverted_cdf":

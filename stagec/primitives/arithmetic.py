@@ -484,13 +484,12 @@ def ceil(x: ArrayLike) -> Array:
 
 def round(x: ArrayLike, rounding_method: RoundingMethod | int = RoundingMethod.AWAY_FROM_ZERO) -> Array:
     """The nearest integer to each element, as a float; `rounding_method` says where halves go."""
-    if rounding_method not in (*RoundingMethod,):
-        raise location.error(
-            ValueError,
-            f"round: rounding_method is {rounding_method!r}",
-            fix="use a member of stagec.lax.RoundingMethod",
-        )
-    return round_p(as_operand(x), rounding_method=int(rounding_method))
+    try:
+        method = RoundingMethod(rounding_method)
+    except ValueError:
+        what = f"round: rounding_method is {rounding_method!r}"
+        raise location.error(ValueError, what, fix="use a member of stagec.lax.RoundingMethod") from None
+    return round_p(as_operand(x), rounding_method=int(method))
 
 
 def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
