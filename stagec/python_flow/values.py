@@ -5,6 +5,7 @@ An array of the function is a mutable reference (`stagec.Ref`), so that loops an
 
 from __future__ import annotations
 
+import abc
 import operator
 import threading
 from collections.abc import Callable, Iterable
@@ -25,7 +26,7 @@ from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.references import Ref
 
 
-class Value:
+class Value(abc.ABC):
     """A traced number or array."""
 
     __slots__ = ("__weakref__", "aval")
@@ -36,9 +37,9 @@ class Value:
     is_part = False
 
     @property
+    @abc.abstractmethod
     def value(self) -> Any:
         """The array or tracer that it is now."""
-        raise NotImplementedError
 
     shape = property(lambda self: self.aval.shape)
     ndim = property(lambda self: len(self.aval.shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +20,7 @@ from stagec.primitives.axes import as_shape, canonical_axes
 __all__ = ["BCOO", "JAXSparse", "bcoo_fromdense"]
 
 
-class JAXSparse:
+class JAXSparse(abc.ABC):
     """The base of sparse arrays."""
 
     # NumPy's arrays leave operators to the methods here.
@@ -32,12 +33,13 @@ class JAXSparse:
     n_dense: int
     nse: int
 
+    @abc.abstractmethod
     def todense(self) -> Any:
         """The array with all of its elements."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _of_bcoo(self) -> BCOO:
-        raise NotImplementedError
+        """The same array as a `BCOO`."""
 
     def _like(self, found: Any) -> Any:
         """A result in this array's format."""
@@ -75,8 +77,9 @@ class JAXSparse:
         self.data.block_until_ready()
         return self
 
+    @abc.abstractmethod
     def _with(self, data: Any) -> Any:
-        raise NotImplementedError
+        """An array with other values at the same places."""
 
     def __neg__(self) -> Any:
         return self._with(-self.data)
