@@ -286,10 +286,13 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             passes=settings.passes,
             tiered=settings.tiered,
             dynamic=None if settings.dynamic is None else settings.dynamic.given,
-            python=isinstance(self, PythonFunction),
         )
-        function = self._python_function if isinstance(self, PythonFunction) else self._function
-        return reduced(self, function, _jitted, arguments)
+        function, more = self._given()
+        return reduced(self, function, _jitted, {**arguments, **more})
+
+    def _given(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """The function that `jit` was given, and arguments that no setting holds."""
+        return self._function, {}
 
     def __copy__(self) -> Self:
         return self
@@ -337,6 +340,9 @@ class PythonFunction(JitFunction[P, R_co]):
         self._python_function = function
         self._finish, self._result_of = entry.finish, entry.result_of
         super().__init__(entry.python_function(function), settings)
+
+    def _given(self) -> tuple[Callable[..., Any], dict[str, Any]]:
+        return self._python_function, {"python": True}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._finish(self._settings.rules, super().__call__(*args, **kwargs), args, kwargs)
