@@ -1,6 +1,6 @@
 """`jax.example_libraries.optimizers`: an optimizer is a triple of functions, `init`, `update` and `get_params`.
 
-An optimizer here is a rule for one array: its state beside the array, and a step.
+Each optimizer is defined by a rule for a single array: how its state begins, and how a step changes array and state.
 """
 
 from __future__ import annotations
