@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
+from stagec.core.exact_key import exact_key
 from stagec.core.frames import Frame
 from stagec.core.graph import Graph, replay, trace_flat
 from stagec.core.operators import ArrayOperators
@@ -118,10 +119,7 @@ def same_form(a: Any, b: Any) -> bool:
 
 def same(a: Any, b: Any) -> bool:
     """Whether two leaves are one object, or equal numbers of Python."""
-    if a is b:
-        return True
-    plain = (bool, int, float, complex, str)
-    return type(a) is type(b) and type(a) in plain and (a == b or (a != a and b != b))
+    return a is b or (type(a) in (bool, int, float, complex, str) and exact_key(a) == exact_key(b))
 
 
 def operand(leaf: Any) -> Any:

@@ -364,3 +364,26 @@ def test_numbers_and_none_are_not_returned_from_one_call():
 
     with pytest.raises((stagec.errors.StagecError, UnboundLocalError)):
         compiled(f)(X)
+
+
+@pytest.mark.parametrize("x", [-1.0, 1.0])
+def test_zeros_of_the_other_sign_and_bools_are_other_numbers(x):
+    def zero(x):
+        if x > 0:
+            y, one = 0.0, 1
+        else:
+            y, one = -0.0, 1.0
+        return y, one
+
+    found = [np.asarray(v) for v in compiled(zero)(x)]
+    assert [np.signbit(v) for v in found] == [np.signbit(v) for v in zero(x)]
+
+
+def test_a_loop_may_change_the_sign_of_zero():
+    def last(n):
+        y = 0.0
+        for _ in range(n):
+            y = -0.0
+        return y
+
+    assert np.signbit(np.asarray(compiled(last)(3)))
