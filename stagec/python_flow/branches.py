@@ -23,6 +23,7 @@ from stagec.python_flow.states import (
     is_guarded,
     is_number,
     joined,
+    kind_of,
     leaves_of,
     rebuilt,
     record,
@@ -85,7 +86,7 @@ def _merged(name: str, ends: Sequence[Any], starts: list[int], both: Sequence[Re
         present = absent.index(False)
         return _each(name, ends[present], [present], starts, both, slots)
     if not same_form(a, b):
-        return Undefined(name, f"the branches of an if assign {_kind(a)} and {_kind(b)}")
+        return Undefined(name, f"the branches of an if assign {kind_of(a)} and {kind_of(b)}")
     return _each(name, a, [0, 1], starts, both, slots)
 
 
@@ -102,7 +103,7 @@ def _each(
             if len(present) == 1:
                 new.append(leaves[0])
                 continue
-            return Undefined(name, f"the branches of an if assign {_kind(leaves[0])} and {_kind(leaves[1])}")
+            return Undefined(name, f"the branches of an if assign {kind_of(leaves[0])} and {kind_of(leaves[1])}")
         positions = [both[i].outputs[starts[i] + k] for i in present]
         avals = [both[i].graph.out_avals[p] for i, p in zip(present, positions)]
         aval = joined(name, avals)
@@ -116,13 +117,6 @@ def _each(
 
 def _leaf(recorded: Recorded, i: int) -> Any:
     return [leaf for end in recorded.ends for leaf in leaves_of(end)][i]
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"a tuple of {len(value)}"
-    aval = getattr(value, "aval", None)
-    return aval.long() if aval is not None else "None" if value is None else f"{type(value).__name__} {value!r}"
 
 
 def _conditional(chosen: Any, both: Sequence[Recorded], slots: Sequence[_Slot], written: Sequence[Any]) -> list[Any]:

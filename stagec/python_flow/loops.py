@@ -25,6 +25,7 @@ from stagec.python_flow.states import (
     is_guarded,
     is_number,
     joined,
+    kind_of,
     leaves_of,
     operand,
     rebuilt,
@@ -220,7 +221,7 @@ class Loop:
 
     def _changed(self, name: str, first: Any, last: Any) -> Undefined:
         """What a name holds at the beginning of a round, if it is something else in the first one: an error to read."""
-        rows = [(name, f"{_kind(first)} before a round", f"{_kind(last)} after it")]
+        rows = [(name, f"{kind_of(first)} before a round", f"{kind_of(last)} after it")]
         what = f"{name} becomes something else in a loop that the program runs"
         fix = f"begin with a {name} of the shape and kind that it has later, such as an array of zeros"
         return Undefined(name, what, location.error(CarryChanged, what, rows, fix))
@@ -374,10 +375,3 @@ def as_condition(value: Any) -> Any:
     if dtypes.is_bool(aval.dtype):
         return Literal(array.value, aval) if type(array) is Literal else array
     return logic.ne(array, literal(0, aval.dtype))
-
-
-def _kind(value: Any) -> str:
-    aval = getattr(value, "aval", None)
-    if aval is not None:
-        return str(aval.long())
-    return "None" if value is None else f"{errors.a_kind(type(value))} {errors.brief(value)}"

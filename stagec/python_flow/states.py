@@ -122,6 +122,16 @@ def same(a: Any, b: Any) -> bool:
     return a is b or (type(a) in (bool, int, float, complex, str) and exact_key(a) == exact_key(b))
 
 
+def kind_of(value: Any) -> str:
+    """A value in an error: the shape and dtype of an array, else its class and text."""
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    aval = getattr(value, "aval", None)
+    if aval is not None:
+        return str(aval.long())
+    return "None" if value is None else f"{errors.a_kind(type(value))} {errors.brief(value)}"
+
+
 def operand(leaf: Any) -> Any:
     return as_operand(leaf.value if isinstance(leaf, Value) else leaf)
 
