@@ -18,13 +18,12 @@ from stagec.core.pytree import PyTreeDef
 from stagec.core.wrapping import wraps
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.axes import as_int
-from stagec.primitives.broadcast import reshape_p
 from stagec.primitives.convert import as_array
 from stagec.primitives.dimension import dimension_size
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import expand_dims, reshape
-from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, index_in_dim, slice_in_dim
+from stagec.primitives.slicing import index_in_dim, row_at, slice_in_dim, with_row
 from stagec.transforms.batch import batch_front
 
 _COUNTER = ShapedArray.of((), dtypes.int32)
@@ -69,9 +68,9 @@ def _lower(
 
     def step(i: Operand, state: list[Any]) -> list[Any]:
         index = arithmetic.sub(_count(length - 1), i) if reverse else i
-        rows = [_row(x, index) for x in xs]
+        rows = [row_at(x, index) for x in xs]
         results = replay(graph, [*consts, *state[:num_carry], *rows])
-        stacked = [_write(whole, y, index) for whole, y in zip(state[num_carry:], results[num_carry:])]
+        stacked = [with_row(whole, index, y) for whole, y in zip(state[num_carry:], results[num_carry:])]
         return results[:num_carry] + stacked
 
     def unfinished(i: Any, *state: Any) -> list[Any]:
@@ -108,18 +107,6 @@ def _count(i: int) -> Operand:
     if dims.is_open(i):
         return dimension_size(i, np.dtype(np.int32), weak_type=False)
     return Literal(np.asarray(i, np.int32), _COUNTER)
-
-
-def _row(x: Any, index: Operand) -> Any:
-    shape = x.aval.shape[1:]
-    zeros = [_count(0)] * len(shape)
-    return reshape_p(dynamic_slice_p(x, index, *zeros, slice_sizes=(1, *shape)), new_sizes=shape)
-
-
-def _write(whole: Any, y: Any, index: Operand) -> Any:
-    shape = y.aval.shape
-    row = reshape_p(y, new_sizes=(1, *shape))
-    return dynamic_update_slice_p(whole, row, index, *[_count(0)] * len(shape))
 
 
 scan_p: MultiplePrimitive = MultiplePrimitive(

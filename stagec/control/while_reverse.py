@@ -26,8 +26,7 @@ from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import iota
 from stagec.primitives.operand import aval_of, literal
-from stagec.primitives.shape import expand_dims, reshape
-from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p
+from stagec.primitives.slicing import row_at, with_row
 
 # How many states the first run keeps at least, whatever fits into `loop_checkpoint_bytes`.
 _FEWEST = 4
@@ -115,11 +114,11 @@ class Stack:
 
     def written(self, arrays: Sequence[Any], place: Any, state: Sequence[Any]) -> list[Any]:
         """The arrays with a state written to a place."""
-        return [_written(a, place, value) for a, value in zip(arrays, state)]
+        return [with_row(a, place, value) for a, value in zip(arrays, state)]
 
     def read(self, arrays: Sequence[Any], place: Any) -> list[Any]:
         """The state at a place."""
-        return [_read(a, place) for a in arrays]
+        return [row_at(a, place) for a in arrays]
 
     def filled(self, loop: Reversed, c: Sequence[Any], b: Sequence[Any], start: Sequence[Any]) -> list[Any]:
         """Run all rounds: their number, the logarithm of the distance of the states that are kept, and the arrays."""
@@ -163,11 +162,11 @@ class Stack:
             return [last, top, at, *arrays, *cts]
 
         def is_missing(last: Any, top: Any, at: Any, *_: Any) -> list[Any]:
-            return [logic.lt(_read(at, top), last)]
+            return [logic.lt(row_at(at, top), last)]
 
         def run_again(*values: Any) -> list[Any]:
             (last, shift, *consts), (top, at, *arrays) = cut(values, 2 + len(b))
-            now = _read(at, top)
+            now = row_at(at, top)
             free = arithmetic.sub(self.places - 1, top)
             # Equal distances to the last round, over the places that are free.
             steps = arithmetic.div(arithmetic.sub(arithmetic.add(arithmetic.sub(last, now), free), 1), free)
@@ -181,10 +180,10 @@ class Stack:
                 [now, *state],
             )
             top = arithmetic.add(top, 1)
-            return [top, _written(at, top, end), *self.written(arrays, self.place(top, shift), state)]
+            return [top, with_row(at, top, end), *self.written(arrays, self.place(top, shift), state)]
 
         def is_there(at: Any, last: Any, top: Any, *_: Any) -> list[Any]:
-            return [logic.bitwise_and(logic.ge(last, 0), logic.eq(_read(at, top), last))]
+            return [logic.bitwise_and(logic.ge(last, 0), logic.eq(row_at(at, top), last))]
 
         def pull_back(*values: Any) -> list[Any]:
             (_, *arrays), (shift, *consts), (last, top, *cts) = cut(values, 1 + count, 1 + len(b))
@@ -196,18 +195,6 @@ class Stack:
 
         results = self.run(unfinished, back, [], [shift, *b], [first, top, at, *arrays, *cts])
         return results[3 + count :]
-
-
-def _read(array: Any, place: Any) -> Any:
-    shape = aval_of(array).shape
-    zero = [literal(0, dtypes.int32)] * (len(shape) - 1)
-    return reshape(dynamic_slice_p(array, place, *zero, slice_sizes=(1, *shape[1:])), shape[1:])
-
-
-def _written(array: Any, place: Any, value: Any) -> Any:
-    shape = aval_of(array).shape
-    zero = [literal(0, dtypes.int32)] * (len(shape) - 1)
-    return dynamic_update_slice_p(array, expand_dims(value, (0,)), place, *zero)
 
 
 def transpose(

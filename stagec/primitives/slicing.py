@@ -24,7 +24,7 @@ from stagec.primitives.logic import lt, select
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promote_weak_scalars
 from stagec.primitives.padding import slice_p
 from stagec.primitives.rules import each
-from stagec.primitives.shape import broadcast_in_dim, squeeze
+from stagec.primitives.shape import broadcast_in_dim, reshape, squeeze
 from stagec.primitives.slicing_rules import dynamic_slice_batch, dynamic_update_batch
 from stagec.typing import ArrayLike
 
@@ -339,6 +339,20 @@ def dynamic_update_slice(
     operand, update = promote_weak_scalars(operand, update)
     starts = _start_indices("dynamic_update_slice", start_indices, aval_of(operand).shape, allow_negative_indices)
     return dynamic_update_slice_p(operand, update, *starts)
+
+
+def row_at(array: Any, index: Operand) -> Array:
+    """Entry `index` of the first axis; the index is traced, not negative, and clamped."""
+    shape = aval_of(array).shape[1:]
+    zeros = [literal(0, aval_of(index).dtype)] * len(shape)
+    return reshape(dynamic_slice_p(array, index, *zeros, slice_sizes=(1, *shape)), shape)
+
+
+def with_row(array: Any, index: Operand, row: Any) -> Array:
+    """The array with another entry `index` of its first axis; the index is as for `row_at`."""
+    shape = aval_of(row).shape
+    zeros = [literal(0, aval_of(index).dtype)] * len(shape)
+    return dynamic_update_slice_p(array, reshape(row, (1, *shape)), index, *zeros)
 
 
 def dynamic_slice_in_dim(
