@@ -52,3 +52,7 @@ def test_vectors_of_mixed_integers_have_no_weak_product():
 
 def test_quantiles_of_arrays_are_not_weak():
     assert not stats.bernoulli.ppf(np.float32([0.2, 0.9]), np.float32(0.5)).weak_type
+
+
+def test_degrees_of_freedom_of_integers_do_not_widen_small_floats():
+    assert stats.chi2.cdf(snp.ones(2, "float16"), snp.array([2, 3])).dtype == "float16"

@@ -17,10 +17,10 @@ from stagec.typing import ArrayLike
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
 
-def _gamma_parameters(name: str, df: Any, scale: Any) -> tuple[Any, Any]:
-    """The shape and the scale of the gamma distribution that it is."""
-    freedom, size = real_arrays(name, df, scale)
-    return freedom / 2, size * 2
+def _as_gamma(name: str, x: Any, df: Any, loc: Any, scale: Any) -> tuple[Any, Any, Any, Any]:
+    """The arguments of the gamma distribution that it is, of one dtype."""
+    number, place, size, freedom = real_arrays(name, x, loc, scale, df)
+    return number, freedom / 2, place, size * 2
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -29,8 +29,7 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     >>> round(float(logpdf(1.3, 3.0)), 4)
     -1.4378
     """
-    half, double = _gamma_parameters("chi2.logpdf", df, scale)
-    return gamma.logpdf(x, half, loc, double)
+    return gamma.logpdf(*_as_gamma("chi2.logpdf", x, df, loc, scale))
 
 
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -39,8 +38,7 @@ def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -
     >>> round(float(pdf(1.3, 3.0)), 4)
     0.2375
     """
-    half, double = _gamma_parameters("chi2.pdf", df, scale)
-    return gamma.pdf(x, half, loc, double)
+    return gamma.pdf(*_as_gamma("chi2.pdf", x, df, loc, scale))
 
 
 def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -49,8 +47,7 @@ def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -
     >>> round(float(cdf(1.3, 3.0)), 4)
     0.2709
     """
-    half, double = _gamma_parameters("chi2.cdf", df, scale)
-    return gamma.cdf(x, half, loc, double)
+    return gamma.cdf(*_as_gamma("chi2.cdf", x, df, loc, scale))
 
 
 def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -59,8 +56,7 @@ def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     >>> round(float(logcdf(1.3, 3.0)), 4)
     -1.3061
     """
-    half, double = _gamma_parameters("chi2.logcdf", df, scale)
-    return gamma.logcdf(x, half, loc, double)
+    return gamma.logcdf(*_as_gamma("chi2.logcdf", x, df, loc, scale))
 
 
 def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -69,8 +65,7 @@ def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
     >>> round(float(sf(1.3, 3.0)), 4)
     0.7291
     """
-    half, double = _gamma_parameters("chi2.sf", df, scale)
-    return gamma.sf(x, half, loc, double)
+    return gamma.sf(*_as_gamma("chi2.sf", x, df, loc, scale))
 
 
 def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -79,8 +74,7 @@ def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1)
     >>> round(float(logsf(1.3, 3.0)), 4)
     -0.3159
     """
-    half, double = _gamma_parameters("chi2.logsf", df, scale)
-    return gamma.logsf(x, half, loc, double)
+    return gamma.logsf(*_as_gamma("chi2.logsf", x, df, loc, scale))
 
 
 def __dir__() -> list[str]:
