@@ -27,7 +27,7 @@ def modules():
     for found in pkgutil.iter_modules(stats.__path__):
         if hasattr(stats, "__all__") and found.name not in stats.__all__:
             continue
-        if found.name not in ("kde", "standard", "summaries"):
+        if found.name not in ("distribution", "standard", "summaries"):
             yield f"scipy.stats.{found.name}", importlib.import_module(f"stagec.scipy.stats.{found.name}")
 
 

@@ -137,10 +137,11 @@ def module_names():
 
 
 class Finder(doctest.DocTestFinder):
-    """Finds the examples of functions where they are defined, not where they are wrapped."""
+    """Finds the examples of functions in the modules that define them, not where they are wrapped or made."""
 
     def _from_module(self, module, object):
-        return super()._from_module(module, inspect.unwrap(object))
+        function = inspect.unwrap(object)
+        return super()._from_module(module, function) or getattr(function, "__module__", None) == module.__name__
 
 
 @pytest.mark.parametrize("name", list(module_names()))

@@ -184,6 +184,12 @@ def test_integers_and_half_precision_are_taken() -> None:
         ours.norm.pdf(1j)
 
 
+@pytest.mark.parametrize("function", ["logpdf", "pdf", "cdf", "logsf", "ppf"])
+def test_strict_promotion_refuses_what_a_function_and_what_follows_from_it_promote(function: str) -> None:
+    with stagec.numpy_dtype_promotion("strict"), pytest.raises(errors.DtypeError, match="strict"):
+        getattr(ours.pareto, function)(snp.ones(2, "float16"), snp.ones(2, "float32"))
+
+
 @pytest.mark.parametrize("name", ["norm", "gamma", "expon", "truncnorm"])
 def test_scales_that_are_none_give_nan(name: str) -> None:
     shapes = CONTINUOUS[name][1]

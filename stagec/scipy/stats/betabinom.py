@@ -5,45 +5,29 @@ The names are those of `scipy.stats.betabinom`.
 
 from __future__ import annotations
 
-import math
-
 from stagec import numpy as snp
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
-from stagec.runtime.plans import cover as _cover
 from stagec.scipy.special import betaln
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import Arguments, Distribution, publish
+from stagec.scipy.stats.standard import is_count
 from stagec.typing import ArrayLike
 
-__all__ = ["logpmf", "pmf"]
+
+def _arguments(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return k, (n, a, b), loc
 
 
-def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The logarithm of the probability of `k`, of the beta-binomial distribution.
-
-    >>> round(float(logpmf(1, 5.0, 2.0, 3.0)), 4)
-    -1.4351
-    """
-    m, trials, first, second = st.counts("betabinom.logpmf", k, loc, n, a, b)
-    inside = st.is_count(m) & (m <= trials)
-    y = st.inside_of(inside, m, 0)
-    ways = -betaln(trials - y + 1, y + 1) - snp.log1p(trials)
-    value = ways + betaln(y + first, trials - y + second) - betaln(first, second)
-    return st.valid(st.is_count(trials) & (first > 0) & (second > 0), st.supported(inside, m, value, -math.inf))
+def _logpmf(k: Array, n: Array, a: Array, b: Array) -> Array:
+    ways = -betaln(n - k + 1, k + 1) - snp.log1p(n)
+    return ways + betaln(k + a, n - k + b) - betaln(a, b)
 
 
-def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The probability of `k`, of the beta-binomial distribution.
-
-    >>> round(float(pmf(1, 5.0, 2.0, 3.0)), 4)
-    0.2381
-    """
-    return snp.exp(logpmf(k, n, a, b, loc))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+_distribution = Distribution(
+    "betabinom",
+    "the beta-binomial distribution",
+    support=lambda k, n, a, b: is_count(k) & (k <= n),
+    valid=lambda n, a, b: is_count(n) & (a > 0) & (b > 0),
+    logpmf=_logpmf,
+)
+logpmf, pmf = _distribution.functions(_arguments, "1, 5.0, 2.0, 3.0", logpmf=-1.4351, pmf=0.2381)
+publish(globals())

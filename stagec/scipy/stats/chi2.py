@@ -5,81 +5,31 @@ The names are those of `scipy.stats.chi2`.
 
 from __future__ import annotations
 
-from typing import Any
+import math
 
-from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
-from stagec.runtime.plans import cover as _cover
-from stagec.scipy.arguments import real_arrays
-from stagec.scipy.stats import gamma
+from stagec import numpy as snp
+from stagec.scipy.special import gammainc, gammaincc, gammaln, xlogy
+from stagec.scipy.stats.distribution import Arguments, Distribution, publish
+from stagec.scipy.stats.standard import within
 from stagec.typing import ArrayLike
 
-__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+
+def _arguments(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Arguments:
+    return x, (df,), loc, scale
 
 
-def _as_gamma(name: str, x: Any, df: Any, loc: Any, scale: Any) -> tuple[Any, Any, Any, Any]:
-    """The arguments of the gamma distribution that it is, of one dtype."""
-    number, place, size, freedom = real_arrays(name, x, loc, scale, df)
-    return number, freedom / 2, place, size * 2
-
-
-def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of the density of the chi-squared distribution.
-
-    >>> round(float(logpdf(1.3, 3.0)), 4)
-    -1.4378
-    """
-    return gamma.logpdf(*_as_gamma("chi2.logpdf", x, df, loc, scale))
-
-
-def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The density of the chi-squared distribution.
-
-    >>> round(float(pdf(1.3, 3.0)), 4)
-    0.2375
-    """
-    return gamma.pdf(*_as_gamma("chi2.pdf", x, df, loc, scale))
-
-
-def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of a number up to `x`, of the chi-squared distribution.
-
-    >>> round(float(cdf(1.3, 3.0)), 4)
-    0.2709
-    """
-    return gamma.cdf(*_as_gamma("chi2.cdf", x, df, loc, scale))
-
-
-def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of `cdf`, accurate where it is small.
-
-    >>> round(float(logcdf(1.3, 3.0)), 4)
-    -1.3061
-    """
-    return gamma.logcdf(*_as_gamma("chi2.logcdf", x, df, loc, scale))
-
-
-def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The probability of a number above `x`, accurate where it is small.
-
-    >>> round(float(sf(1.3, 3.0)), 4)
-    0.7291
-    """
-    return gamma.sf(*_as_gamma("chi2.sf", x, df, loc, scale))
-
-
-def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
-    """The logarithm of `sf`.
-
-    >>> round(float(logsf(1.3, 3.0)), 4)
-    -0.3159
-    """
-    return gamma.logsf(*_as_gamma("chi2.logsf", x, df, loc, scale))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+# The gamma distribution of shape df / 2 and scale 2.
+_distribution = Distribution(
+    "chi2",
+    "the chi-squared distribution",
+    support=lambda z, df: (z >= 0) & (z < math.inf),
+    anchor=1,
+    valid=lambda df: df > 0,
+    logpdf=lambda z, scale, df: xlogy(df / 2 - 1, z / 2) - z / 2 - gammaln(df / 2) - snp.log(2 * scale),
+    cdf=lambda z, df: within(z > 0, z, lambda y: gammainc(df / 2, y / 2), 0.0),
+    sf=lambda z, df: within(z > 0, z, lambda y: gammaincc(df / 2, y / 2), 1.0),
+)
+logpdf, pdf, cdf, logcdf, sf, logsf = _distribution.functions(
+    _arguments, "1.3, 3.0", logpdf=-1.4378, pdf=0.2375, cdf=0.2709, logcdf=-1.3061, sf=0.7291, logsf=-0.3159
+)
+publish(globals())

@@ -7,17 +7,14 @@ import math
 from stagec import numpy as snp
 from stagec.core import errors, location
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
-from stagec.runtime.plans import cover as _cover
 from stagec.scipy.special import gammaln, xlogy
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import publish
+from stagec.scipy.stats.standard import valid
 from stagec.typing import ArrayLike
-
-__all__ = ["logpdf", "pdf"]
 
 
 def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
@@ -45,7 +42,8 @@ def logpdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     inside = (point >= 0).all(0) & (point <= 1).all(0) & (abs(point.sum(0) - 1) < max(tolerance, 1e-10))
     safe = snp.where(inside, point, 1 / point.shape[0])
     value = gammaln(weights.sum()) - gammaln(weights).sum() + xlogy(weights - 1, safe).sum(0)
-    return st.valid((weights > 0).all(), st.supported(inside, point.sum(0), value, -math.inf))
+    outside = snp.where(snp.isnan(point.sum(0)), math.nan, -math.inf)
+    return valid((weights > 0).all(), snp.where(inside, value, outside))
 
 
 def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
@@ -58,9 +56,4 @@ def pdf(x: ArrayLike, alpha: ArrayLike) -> Array:
     return snp.exp(logpdf(x, alpha))
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+publish(globals())

@@ -5,16 +5,17 @@ The names are those of `scipy.stats.gennorm`.
 
 from __future__ import annotations
 
+import math
+
 from stagec import numpy as snp
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
-from stagec.runtime.plans import cover as _cover
-from stagec.scipy.arguments import real_arrays
 from stagec.scipy.special import gammainc, gammaincc, gammaln
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import Arguments, Distribution, publish
 from stagec.typing import ArrayLike
 
-__all__ = ["cdf", "logpdf", "pdf"]
+
+def _arguments(x: ArrayLike, beta: ArrayLike) -> Arguments:
+    return x, (beta,)
 
 
 def _power(x: Array, beta: Array) -> Array:
@@ -23,40 +24,18 @@ def _power(x: Array, beta: Array) -> Array:
     return snp.where(zero, 0.0, snp.exp(beta * snp.log(abs(snp.where(zero, 1.0, x)))))
 
 
-def logpdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """The logarithm of the density of the generalized normal distribution.
-
-    >>> round(float(logpdf(1.3, 1.5)), 4)
-    -2.0731
-    """
-    number, exponent = real_arrays("gennorm.logpdf", x, beta)
-    return st.valid(exponent > 0, snp.log(0.5 * exponent) - gammaln(1 / exponent) - _power(number, exponent))
+def _cdf(x: Array, beta: Array) -> Array:
+    inverse, power = 1 / beta, _power(x, beta)
+    value = snp.where(x < 0, 0.5 * gammaincc(inverse, power), 0.5 + 0.5 * gammainc(inverse, power))
+    return snp.where(snp.isnan(x), math.nan, value)
 
 
-def pdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """The density of the generalized normal distribution.
-
-    >>> round(float(pdf(1.3, 1.5)), 4)
-    0.1258
-    """
-    return snp.exp(logpdf(x, beta))
-
-
-def cdf(x: ArrayLike, beta: ArrayLike) -> Array:
-    """The probability of a number up to `x`, of the generalized normal distribution.
-
-    >>> round(float(cdf(1.3, 1.5)), 4)
-    0.9363
-    """
-    number, exponent = real_arrays("gennorm.cdf", x, beta)
-    inverse, power = 1 / exponent, _power(number, exponent)
-    value = snp.where(number < 0, 0.5 * gammaincc(inverse, power), 0.5 + 0.5 * gammainc(inverse, power))
-    return st.valid((exponent > 0) & ~snp.isnan(number), value)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+_distribution = Distribution(
+    "gennorm",
+    "the generalized normal distribution",
+    valid=lambda beta: beta > 0,
+    logpdf=lambda x, beta: snp.log(0.5 * beta) - gammaln(1 / beta) - _power(x, beta),
+    cdf=_cdf,
+)
+logpdf, pdf, cdf = _distribution.functions(_arguments, "1.3, 1.5", logpdf=-2.0731, pdf=0.1258, cdf=0.9363)
+publish(globals())

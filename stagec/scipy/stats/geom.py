@@ -5,43 +5,24 @@ The names are those of `scipy.stats.geom`.
 
 from __future__ import annotations
 
-import math
-
 from stagec import numpy as snp
-from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
-from stagec.runtime.plans import cover as _cover
 from stagec.scipy.special import xlog1py
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import Arguments, Distribution, publish
+from stagec.scipy.stats.standard import is_count
 from stagec.typing import ArrayLike
 
-__all__ = ["logpmf", "pmf"]
+
+def _arguments(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return k, (p,), loc
 
 
-def logpmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The logarithm of the probability of `k`, of the geometric distribution.
-
-    >>> round(float(logpmf(1, 0.3)), 4)
-    -1.204
-    """
-    n, chance = st.counts("geom.logpmf", k, loc, p)
-    inside = st.is_count(n) & (n >= 1)
-    value = xlog1py(st.inside_of(inside, n, 1) - 1, -chance) + snp.log(chance)
-    return st.valid((chance > 0) & (chance <= 1), st.supported(inside, n, value, -math.inf))
-
-
-def pmf(k: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The probability of `k`, of the geometric distribution.
-
-    >>> round(float(pmf(1, 0.3)), 4)
-    0.3
-    """
-    return snp.exp(logpmf(k, p, loc))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+_distribution = Distribution(
+    "geom",
+    "the geometric distribution",
+    support=lambda k, p: is_count(k) & (k >= 1),
+    anchor=1,
+    valid=lambda p: (p > 0) & (p <= 1),
+    logpmf=lambda k, p: xlog1py(k - 1, -p) + snp.log(p),
+)
+logpmf, pmf = _distribution.functions(_arguments, "1, 0.3", logpmf=-1.204, pmf=0.3)
+publish(globals())

@@ -6,15 +6,12 @@ import math
 
 from stagec import numpy as snp
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
-from stagec.runtime.plans import cover as _cover
 from stagec.scipy.special import gammaln, xlogy
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import publish
+from stagec.scipy.stats.standard import is_count
 from stagec.typing import ArrayLike
-
-__all__ = ["logpmf", "pmf"]
 
 
 def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
@@ -30,8 +27,8 @@ def logpmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     -0.8393
     """
     counts, trials, chances = (to_array(o) for o in promote_inexact(x, n, p))
-    inside = st.is_count(counts).all(-1) & (counts.sum(-1) == trials)
-    safe = snp.where(st.is_count(counts), counts, 0)
+    inside = is_count(counts).all(-1) & (counts.sum(-1) == trials)
+    safe = snp.where(is_count(counts), counts, 0)
     value = gammaln(trials + 1) + (xlogy(safe, chances) - gammaln(safe + 1)).sum(-1)
     return snp.where(inside, value, -math.inf)
 
@@ -46,9 +43,4 @@ def pmf(x: ArrayLike, n: ArrayLike, p: ArrayLike) -> Array:
     return snp.exp(logpmf(x, n, p))
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+publish(globals())

@@ -11,16 +11,13 @@ from typing import Any
 from stagec import numpy as snp
 from stagec.core import errors, location
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
 from stagec.factorizations.cholesky import cholesky
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.arguments import to_array
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.operand import aval_of
-from stagec.runtime.plans import cover as _cover
+from stagec.scipy.stats.distribution import publish
 from stagec.typing import ArrayLike
-
-__all__ = ["logpdf", "pdf"]
 
 
 def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None = None) -> Array:
@@ -74,9 +71,4 @@ def pdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike) -> Array:
     return snp.exp(logpdf(x, mean, cov))
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+publish(globals())

@@ -9,49 +9,28 @@ import math
 
 from stagec import numpy as snp
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
-from stagec.runtime.plans import cover as _cover
 from stagec.scipy.arguments import real_arrays
 from stagec.scipy.special import gammaincc, gammaln, xlogy
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import Arguments, Distribution, publish
+from stagec.scipy.stats.standard import is_count, valid, within
 from stagec.typing import ArrayLike
-
-__all__ = ["cdf", "entropy", "logpmf", "pmf"]
 
 _FEW = 200.0
 
 
-def logpmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The logarithm of the probability of `k`, of the Poisson distribution.
-
-    >>> round(float(logpmf(1, 2.5)), 4)
-    -1.5837
-    """
-    n, mean = st.counts("poisson.logpmf", k, loc, mu)
-    inside = st.is_count(n)
-    y = st.inside_of(inside, n, 0)
-    return st.valid(mean >= 0, st.supported(inside, n, xlogy(y, mean) - gammaln(y + 1) - mean, -math.inf))
+def _arguments(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Arguments:
+    return k, (mu,), loc
 
 
-def pmf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The probability of `k`, of the Poisson distribution.
-
-    >>> round(float(pmf(1, 2.5)), 4)
-    0.2052
-    """
-    return snp.exp(logpmf(k, mu, loc))
-
-
-def cdf(k: ArrayLike, mu: ArrayLike, loc: ArrayLike = 0) -> Array:
-    """The probability of a number up to `k`, of the Poisson distribution.
-
-    >>> round(float(cdf(1, 2.5)), 4)
-    0.2873
-    """
-    n, mean = st.counts("poisson.cdf", k, loc, mu)
-    inside = n >= 0
-    value = gammaincc(snp.floor(st.inside_of(inside, n, 0)) + 1, mean)
-    return st.valid(mean >= 0, st.supported(inside, n, value, 0.0))
+_distribution = Distribution(
+    "poisson",
+    "the Poisson distribution",
+    support=lambda k, mu: is_count(k),
+    valid=lambda mu: mu >= 0,
+    logpmf=lambda k, mu: xlogy(k, mu) - gammaln(k + 1) - mu,
+    cdf=lambda k, mu: within(k >= 0, k, lambda y: gammaincc(snp.floor(y) + 1, mu), 0.0, anchor=0),
+)
+logpmf, pmf, cdf = _distribution.functions(_arguments, "1, 2.5", logpmf=-1.5837, pmf=0.2052, cdf=0.2873)
 
 
 def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
@@ -72,12 +51,7 @@ def entropy(mu: ArrayLike, loc: ArrayLike = 0) -> Array:
     value = snp.where(mean < _FEW, near, far)
     # A distribution at one point; the terms of the sum are not numbers there.
     value = snp.where(mean == 0, 0.0, value)
-    return st.valid(mean >= 0, value)
+    return valid(mean >= 0, value)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+publish(globals())

@@ -9,40 +9,20 @@ import math
 
 from stagec import numpy as snp
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
-from stagec.runtime.plans import cover as _cover
-from stagec.scipy.arguments import real_arrays
 from stagec.scipy.special import i0e
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import Arguments, Distribution, publish
 from stagec.typing import ArrayLike
 
-__all__ = ["logpdf", "pdf"]
+
+def _arguments(x: ArrayLike, kappa: ArrayLike) -> Arguments:
+    return x, (kappa,)
 
 
-def logpdf(x: ArrayLike, kappa: ArrayLike) -> Array:
-    """The logarithm of the density of von Mises's distribution.
-
-    >>> round(float(logpdf(1.3, 2.0)), 4)
-    -2.1269
-    """
-    number, strength = real_arrays("vonmises.logpdf", x, kappa)
-    # cos(number) - 1 without cancellation.
-    value = -2 * strength * snp.sin(number / 2) ** 2 - math.log(2 * math.pi) - snp.log(i0e(strength))
-    return st.valid(strength >= 0, value)
+def _logpdf(x: Array, kappa: Array) -> Array:
+    # cos(x) - 1 without cancellation.
+    return -2 * kappa * snp.sin(x / 2) ** 2 - math.log(2 * math.pi) - snp.log(i0e(kappa))
 
 
-def pdf(x: ArrayLike, kappa: ArrayLike) -> Array:
-    """The density of von Mises's distribution.
-
-    >>> round(float(pdf(1.3, 2.0)), 4)
-    0.1192
-    """
-    return snp.exp(logpdf(x, kappa))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+_distribution = Distribution("vonmises", "von Mises's distribution", valid=lambda kappa: kappa >= 0, logpdf=_logpdf)
+logpdf, pdf = _distribution.functions(_arguments, "1.3, 2.0", logpdf=-2.1269, pdf=0.1192)
+publish(globals())

@@ -9,41 +9,26 @@ import math
 
 from stagec import numpy as snp
 from stagec.core.array import Array
-from stagec.core.boundary import publish as _publish
-from stagec.runtime.plans import cover as _cover
-from stagec.scipy.arguments import real_arrays
-from stagec.scipy.stats import standard as st
+from stagec.scipy.stats.distribution import Arguments, Distribution, publish
 from stagec.typing import ArrayLike
 
-__all__ = ["logpdf", "pdf"]
+
+def _arguments(x: ArrayLike, c: ArrayLike) -> Arguments:
+    return x, (c,)
 
 
-def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
-    """The logarithm of the density of the wrapped Cauchy distribution.
-
-    >>> round(float(logpdf(1.3, 0.5)), 4)
-    -2.1079
-    """
-    number, closeness = real_arrays("wrapcauchy.logpdf", x, c)
-    # 1 + closeness^2 - 2 closeness cos(number), without cancellation.
-    below = (1 - closeness) ** 2 + 4 * closeness * snp.sin(number / 2) ** 2
-    value = snp.log1p(-closeness * closeness) - math.log(2 * math.pi) - snp.log(below)
-    inside = (number >= 0) & (number <= 2 * math.pi)
-    return st.valid((closeness > 0) & (closeness < 1), st.supported(inside, number, value, -math.inf))
+def _logpdf(x: Array, c: Array) -> Array:
+    # 1 + c^2 - 2 c cos(x), without cancellation.
+    below = (1 - c) ** 2 + 4 * c * snp.sin(x / 2) ** 2
+    return snp.log1p(-c * c) - math.log(2 * math.pi) - snp.log(below)
 
 
-def pdf(x: ArrayLike, c: ArrayLike) -> Array:
-    """The density of the wrapped Cauchy distribution.
-
-    >>> round(float(pdf(1.3, 0.5)), 4)
-    0.1215
-    """
-    return snp.exp(logpdf(x, c))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
-_cover(globals())
-_publish(globals())
+_distribution = Distribution(
+    "wrapcauchy",
+    "the wrapped Cauchy distribution",
+    support=lambda x, c: (x >= 0) & (x <= 2 * math.pi),
+    valid=lambda c: (c > 0) & (c < 1),
+    logpdf=_logpdf,
+)
+logpdf, pdf = _distribution.functions(_arguments, "1.3, 0.5", logpdf=-2.1079, pdf=0.1215)
+publish(globals())
