@@ -67,7 +67,8 @@ class custom_vjp(CustomRule[P, R_co]):
 
     `defvjp(fwd, bwd)` takes `fwd(*args) -> (result, residuals)` and
     `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero. Arguments and
-    residuals may be references, whose cotangents are None; `bwd` may write them.
+    residuals may be references, whose cotangents are None; `bwd` may write them. Residuals that are Python numbers stay
+    such, so `bwd` may decide by them.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.custom_vjp
@@ -120,9 +121,12 @@ class custom_vjp(CustomRule[P, R_co]):
             outs = used.results(result, fwd)
             out_tree, out_avals = used.out_tree, [aval_of(o) for o in outs]
             found, residual_tree = pytree.flatten_with_path(kept)
-            kept_refs = {i: v for i, (_, v) in enumerate(found) if type(v) is Ref}
+            # The backward function may decide by a number, which has its value only where it is not traced.
+            untraced = {i: v for i, (_, v) in enumerate(found) if type(v) in (Ref, bool, int, float, complex)}
             residuals = [
-                operand(v, f"residuals{pytree.keystr(path)} of {self._name}") for path, v in found if type(v) is not Ref
+                operand(v, f"residuals{pytree.keystr(path)} of {self._name}")
+                for i, (path, v) in enumerate(found)
+                if i not in untraced
             ]
             avals = with_references([aval_of(p) for p in primals], {i: r.aval for i, r in used.refs.items()})
 
@@ -130,7 +134,7 @@ class custom_vjp(CustomRule[P, R_co]):
                 assert out_tree is not None, "the forward function ran"
                 ct = out_tree.unflatten([user_tangent(c, a, symbolic) for c, a in zip(cts, out_avals)])
                 role = Role(f"the backward function of {self._name}", (*used.static_names, "residuals", "ct"))
-                back = residual_tree.unflatten(with_references([given(v) for v in values], kept_refs))
+                back = residual_tree.unflatten(with_references([given(v) for v in values], untraced))
                 returned = call(bwd, (*used.static, back, ct), role)
                 pulled = _argument_cotangents(self._name, bwd, returned, used.tree, avals)
                 return [ct for i, ct in enumerate(pulled) if i not in used.refs]

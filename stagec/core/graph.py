@@ -397,7 +397,7 @@ class GraphTrace(Trace):
     def _is_inside(self, trace: Trace) -> bool:
         """Whether this trace began while the other one was in force."""
         outer = self.parent
-        while outer is not None and outer is not trace and (trace.axis is None or outer.resumed is not trace.axis):
+        while outer is not None and not outer.has_values_of(trace):
             outer = outer.parent
         return outer is not None
 

@@ -32,6 +32,8 @@ class Trace:
     axis: Any = None
     # The axis of another trace whose values count as this one's.
     resumed: Any = None
+    # The trace that records what this one does not know, a `GraphTrace`: its values count as this one's.
+    unknown: Any = None
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
 
@@ -44,6 +46,10 @@ class Trace:
     def of_own_code(self) -> bool:
         """Whether only stagec's code runs under it, so that the user's line is that of the current equation."""
         return self.parent is not None and self.parent.of_own_code
+
+    def has_values_of(self, other: Trace) -> bool:
+        """Whether the other trace's values count as this one's."""
+        return self is other or self.unknown is other or (other.axis is not None and self.resumed is other.axis)
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Apply `primitive`; returns one value, or a list if `primitive.multiple`."""

@@ -289,6 +289,44 @@ def test_closing_over_values_of_a_batch(kind):
     np.testing.assert_allclose(pairs(X), np.outer(X, X), rtol=1e-6)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, stagec.jit, stagec.vmap], ids=["plain", "jit", "vmap"])
+def test_a_rule_may_close_over_its_tangents(wrap):
+    @stagec.custom_jvp
+    def square(x):
+        return x * x
+
+    @square.defjvp
+    def rule(primals, tangents):
+        (x,), (x_dot,) = primals, tangents
+        assert stagec.eval_shape(lambda: x_dot).shape == ()
+        twice = lax.cond(x > 0, lambda: 2 * x_dot, lambda: x_dot + x_dot)
+        return x * x, stagec.jit(lambda: x * twice)()
+
+    x = snp.array([3.0, -1.0])
+    found = wrap(stagec.grad(square))(x) if wrap is stagec.vmap else snp.stack([*map(wrap(stagec.grad(square)), x)])
+    assert found.tolist() == [6.0, -2.0]
+
+
+def test_a_backward_function_may_decide_by_residuals_that_are_python_numbers():
+    seen = []
+
+    @stagec.custom_vjp
+    def square(x):
+        return x * x
+
+    def backward(residuals, ct):
+        x, factor, doubles = residuals
+        seen.append((factor, doubles))
+        return (factor * x * ct if doubles else x * ct,)
+
+    square.defvjp(lambda x: (x * x, (x, 2, True)), backward)
+    functions = [square, stagec.jit(square), stagec.checkpoint(square), lambda x: lax.cond(x > 0, square, square, x)]
+    for f in functions:
+        assert [float(wrap(stagec.grad(f))(3.0)) for wrap in (lambda g: g, stagec.jit)] == [6.0, 6.0]
+        assert stagec.vmap(stagec.grad(f))(snp.arange(2.0)).tolist() == [0.0, 2.0]
+    assert {(type(factor), type(doubles)) for factor, doubles in seen} == {(int, bool)}
+
+
 def test_a_value_of_an_inner_trace_is_refused_by_an_outer_one():
     def rule(a):
         f = stagec.custom_jvp(lambda v: v)
