@@ -34,8 +34,9 @@ __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searc
 
 def _order_refused(name: str, kind: Any, order: Any) -> None:
     if kind is not None or order is not None:
+        # A TypeError, after which NumPy's function of this name sorts with its own.
         raise location.error(
-            errors.UnsupportedError,
+            errors.ArgumentTypeError,
             f"{name}: kind= and order= are not supported",
             fix="leave them out; every sort is stable",
         )

@@ -138,10 +138,14 @@ def test_set_operations_agree_with_numpy() -> None:
 
 
 def test_kind_and_a_bad_kth_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="stable"):
+    with pytest.raises(TypeError, match="stable"):
         snp.sort(N, kind="quicksort")
     with pytest.raises(stagec.errors.AxisError, match="kth=7"):
         snp.partition(N, 7)
+
+
+def test_functions_of_numpy_sort_arrays_with_a_kind() -> None:
+    assert np.argsort(snp.array([3, 1, 2]), kind="mergesort").tolist() == [1, 2, 0]
 
 
 def test_complex_numbers_are_searched_in_the_order_of_sorting() -> None:
