@@ -60,8 +60,8 @@ def check_jvp(
     args = tuple(args)
     tangents = _drawn(np.random.RandomState(0), args)
     value, slope = f_jvp(args, tangents)
-    _compare(value, f(*args), atol, rtol, f"{err_msg} value".strip())
-    _compare(slope, _differences(f, args, tangents, eps), atol, rtol, f"{err_msg} tangent".strip())
+    compare(value, f(*args), atol, rtol, f"{err_msg} value".strip())
+    compare(slope, _differences(f, args, tangents, eps), atol, rtol, f"{err_msg} tangent".strip())
 
 
 def check_vjp(
@@ -89,12 +89,12 @@ def check_vjp(
     """
     args, random = tuple(args), np.random.RandomState(0)
     value, pull = f_vjp(*args)
-    _compare(value, f(*args), atol, rtol, f"{err_msg} value".strip())
+    compare(value, f(*args), atol, rtol, f"{err_msg} value".strip())
     tangents = _drawn(random, args)
     slope = _differences(f, args, tangents, eps)
     cotangents = _drawn(random, value)
     pulled = _conjugate(pull(_conjugate(cotangents)))
-    _compare(_product(tangents, pulled), _product(slope, cotangents), atol, rtol, f"{err_msg} cotangent".strip())
+    compare(_product(tangents, pulled), _product(slope, cotangents), atol, rtol, f"{err_msg} cotangent".strip())
 
 
 def check_grads(
@@ -197,7 +197,7 @@ def _product(xs: Any, ys: Any) -> Any:
     return functools.reduce(np.add, parts, np.float32(0))
 
 
-def _compare(actual: Any, expected: Any, atol: Tolerance, rtol: Tolerance, what: str) -> None:
+def compare(actual: Any, expected: Any, atol: Tolerance, rtol: Tolerance, what: str) -> None:
     pytree.map_leaves(lambda a, e: _compare_leaf(a, e, atol, rtol, what), actual, expected)
 
 

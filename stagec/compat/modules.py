@@ -26,7 +26,7 @@ _RENAMED = {
     "jax._src.checkify": "stagec.experimental.checkify",
     "jax._src.config": "stagec.compat.options",
     "jax._src.linear_util": "stagec.compat.extend.linear_util",
-    "jax._src.public_test_util": "stagec.test_util",
+    "jax._src.public_test_util": "stagec.compat.public_test_util",
     "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
     "jax._src.test_util": "stagec.test_util",
     "jax._src.xla_bridge": "stagec.compat.extend.backend",

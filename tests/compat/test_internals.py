@@ -12,6 +12,7 @@ with stagec.compat.jax():
     from jax import api_util, monitoring
     from jax._src import util, xla_bridge
     from jax._src.dispatch import wait_for_tokens
+    from jax._src.public_test_util import check_close, check_grads
     from jax.experimental.layout import Format
     from jax.extend import linear_util as lu
     from jax.extend.backend import get_backend
@@ -194,3 +195,14 @@ def test_the_backend_is_described():
 def test_layouts_cannot_be_made():
     with pytest.raises(UnsupportedError):
         Format()
+
+
+def test_close_pytrees_are_told_from_others_as_by_jax():
+    x = np.float32(1)
+    check_close({"a": x, "b": snp.arange(3)}, {"a": x + np.float32(5e-7), "b": np.arange(3)})
+    check_close(np.ones(4, np.float32), np.full(4, 1 + 3e-6, np.float32))  # tolerances grow with the size
+    check_close(x, x + np.float32(1e-2), atol={np.float32: 1e-1}), check_close(x, 2 * x, rtol=1)
+    for other in (x + np.float32(1e-5), np.ones(1, np.float32)):
+        with pytest.raises(AssertionError, match="results of f"):
+            check_close({"a": x}, {"a": other}, err_msg="results of f")
+    check_grads(snp.sin, (1.0,), 1)
