@@ -49,13 +49,13 @@ bfloat16: type[Any] = ml_dtypes.bfloat16
 TypePromotionError = DtypeError
 
 
-def canonicalize_dtype(dtype: DtypeLike, allow_extended_dtype: bool = False) -> np.dtype[Any]:
+def canonicalize_dtype(dtype: DtypeLike | None, allow_extended_dtype: bool = False) -> np.dtype[Any]:
     """The dtype that an array gets when `dtype` is asked for.
 
     Without `enable_x64`, 64-bit dtypes become their 32-bit counterparts.
 
     Args:
-      dtype: whatever `np.dtype` accepts, a Python scalar type, or `"bfloat16"`.
+      dtype: whatever `np.dtype` accepts, a Python scalar type, or `"bfloat16"`; None is float.
       allow_extended_dtype: accepted; dtypes of random keys are returned as they are in any case.
 
     Raises:
@@ -64,7 +64,7 @@ def canonicalize_dtype(dtype: DtypeLike, allow_extended_dtype: bool = False) -> 
     >>> canonicalize_dtype(float)
     dtype('float32')
     """
-    return _dtypes.canonicalize(dtype)
+    return _dtypes.canonicalize(float if dtype is None else dtype)
 
 
 def issubdtype(a: DtypeLike, b: DtypeLike) -> bool:

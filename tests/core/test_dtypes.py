@@ -256,3 +256,7 @@ def test_public_names_exist():
     assert public.bfloat16 is ml_dtypes.bfloat16
     assert public.scalar_type_of(np.int8(1)) is int
     assert public.itemsize_bits("float64") == 64
+
+
+def test_no_dtype_is_the_default_float_as_in_jax(x64, jax_dtypes):
+    assert jax_dtypes.canonicalize_dtype(None) == public.canonicalize_dtype(None)
