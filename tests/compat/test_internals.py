@@ -10,7 +10,7 @@ from stagec.errors import UnsupportedError
 with stagec.compat.jax():
     import jax
     from jax import api_util, monitoring
-    from jax._src import util, xla_bridge
+    from jax._src import dtypes, util, xla_bridge
     from jax._src.dispatch import wait_for_tokens
     from jax._src.public_test_util import check_close, check_grads
     from jax.experimental.layout import Format
@@ -206,3 +206,10 @@ def test_close_pytrees_are_told_from_others_as_by_jax():
         with pytest.raises(AssertionError, match="results of f"):
             check_close({"a": x}, {"a": other}, err_msg="results of f")
     check_grads(snp.sin, (1.0,), 1)
+
+
+def test_complex_dtypes_hold_the_numbers_of_others():
+    narrow = "bool int8 uint32 float16 bfloat16 float32 complex64".split()
+    assert [dtypes.to_complex_dtype(d) for d in narrow] == [np.complex64] * len(narrow)
+    with stagec.enable_x64(True):
+        assert [dtypes.to_complex_dtype(d) for d in (np.float64, "int64", "complex128")] == [np.complex128] * 3
