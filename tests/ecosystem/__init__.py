@@ -1,0 +1,1 @@
+"""Libraries written for JAX, unchanged, on stagec and on JAX: their own tests decide."""
