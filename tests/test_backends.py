@@ -1,11 +1,13 @@
 """Targets: parsing, suggestions, what enters the cache key. None of this loads the compiler."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 from hypothesis import given, strategies as st
 
+from passes.kernels.processor import Processor
 from stagec.backends import BACKENDS, Target, cpu as targets, host
 from stagec.backends.cpu import cpu_features, cpu_levels
 from stagec.core.errors import DeviceError, TargetError
@@ -116,6 +118,63 @@ def test_a_machine_without_the_features_is_told_which_are_missing(monkeypatch):
     assert Target.parse("cpu:x86-64-v2+gfni").missing_here() == {"gfni"}
     assert Target.parse("cpu:aarch64").missing_here() == {"aarch64"}
     assert not Target.parse("cpu").missing_here()
+
+
+@pytest.fixture
+def without_proc(monkeypatch):
+    """Makes the processor known from a table of NumPy's alone, as on Windows and macOS."""
+
+    def use(table):
+        monkeypatch.setattr(host, "_cpuinfo", dict)
+        monkeypatch.setattr(host, "_numpy_table", lambda: table)
+        monkeypatch.setattr(host, "machine", lambda: "x86_64")
+        monkeypatch.setattr(targets, "cpu_features", host.cpu_features.__wrapped__)
+
+    return use
+
+
+_V2 = dict.fromkeys("MMX SSE SSE2 SSE3 SSSE3 SSE41 POPCNT SSE42".split(), True)
+_V3 = {**_V2, **dict.fromkeys("AVX F16C FMA3 AVX2".split(), True)}
+_V4 = {**_V3, **dict.fromkeys("AVX512F AVX512CD AVX512_SKX AVX512VL AVX512BW AVX512DQ AVX512BF16".split(), True)}
+_HASWELL = dict.fromkeys("LAHF CX16 MOVBE BMI BMI2 LZCNT".split(), True)
+
+
+@pytest.mark.parametrize(
+    "table, level",
+    [
+        ({}, "x86-64"),
+        ({**_V2, "AVX2": False}, "x86-64-v2"),
+        (_V3, "x86-64-v3"),
+        ({**_V3, **_HASWELL, "X86_V3": True}, "x86-64-v3"),
+        ({**_V3, **_HASWELL, "LZCNT": False}, "x86-64-v2"),
+        ({**_V3, "FMA3": False}, "x86-64-v2"),
+        (_V4, "x86-64-v4"),
+    ],
+)
+def test_without_proc_the_level_is_that_of_the_table_of_numpy(table, level, without_proc):
+    without_proc(table)
+    assert cpu_levels()[-1] == level
+    assert targets.portable_host() == f"cpu:{level}"
+
+
+def test_features_that_numpy_spells_differently_are_known(without_proc):
+    without_proc(_V4)
+    assert not Target.parse("cpu:x86-64-v4+avx512bf16+sse3+lzcnt+bmi").missing_here()
+    assert Target.parse("cpu:x86-64-v4+avx512vnni+amx-tile").missing_here() == {"avx512_vnni", "amx_tile"}
+    assert Processor.of("x86_64", targets.cpu_features()) == Processor.of(
+        "x86_64", Target.parse("cpu:x86-64-v4+avx512bf16").required_features()
+    )
+
+
+@pytest.mark.skipif(
+    host.machine() != "x86_64" or not os.path.exists("/proc/cpuinfo"), reason="this is not Linux on x86-64"
+)
+def test_numpy_and_linux_know_the_same_processor(monkeypatch):
+    levels, listed = cpu_levels(), cpu_features()
+    found = host._features_of(host._numpy_table())
+    assert found <= listed
+    monkeypatch.setattr(targets, "cpu_features", lambda: found)
+    assert cpu_levels() == levels
 
 
 def test_targets_and_the_driver_do_not_load_the_compiler():
