@@ -125,6 +125,8 @@ ELSEWHERE = {
     "check who owns the files": "test_cli.py",
     "install the release of llvmlite that stagec asks for": "standalone/test_c_libraries.py",
     "install iree-base-compiler again": "standalone/test_web.py",
+    "use a build with the GIL (PYTHON_GIL=1 is not enough), or stagec.load a file that was compiled in one": "compiler/"
+    "test_free_threading.py",
     "pip install fsspec, and what fsspec needs for this address, such as s3fs": "compiler/test_cache_remote.py",
     "correct or unset STAGEC_CACHE_REMOTE; the program is compiled here": "compiler/test_cache_remote.py",
     "allow writing there, or unset STAGEC_CACHE_REMOTE_WRITE": "compiler/test_cache_remote.py",
