@@ -190,6 +190,10 @@ class Backend(abc.ABC):
         """
         return {"plain": (), "careful": PLAINEST, "separate": PLAINEST}
 
+    def works_in_order(self, target: Target) -> bool:
+        """Whether a program waits for the work that it submitted before it submits more."""
+        return False
+
     def compiled_arch(self, target: Target) -> str:
         """The architecture that the compiler is given: the newest it knows that the target can run."""
         return target.arch

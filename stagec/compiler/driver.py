@@ -47,6 +47,8 @@ WORKAROUNDS = {
 }
 # Workarounds for programs with loops that worker threads run.
 WORKAROUNDS_OF_LOOPS = {"hal": phase_workarounds.allocate_on_host}
+# Workarounds for devices that may be lost when two threads give them work.
+WORKAROUNDS_OF_RACES = {"hal": phase_workarounds.work_in_order}
 _QUEUED = frozenset({"--iree-hal-target-device=local", "--iree-execution-model=async-external"})
 OPTIMIZATIONS = {
     "executable-targets": rare.branch,
@@ -230,6 +232,8 @@ def _go_through(run: Invocation, last: str, flag_set: FlagSet, seen: Seen | None
     """
     phases = [*PHASES, "end"]
     changes = [WORKAROUNDS, OPTIMIZATIONS] if flag_set.optimizes_kernels else [WORKAROUNDS]
+    if flag_set.in_order:
+        changes.append(WORKAROUNDS_OF_RACES)
     before = ""
     for phase in phases[: phases.index(last) + 1]:
         if phase != last and seen is None and not any(phase in table for table in changes):

@@ -65,10 +65,15 @@ class Traits(NamedTuple):
 
 @dataclass(frozen=True)
 class FlagSet:
-    """A named list of compiler flags."""
+    """A named list of compiler flags.
+
+    Args:
+      in_order: whether a program waits for the work that it submitted before it submits more.
+    """
 
     name: str
     flags: tuple[str, ...]
+    in_order: bool = False
 
     @property
     def kernels(self) -> bool:
@@ -132,4 +137,5 @@ def ladder(
     else:
         names = [name for name in sets if name not in FAST or size >= DATA_TILING_SIZE]
     own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
-    return tuple(FlagSet(name, (*base, *own[name], *options.extra_flags)) for name in names)
+    in_order = target.on.works_in_order(target)
+    return tuple(FlagSet(name, (*base, *own[name], *options.extra_flags), in_order) for name in names)

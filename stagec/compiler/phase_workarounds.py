@@ -15,6 +15,13 @@ _WIDE = ("i64", "f64")
 _IN_ORDER = "debug"
 # Operations that kernels are not moved across.
 _DIVIDING = ("scf.while", "scf.for", "scf.if", "scf.index_switch", "util.optimization_barrier")
+_ALLOCATE, _DEALLOCATE = "hal.device.queue.alloca", "hal.device.queue.dealloca"
+# Operations that submit other work to a queue, and the operand that all of them signal.
+_SUBMITTING = tuple(
+    f"hal.device.queue.{name}"
+    for name in "barrier call copy dispatch execute execute.indirect fill read update write".split()
+)
+_SIGNAL = 3
 # Operations that only give memory another shape.
 _RESHAPES = ("flow.tensor.reshape", "flow.tensor.bitcast")
 
@@ -239,27 +246,86 @@ def allocate_on_host(module: Any) -> int:
     Returns:
       The number of allocations replaced.
     """
+    found = [op for op in operations_in(module, _ALLOCATE) if not any(map(_deallocates, op.results[0].uses))]
+    for op in found:
+        _allocate_on_host(op)
+    return len(found)
+
+
+def _deallocates(use: Any) -> bool:
+    return use.owner.operation.name == _DEALLOCATE
+
+
+def _allocate_on_host(op: Any) -> None:
+    """Replace an allocation in a queue's order by one on the host, which waits for what came before."""
     create = ir().Operation.create
-    count = 0
-    for op in operations_in(module, "hal.device.queue.alloca"):
-        if any(use.owner.operation.name == "hal.device.queue.dealloca" for use in op.results[0].uses):
-            continue
-        device, affinity, before, after, _, memory, usage, size = op.operands
-        with ir().InsertionPoint(op), op.location:
-            number, flags = (ir().IntegerType.get_signless(bits) for bits in (32, 64))
-            attributes = {"value": ir().IntegerAttr.get(number, -1)}
-            forever = create("arith.constant", [number], attributes=attributes).result
-            create("hal.fence.await", [number], [forever, before], attributes={"flags": ir().IntegerAttr.get(flags, 0)})
-            allocator = create("hal.device.allocator", [ir().Type.parse("!hal.allocator")], [device]).result
-            operands = [allocator, affinity, memory, usage, size]
-            own = create("hal.allocator.allocate", [op.results[0].type], operands).result
-        op.results[0].replace_all_uses_with(own)
-        if after != before:
-            # Where both are one null fence, MLIR would visit its uses forever.
-            after.replace_all_uses_with(before)
-        op.erase()
-        count += 1
-    return count
+    device, affinity, before, after, _, memory, usage, size = op.operands
+    with ir().InsertionPoint(op), op.location:
+        _await(before)
+        allocator = create("hal.device.allocator", [ir().Type.parse("!hal.allocator")], [device]).result
+        operands = [allocator, affinity, memory, usage, size]
+        own = create("hal.allocator.allocate", [op.results[0].type], operands).result
+    op.results[0].replace_all_uses_with(own)
+    _skip(op, before, after)
+
+
+def _skip(op: Any, before: Any, after: Any) -> None:
+    """Erase an operation in a queue's order; what waited for it waits for what it waited for."""
+    if after != before:
+        # Where both are one null fence, MLIR would visit its uses forever.
+        after.replace_all_uses_with(before)
+    op.erase()
+
+
+def _await(fence: Any) -> None:
+    """Insert operations that wait for a fence, and end the call with an error where what it stands for failed."""
+    create = ir().Operation.create
+    number, flags = (ir().IntegerType.get_signless(bits) for bits in (32, 64))
+    forever = create("arith.constant", [number], attributes={"value": ir().IntegerAttr.get(number, -1)}).result
+    no_flags = {"flags": ir().IntegerAttr.get(flags, 0)}
+    status = create("hal.fence.await", [number], [forever, fence], attributes=no_flags).result
+    create("util.status.check_ok", [], [status], attributes={"message": ir().StringAttr.get("failed to wait")})
+
+
+def work_in_order(module: Any) -> int:
+    """Submit work to a queue only after the work before it, and leave nothing to do to the thread of IREE's own.
+
+    IREE wakes the thread that watches a Vulkan queue by counting up a semaphore, in
+    two steps. The program's thread does so when it submits work, and IREE's own when
+    work becomes ready that had to wait for other work, such as a deallocation. If both
+    do so at the same time, the lower count may be signalled last, for which Mesa
+    declares the device lost. So memory is allocated on the host, and freed when nothing
+    refers to it, and the program waits for all work but the one that signals the end of
+    the call.
+
+    Args:
+      module: at the compiler's phase `hal`.
+
+    Returns:
+      The number of operations changed.
+    """
+    allocations, deallocations = operations_in(module, _ALLOCATE), operations_in(module, _DEALLOCATE)
+    for op in allocations:
+        _allocate_on_host(op)
+    for op in deallocations:
+        device, affinity, before, after, _ = op.operands
+        if _ends_call(after):
+            with ir().InsertionPoint(op), op.location:
+                flags = {"flags": op.attributes["flags"]}
+                ir().Operation.create("hal.device.queue.barrier", [], [device, affinity, before, after], flags)
+            op.erase()
+        else:
+            _skip(op, before, after)
+    submissions = [op for op in operations_in(module, *_SUBMITTING) if not _ends_call(op.operands[_SIGNAL])]
+    for op in submissions:
+        with ir().InsertionPoint.after(op), op.location:
+            _await(op.operands[_SIGNAL])
+    return len(allocations) + len(deallocations) + len(submissions)
+
+
+def _ends_call(fence: Any) -> bool:
+    """Whether a fence is an argument of the program: the caller waits for it."""
+    return isinstance(fence.owner, ir().Block)
 
 
 def copy_repeated_references(module: Any) -> int:

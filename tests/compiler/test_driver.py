@@ -1,6 +1,7 @@
 """The driver on the real compiler: results run, refusals raise, nothing crashes or prints."""
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from stagec.compiler import diagnostics, driver, log, ready
 from stagec.compiler.driver import compile_module, prepared, run
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.ready import serialize
+from stagec.compiler.stages import stage_text
 from stagec.core.errors import CompileError
 from tests.workarounds.records import control_flow
 
@@ -346,6 +348,32 @@ with new_session() as session:
 def test_memory_of_loops_that_nothing_is_to_wait_for_is_allocated_by_the_host():
     # In a process of its own, since a fault here is a loop without an end in MLIR.
     subprocess.run([sys.executable, "-c", ALLOCATION], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(("target", "waits"), [("vulkan:portable", True), ("vulkan:ampere", False)])
+def test_a_vulkan_device_of_no_known_kind_is_given_work_in_order(target, waits):
+    """Otherwise two threads give it work in the rounds of a loop, for which a driver of Mesa's may lose the device."""
+    text = """func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+      %limit = stablehlo.constant dense<9.0> : tensor<f32>
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %0 = stablehlo.while(%a = %x) : tensor<5xf32> cond {
+        %1 = stablehlo.reduce(%a init: %zero) applies stablehlo.add across dimensions = [0]
+          : (tensor<5xf32>, tensor<f32>) -> tensor<f32>
+        %2 = stablehlo.compare LT, %1, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      } do {
+        %1 = stablehlo.add %a, %a : tensor<5xf32>
+        stablehlo.return %1 : tensor<5xf32>
+      }
+      return %0 : tensor<5xf32>
+    }"""
+    options = CompileOptions(asynchronous=True)
+    program = stage_text(text, Target.parse(target), "hal", options).partition("@main")[2]
+    calls = re.findall(r"hal\.(device\.queue\.[\w.]+|fence\.await)", program)
+    work = [i for i, name in enumerate(calls) if name.startswith("device.queue.")]
+    assert len(work) >= 2
+    assert ("device.queue.alloca" in calls) is not waits
+    assert all("fence.await" in calls[i + 1 : i + 2] for i in work[:-1]) is waits
 
 
 @pytest.mark.parametrize("flag_set", ["plain", "careful", "separate"])

@@ -126,6 +126,23 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         shown_by="a race between threads, which no short test shows every time",
     ),
     Workaround(
+        id="two-threads-in-one-call",
+        backends=("vulkan",),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="the device is lost in a call that submits several pieces of work, such as a loop's rounds: IREE's own "
+        "thread submits what had to wait for other work, deallocations above all, while the program's thread goes on",
+        guard="allocates on the host, frees memory when nothing refers to it, and waits for each piece of work before "
+        "the next, on devices without a profile of their own",
+        hooks=(
+            "stagec.backends.vulkan:Vulkan.works_in_order",
+            "stagec.compiler.phase_workarounds:work_in_order",
+        ),
+        upstream="none found (searched: iree vulkan queue wakeup semaphore vkSignalSemaphore race device lost); the "
+        "count is taken and signalled in two steps in runtime/src/iree/hal/drivers/vulkan/queue.c",
+        shown_by="a race between threads; `tests/compiler/test_driver.py` shows the rewrite",
+    ),
+    Workaround(
         id="exit-of-a-forked-child",
         backends=("vulkan",),
         versions=("3.13",),
