@@ -12,7 +12,30 @@ NETS = {
     "elements": lambda s: s.serial(s.Flatten, s.Elu, s.Softplus, s.Selu, s.Gelu, s.Tanh, s.Exp, s.Sigmoid, s.Softmax),
     "fan": lambda s: s.serial(s.FanOut(2), s.parallel(s.Dense(3), s.Identity), s.FanInConcat(1)),
     "sum": lambda s: s.serial(s.FanOut(2), s.parallel(s.LeakyRelu, s.Tanh), s.FanInSum),
+    "convolutions": lambda s: s.serial(
+        s.Conv(4, (3, 3), padding="SAME"), s.BatchNorm(), s.Relu, s.MaxPool((2, 2)), s.Conv(3, (2, 1), (2, 1))
+    ),
+    "general convolutions": lambda s: s.serial(
+        s.GeneralConv(("NHWC", "OIHW", "NCHW"), 4, (2, 3), (1, 2)),
+        s.GeneralConvTranspose(("NCHW", "HWIO", "NHWC"), 2, (2, 2), (2, 1), "SAME"),
+        s.BatchNorm((0, 2), center=False),
+    ),
+    "transposed": lambda s: s.serial(s.ConvTranspose(2, (3, 3), (2, 2)), s.BatchNorm(3, scale=False)),
+    "pooling": lambda s: s.serial(
+        s.FanOut(3),
+        s.parallel(
+            s.AvgPool((3, 2), (2, 2), "SAME"), s.SumPool((2, 2), padding="SAME", spec="HWCN"), s.MaxPool((1, 5))
+        ),
+    ),
+    "one axis": lambda s: s.serial(s.Conv1DTranspose(4, (3,), (2,), "SAME"), s.AvgPool((2,), padding="SAME")),
     "shape": lambda s: s.shape_dependent(lambda shape: s.Dense(shape[-1])),
+}
+
+
+SHAPES = {
+    "serial": (2, 3, 2),
+    "elements": (2, 3, 2),
+    **dict.fromkeys(["convolutions", "general convolutions", "transposed", "pooling"], (2, 6, 7, 3)),
 }
 
 
@@ -20,8 +43,7 @@ NETS = {
 def test_nets_compute_as_those_of_jax(name):
     theirs = pytest.importorskip("jax.example_libraries.stax")
     jax = pytest.importorskip("jax")
-    x = np.random.default_rng(0).standard_normal((2, 3, 2) if name in ("serial", "elements") else (2, 5, 3))
-    x = x.astype(np.float32)
+    x = np.random.default_rng(0).standard_normal(SHAPES.get(name, (2, 5, 3))).astype(np.float32)
     start, apply = NETS[name](theirs)
     shape, params = start(jax.random.key(0), x.shape)
     init, run = NETS[name](stax)
@@ -30,8 +52,10 @@ def test_nets_compute_as_those_of_jax(name):
     for a, b in zip(stagec.tree.leaves(params), stagec.tree.leaves(found), strict=True):
         np.testing.assert_allclose(b, a, rtol=1e-4)
     expected = apply(params, x)
-    np.testing.assert_allclose(stagec.jit(run)(found, x), expected, rtol=1e-4, atol=1e-6)
-    assert expected.shape == shape
+    results = stagec.tree.leaves(stagec.jit(run)(found, x))
+    for a, b in zip(stagec.tree.leaves(expected), results, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-4, atol=1e-5)
+    assert [r.shape for r in results] == ([*shape] if isinstance(shape[0], tuple) else [shape])
 
 
 def test_dropout_keeps_the_mean():
@@ -41,3 +65,9 @@ def test_dropout_keeps_the_mean():
     np.testing.assert_array_equal(stax.Dropout(0.75, mode="test")[1]((), y), y)
     with pytest.raises(ValueError, match="Dropout: no key"):
         run([()], snp.ones(2))
+
+
+def test_the_size_of_the_batch_may_be_left_open():
+    init, _ = stax.serial(stax.Conv(4, (3, 3)), stax.AvgPool((2, 2)), stax.Flatten, stax.Dense(3))
+    shape, params = init(stagec.random.key(0), (-1, 8, 8, 3))
+    assert shape[1:] == (3,) and params[3][0].shape == (100, 3)

@@ -1,19 +1,25 @@
 """`jax.example_libraries.stax`: a layer is a pair of functions, `init(key, input_shape)` and `apply(params, inputs)`.
 
-`init` returns the output's shape and the parameters. Convolutions, pooling and `BatchNorm` are not here.
+`init` returns the output's shape and the parameters.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import stagec.numpy as snp
-from stagec import nn, random
+from stagec import lax, nn, random
 from stagec.core import location
 
 __all__ = [
+    "AvgPool",
+    "BatchNorm",
+    "Conv",
+    "Conv1DTranspose",
+    "ConvTranspose",
     "Dense",
     "Dropout",
     "Elu",
@@ -23,14 +29,18 @@ __all__ = [
     "FanOut",
     "Flatten",
     "Gelu",
+    "GeneralConv",
+    "GeneralConvTranspose",
     "Identity",
     "LeakyRelu",
     "LogSoftmax",
+    "MaxPool",
     "Relu",
     "Selu",
     "Sigmoid",
     "Softmax",
     "Softplus",
+    "SumPool",
     "Tanh",
     "elementwise",
     "parallel",
@@ -58,6 +68,103 @@ def Dense(
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
         return snp.dot(inputs, params[0]) + params[1]
+
+    return init, apply
+
+
+def _convolution(
+    shape_of: Callable[..., Any],
+    convolve: Callable[..., Any],
+    dimension_numbers: Sequence[str],
+    out_chan: int,
+    filter_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    W_init: Callable[..., Any] | None = None,
+    b_init: Callable[..., Any] = nn.initializers.normal(1e-6),  # noqa: B008
+) -> Layer:
+    """A convolution and a bias for each channel; it has no padding by default, and strides of 1."""
+    inputs_spec, kernel_spec, out_spec = dimension_numbers
+    steps = strides or (1,) * len(filter_shape)
+    W_init = W_init or nn.initializers.glorot_normal(kernel_spec.index("I"), kernel_spec.index("O"))
+
+    def init(rng: Any, input_shape: Any) -> Any:
+        sizes = {"O": out_chan, "I": input_shape[inputs_spec.index("C")]}
+        spatial = iter(filter_shape)
+        kernel_shape = tuple([sizes[c] if c in sizes else next(spatial) for c in kernel_spec])
+        bias_shape = tuple([out_chan if c == "C" else 1 for c in out_spec])
+        first, second = random.split(rng)
+        shape = shape_of(input_shape, kernel_shape, steps, padding, dimension_numbers)
+        return shape, (W_init(first, kernel_shape), b_init(second, bias_shape))
+
+    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+        return convolve(inputs, params[0], steps, padding, dimension_numbers=dimension_numbers) + params[1]
+
+    return init, apply
+
+
+GeneralConv = partial(_convolution, lax.conv_general_shape_tuple, lax.conv_general_dilated)
+Conv = partial(GeneralConv, ("NHWC", "HWIO", "NHWC"))
+GeneralConvTranspose = partial(_convolution, lax.conv_transpose_shape_tuple, lax.conv_transpose)
+Conv1DTranspose = partial(GeneralConvTranspose, ("NHC", "HIO", "NHC"))
+ConvTranspose = partial(GeneralConvTranspose, ("NHWC", "HWIO", "NHWC"))
+
+
+def _pooling(
+    combine: Callable[..., Any],
+    initial: float,
+    is_mean: bool,
+    window_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    spec: str | None = None,
+) -> Layer:
+    """A reduction of windows over the spatial axes; without `spec`, the batch comes first and the channels last."""
+    spec = spec or f"N{'_' * len(window_shape)}C"
+
+    def spread(sizes: Sequence[int]) -> tuple[int, ...]:
+        rest = iter(sizes)
+        return tuple([1 if c in "NC" else next(rest) for c in spec])
+
+    dims, steps = spread(window_shape), spread(strides or (1,) * len(window_shape))
+
+    def apply(inputs: Any) -> Any:
+        out = lax.reduce_window(inputs, initial, combine, dims, steps, padding)
+        if not is_mean:
+            return out
+        # Windows at an edge have fewer elements.
+        ones = snp.ones([1 if c in "NC" else n for c, n in zip(spec, inputs.shape, strict=True)], inputs.dtype)
+        return out / lax.reduce_window(ones, 0.0, lax.add, dims, steps, padding)
+
+    return _without_parameters(lambda shape: lax.reduce_window_shape_tuple(shape, dims, steps, padding), apply)
+
+
+MaxPool = partial(_pooling, lax.max, -math.inf, False)
+SumPool = partial(_pooling, lax.add, 0.0, False)
+AvgPool = partial(_pooling, lax.add, 0.0, True)
+
+
+def BatchNorm(
+    axis: int | Sequence[int] = (0, 1, 2),
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+    beta_init: Callable[..., Any] = nn.initializers.zeros,
+    gamma_init: Callable[..., Any] = nn.initializers.ones,
+) -> Layer:
+    """Subtract the mean over the axes `axis`, divide by the standard deviation, then scale and shift."""
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+
+    def init(rng: Any, input_shape: Any) -> Any:
+        shape = tuple([n for i, n in enumerate(input_shape) if i not in axes])
+        first, second = random.split(rng)
+        return input_shape, (beta_init(first, shape) if center else (), gamma_init(second, shape) if scale else ())
+
+    def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:
+        beta, gamma = params
+        out = nn.standardize(inputs, axes, epsilon=epsilon)
+        out = out * snp.expand_dims(gamma, axes) if scale else out
+        return out + snp.expand_dims(beta, axes) if center else out
 
     return init, apply
 
