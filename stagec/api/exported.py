@@ -7,7 +7,7 @@ import functools
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -107,7 +107,9 @@ class Exported(OwnCopy):
         """What `save` would write."""
         return b"".join(_parts(_by_name(self)))
 
-    def to_c(self, folder: str | os.PathLike[str], *, name: str = "") -> list[str]:
+    def to_c(
+        self, folder: str | os.PathLike[str], *, name: str = "", weights: Literal["object", "file"] = "object"
+    ) -> list[str]:
         """Write a C library: the function as C99 and machine code for Linux, which needs neither Python nor a runtime.
 
         There is a header, the host part as readable C, an object file for each target, and `CMakeLists.txt`. Of
@@ -116,11 +118,14 @@ class Exported(OwnCopy):
         Args:
           folder: where the files are written; it is made if need be.
           name: of the function in C, instead of its own.
+          weights: where the arrays that the function closes over are: in an object file, or in a file of their own,
+            which the caller maps into memory and passes.
 
         Returns:
           The paths of the files.
 
         Raises:
+          ArgumentValueError: `weights` is neither.
           UnsupportedError: the function needs a runtime, an array has open dimensions, or a target is no level of
             x86-64 and not aarch64.
           OSError: a file cannot be written.
@@ -135,9 +140,12 @@ class Exported(OwnCopy):
         """
         from stagec.standalone import c_library  # which needs the compiler
 
+        if weights not in ("object", "file"):
+            fix = "use weights='object' or weights='file'"
+            raise location.error(errors.ArgumentValueError, f"to_c: {weights!r} says not where weights are", fix=fix)
         targets = tuple(map(Target.parse, self.targets))
         c_library.check_targets(self.fun_name, targets)
-        return c_library.write(os.fspath(folder), self._standalone(name, targets))
+        return c_library.write(os.fspath(folder), self._standalone(name, targets, weights == "file"))
 
     def to_wasm(self, folder: str | os.PathLike[str], *, name: str = "") -> list[str]:
         """Write a WebAssembly module of the function, and an ES module that loads it, with its types.
@@ -165,7 +173,7 @@ class Exported(OwnCopy):
 
         return web.write(os.fspath(folder), self._standalone(name, [web.TARGET]))
 
-    def _standalone(self, name: str, targets: Sequence[Target]) -> Any:
+    def _standalone(self, name: str, targets: Sequence[Target], in_file: bool = False) -> Any:
         """The function as `stagec.standalone` compiles it."""
         from stagec.standalone import function  # which needs the compiler
 
@@ -181,7 +189,7 @@ class Exported(OwnCopy):
             list(zip(trace.leaf_names, self.in_avals)),
             list(zip(results, self.out_avals)),
         )
-        return function.compiled(source, name)
+        return function.compiled(source, name, in_file)
 
     def _instead_of_pickling(self) -> str:
         return "write it with x.save(path), and pickle stagec.load(path); x.serialize() returns bytes for stagec.load"

@@ -48,6 +48,11 @@ class _Output(OutputFile):
 )
 @click.option("--name", help="The name of the function in what is written.")
 @click.option("--no-weights", is_flag=True, help="Leave out the arrays that the function closes over.")
+@click.option(
+    "--weights-file",
+    is_flag=True,
+    help="With --emit c, put these arrays into a file of their own, which programs map into memory.",
+)
 @trace_options
 def compile_function(
     function: str,
@@ -57,6 +62,7 @@ def compile_function(
     targets: tuple[str, ...],
     name: str | None,
     no_weights: bool,
+    weights_file: bool,
     fast_math: bool,
     x64: bool,
     static: tuple[str, ...],
@@ -72,6 +78,8 @@ def compile_function(
     """
     if emit != "file" and no_weights:
         raise click.UsageError("--no-weights is for files: a library holds the arrays that the function closes over")
+    if weights_file and emit != "c":
+        raise click.UsageError("--weights-file is for --emit c")
     started = time.perf_counter()
     with enabled_dtypes(function, x64):
         with user_output():
@@ -80,7 +88,9 @@ def compile_function(
         if emit == "file":
             stagec.save(output, {name or exported.fun_name: exported})
             files = [output]
+        elif emit == "c":
+            files = exported.to_c(output, name=name or "", weights="file" if weights_file else "object")
         else:
-            files = (exported.to_c if emit == "c" else exported.to_wasm)(output, name=name or "")
+            files = exported.to_wasm(output, name=name or "")
     size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)
     click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")

@@ -12,7 +12,7 @@ from stagec.standalone import c_text
 from stagec.standalone.c_text import comment, declared
 from stagec.standalone.data_object import object_of
 from stagec.standalone.forming import refused
-from stagec.standalone.function import Function, Parameter
+from stagec.standalone.function import ALIGNMENT, Function, Parameter
 from stagec.standalone.names import constant
 
 # What a compiler says of the processor that it compiles for, and IREE's format of its executables.
@@ -48,7 +48,9 @@ def write(folder: str, function: Function) -> list[str]:
         "CMakeLists.txt": _cmake(function).encode(),
     }
     files |= {_object_name(function, target): _object(function, target) for target in function.routines}
-    if function.constants.data:
+    if function.in_file:
+        files[f"{function.name}.weights"] = function.constants.in_file()
+    elif function.constants.data:
         constants = {constant(function.name, i): data for i, data in enumerate(function.constants.data)}
         machine = next(iter(function.routines)).machine
         files[_constants_name(function)] = object_of(constants, machine)
@@ -116,6 +118,7 @@ def _described(parameter: Parameter) -> str:
 
 def _prototype(function: Function) -> str:
     given = [*declared(function.arguments, True), *declared(function.results, False)]
+    given += ["const void *weights"] if function.in_file else []
     return f"int {function.name}({', '.join([*given, 'void *workspace', 'const stagec_threads *threads'])})"
 
 
@@ -126,11 +129,19 @@ def _made_by() -> str:
 def _header(function: Function) -> str:
     large = function.name.upper()
     rows = [_described(p) for p in (*function.arguments, *function.results)]
+    sizes, codes = [f"#define {large}_WORKSPACE {function.workspace}"], ""
+    if function.in_file:
+        rows += [
+            f"weights: the {large}_WEIGHTS bytes of the file {function.name}.weights, at a multiple of {ALIGNMENT}"
+        ]
+        sizes += [f"#define {large}_WEIGHTS {function.constants.offsets[-1]}"]
+        codes = ", or 2 if the weights are not those of the library"
     rows += [
         f"workspace: {large}_WORKSPACE bytes for the time of the call, at a multiple of 16",
         "threads: how threads share the work, or NULL for the calling thread alone",
     ]
     lines = "\n".join(f"   {row}" for row in rows)
+    defined = "\n".join(sizes)
     return f"""/* {comment(function.label)}, compiled by {_made_by()} for {", ".join(map(str, function.routines))}. */
 #ifndef {large}_H
 #define {large}_H
@@ -152,14 +163,14 @@ typedef struct stagec_threads {{
 }} stagec_threads;
 #endif
 
-#define {large}_WORKSPACE {function.workspace}
+{defined}
 
 /* Arrays are in row-major order, and do not overlap. Nothing is allocated and nothing is kept between calls, which may
    run at the same time with a workspace each.
 
 {lines}
 
-   Returns 0, or 1 if the processor lacks what the code needs. */
+   Returns 0, or 1 if the processor lacks what the code needs{codes}. */
 {_prototype(function)};
 
 #ifdef __cplusplus
@@ -179,6 +190,7 @@ def _source(function: Function) -> str:
     externs = "".join(
         f"extern const unsigned char {constant(function.name, i)}[{len(data)}];\n"
         for i, data in enumerate(function.constants.data)
+        if not function.in_file
     )
     return f"""/* {comment(function.label)}: what {_made_by()} calls in which order. The kernels are in object files. */
 #include "{function.name}.h"
@@ -195,6 +207,13 @@ def _source(function: Function) -> str:
 def _entry(function: Function, targets: list[Target]) -> str:
     given = [p.name for p in (*function.arguments, *function.results)]
     lines = ["", _prototype(function), "{"]
+    if function.in_file:
+        given += ["weights"]
+        mark = function.constants.mark
+        rows = [", ".join([f"0x{byte:02x}" for byte in mark[i : i + 16]]) for i in range(0, len(mark), 16)]
+        between = ",\n    "
+        lines += [f"  static const unsigned char mark[] = {{\n    {between.join(rows)}\n  }};"]
+        lines += ["  if (memcmp(weights, mark, sizeof mark)) return 2;"]
     for target in targets:
         tests = [f'__builtin_cpu_supports("{name}")' for name in (*_ASKED[target.arch], *target.features)]
         between = " &&\n      "
@@ -207,7 +226,7 @@ def _entry(function: Function, targets: list[Target]) -> str:
 def _cmake(function: Function) -> str:
     name = function.name
     objects = " ".join([_object_name(function, target) for target in function.routines])
-    if function.constants.data:
+    if function.constants.data and not function.in_file:
         objects += f" {_constants_name(function)}"
     return f"""cmake_minimum_required(VERSION 3.13)
 project({name} C)

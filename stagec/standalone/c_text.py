@@ -98,6 +98,8 @@ class _Printer:
         head += [f"  {_TYPES[type_]} n{n} = 0;" for n, type_ in plan.numbers.items()]
         parameters = [*declared(function.arguments, True), *declared(function.results, False)]
         names = [p.name for p in (*function.arguments, *function.results)]
+        names += ["weights"] if function.in_file else []
+        parameters += ["const unsigned char *weights"] if function.in_file else []
         parameters += ["unsigned char *work", "const stagec_threads *threads"]
         symbols = [self.kernel(symbol) for symbol in self.routine.kernels]
         yield ""
@@ -119,6 +121,8 @@ class _Printer:
     def _address(self, address: Address, cast: str = "") -> str:
         """An address; of an argument or constant, without `const` if it is cast."""
         name, offset = self._base(address.base), address.offset
+        if name == "weights":
+            offset += self.function.constants.offsets[address.base.number]
         self._used.add(name)
         if address.base.kind in ("pointer", "workspace") or not (cast or offset):
             return f"{name} + {offset}" if offset else name
@@ -139,7 +143,7 @@ class _Printer:
         if base.kind == "result":
             return self.function.results[base.number].name
         if base.kind == "constant":
-            return constant(self.function.name, base.number)
+            return "weights" if self.function.in_file else constant(self.function.name, base.number)
         return f"p{base.number}" if base.kind == "pointer" else "work"
 
     # Statements.

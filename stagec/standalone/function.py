@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -47,6 +48,10 @@ class Routine(NamedTuple):
     kernels: dict[str, Kernel]
 
 
+# Where constants lie in a file: what kernels expect of any array, and after what says whose file it is.
+ALIGNMENT = 64
+
+
 class Constants:
     """The bytes of constants, each once."""
 
@@ -64,6 +69,22 @@ class Constants:
             self.data.append(data)
         return Base("constant", self._known[key])
 
+    @property
+    def offsets(self) -> list[int]:
+        """Where each starts in one file, and at last the end of it."""
+        sizes = [ALIGNMENT, *[-(-len(data) // ALIGNMENT) * ALIGNMENT for data in self.data]]
+        return list(itertools.accumulate(sizes))
+
+    @property
+    def mark(self) -> bytes:
+        """What such a file begins with, which another file does not."""
+        return b"stagec's weights" + hashlib.blake2b(b"".join(self._known), digest_size=32).digest()
+
+    def in_file(self) -> bytes:
+        """The content of the file."""
+        parts = [self.mark, *self.data]
+        return b"".join([part + bytes(-len(part) % ALIGNMENT) for part in parts])
+
 
 @dataclasses.dataclass(frozen=True)
 class Function:
@@ -75,6 +96,7 @@ class Function:
       arguments, results: in the order of the leaves.
       routines: by target.
       constants: what all of them read.
+      in_file: whether the caller passes these, as the content of a file.
     """
 
     name: str
@@ -83,6 +105,7 @@ class Function:
     results: tuple[Parameter, ...]
     routines: dict[Target, Routine]
     constants: Constants
+    in_file: bool = False
 
     @property
     def workspace(self) -> int:
@@ -118,16 +141,17 @@ class Source(NamedTuple):
     returned: Sequence[tuple[str, ShapedArray]]
 
 
-def compiled(source: Source, name: str = "") -> Function:
+def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
     """Plan a function for its targets.
 
     Args:
       name: the identifier, instead of the function's own name.
+      in_file: whether the caller passes the constants.
 
     Raises:
       UnsupportedError: the function needs more than kernels, or an array has no form in C.
     """
-    taken = set(WORDS)
+    taken = {*WORDS, "weights"} if in_file else set(WORDS)
     name = identifier(name or source.name, taken)
     arguments, results = (
         tuple([_parameter(source, label, aval, taken) for label, aval in rows])
@@ -135,7 +159,7 @@ def compiled(source: Source, name: str = "") -> Function:
     )
     constants = Constants()
     routines = {target: _routine(source, options, constants) for target, options in source.options.items()}
-    return Function(name, source.name, arguments, results, routines, constants)
+    return Function(name, source.name, arguments, results, routines, constants, in_file)
 
 
 def _parameter(source: Source, label: str, aval: ShapedArray, taken: set[str]) -> Parameter:

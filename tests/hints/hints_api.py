@@ -503,6 +503,11 @@ CASES = [
         ],
     ),
     (
+        "use weights='object' or weights='file'",
+        lambda: exported(V).to_c("square", weights=False),
+        lambda: [exported(V).to_c(f"square-{where}", weights=where) for where in ("object", "file")],
+    ),
+    (
         "write one for each",
         lambda: stagec.export(square, ["cpu:aarch64", "cpu:x86-64"])(V).to_c("square"),
         lambda: [stagec.export(square, level)(V).to_c(level[4:]) for level in ("cpu:aarch64", "cpu:x86-64")],
