@@ -39,7 +39,7 @@ OBJECTS = {
     "exported": (
         lambda: stagec.export(JITTED)(1.0),
         {"call", "fun_name", "in_avals", "in_tree", "mlir_module", "out_avals", "out_tree", "save", "serialize"}
-        | {"targets", "to_c", "to_wasm"},
+        | {"targets", "to_c", "to_html", "to_wasm"},
     ),
     "loaded": (
         lambda: stagec.load(stagec.export(JITTED)(1.0).serialize()),

@@ -2,12 +2,14 @@
 
 import importlib.util
 import pathlib
+import shutil
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
+import stagec
 from stagec.backends import Target
 
 pytest.importorskip("sklearn", reason="scikit-learn has the examples' data: pip install '.[examples]'")
@@ -38,6 +40,49 @@ def test_the_shipped_classifier_agrees_with_scikit_learn():
     assert result.accuracy > 0.9
     runs_here = [t for t in example.TARGETS if t.startswith("cpu") and not Target.parse(t).missing_here()]
     assert (result.target, result.source) == ((runs_here[-1], "file") if runs_here else ("cpu", "compiled"))
+
+
+# Lines through points of a square, as parts of its side.
+STROKES = {
+    0: [(0.5, 0.1), (0.3, 0.2), (0.22, 0.5), (0.3, 0.8), (0.5, 0.9), (0.7, 0.8), (0.78, 0.5), (0.7, 0.2), (0.5, 0.1)],
+    2: [(0.25, 0.3), (0.35, 0.13), (0.6, 0.12), (0.7, 0.3), (0.6, 0.5), (0.3, 0.88), (0.75, 0.88)],
+    3: [(0.3, 0.15), (0.6, 0.12), (0.68, 0.28), (0.5, 0.45), (0.7, 0.62), (0.65, 0.82), (0.45, 0.9), (0.28, 0.85)],
+    5: [(0.7, 0.12), (0.35, 0.12), (0.32, 0.45), (0.55, 0.42), (0.7, 0.6), (0.6, 0.85), (0.3, 0.88)],
+}
+
+
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_the_page_recognizes_digits_that_are_drawn(tmp_path):
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium")
+    path = tmp_path / "digits.html"
+    result = load("digits_page").run(str(path))
+    assert result.accuracy > 0.9 and result.expected_accuracy > 0.9
+    if chromium is None:
+        pytest.skip("there is no chromium here; the page was written")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        for digit, points in STROKES.items():
+            page.click("text=Clear")
+            box = page.locator("canvas").bounding_box()
+            (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+            page.mouse.move(x, y)
+            page.mouse.down()
+            for point in others:
+                page.mouse.move(*point, steps=4)
+            page.mouse.up()
+            most = "most => document.querySelector('.row.most > :first-child').textContent === most"
+            page.wait_for_function(most, arg=str(digit))
+        # The page has computed what the jitted function computes of the same drawing.
+        page.wait_for_timeout(100)
+        found = [float(row.split()[1]) for row in page.locator(".row").all_inner_texts()]
+        drawn = page.eval_on_selector("canvas", "c => [...c.getContext('2d').getImageData(0, 0, 512, 512).data]")
+        grey = np.reshape(drawn, (32, 16, 32, 16, 4))[..., :3].mean(axis=(1, 3, 4)) / 255
+        expected = np.asarray(stagec.jit(result.recognize)(grey.astype(np.float32)))
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+        browser.close()
 
 
 def test_a_network_of_jax_computes_the_same_without_jax():

@@ -173,6 +173,32 @@ class Exported(OwnCopy):
 
         return web.write(os.fspath(folder), self._standalone(name, [web.TARGET]))
 
+    def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
+        """Write a page that runs the function in a browser: one file, which asks no server for anything.
+
+        A number is typed, an array of two axes is drawn or read from a picture, and what else there is is a list of
+        numbers. Results are numbers, bars or pictures. As for `to_wasm`, the targets do not matter.
+
+        Args:
+          path: a file name; by custom it ends in `.html`.
+          name: of the function in JavaScript, instead of its own.
+
+        Raises:
+          UnsupportedError: the function needs a runtime or the C library, or an array has open dimensions.
+          OSError: the file cannot be written.
+
+        >>> import os, stagec, stagec.numpy as snp, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     stagec.export(snp.sqrt)("f32[]").to_html(os.path.join(folder, "root.html"))
+        ...     os.listdir(folder)
+        ['root.html']
+        """
+        from stagec.standalone import web  # which needs the compiler
+
+        text = web.page(self._standalone(name, [web.TARGET]))
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+
     def _standalone(self, name: str, targets: Sequence[Target], in_file: bool = False) -> Any:
         """The function as `stagec.standalone` compiles it."""
         from stagec.standalone import function  # which needs the compiler

@@ -18,7 +18,7 @@ class _Output(OutputFile):
     """A file; of a C library or a WebAssembly module, a folder."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        is_folder = ctx is not None and ctx.params.get("emit") != "file"
+        is_folder = ctx is not None and ctx.params.get("emit") in ("c", "wasm")
         return os.fsdecode(value) if is_folder else super().convert(value, param, ctx)
 
 
@@ -30,10 +30,11 @@ class _Output(OutputFile):
 @click.argument("arguments", nargs=-1)
 @click.option(
     "--emit",
-    type=click.Choice(["file", "c", "wasm"]),
+    type=click.Choice(["file", "c", "wasm", "html"]),
     default="file",
     is_eager=True,  # the output depends on it
-    help="What to write: a file for stagec.load, a C library, or a WebAssembly module. By default a file.",
+    help="What to write: a file for stagec.load, a C library, a WebAssembly module, or a page that runs the function. "
+    "By default a file.",
 )
 @click.option(
     "-o", "--output", required=True, type=_Output(), help="The file to write, or the folder for a library or module."
@@ -74,7 +75,7 @@ def compile_function(
     FUNCTION may be a file with a StableHLO module, too (MLIR, or what
     `jax.export` serializes), which describes its arguments itself. `stagec run` and `stagec.load` run
     the file, without a compiler. With --emit c and --emit wasm, C programs and web pages call the function, without
-    Python.
+    Python; --emit html writes such a page.
     """
     if emit != "file" and no_weights:
         raise click.UsageError("--no-weights is for files: a library holds the arrays that the function closes over")
@@ -90,6 +91,9 @@ def compile_function(
             files = [output]
         elif emit == "c":
             files = exported.to_c(output, name=name or "", weights="file" if weights_file else "object")
+        elif emit == "html":
+            exported.to_html(output, name=name or "")
+            files = [output]
         else:
             files = exported.to_wasm(output, name=name or "")
     size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)

@@ -1,7 +1,9 @@
-"""WebAssembly: a module without imports, and a loader in JavaScript with types."""
+"""WebAssembly: a module without imports, and a loader in JavaScript with types, or a page that runs it."""
 
 from __future__ import annotations
 
+import base64
+import html
 import importlib.resources
 import json
 import os
@@ -12,6 +14,7 @@ from stagec.compiler import key, scratch
 from stagec.compiler.diagnostics import linker_path
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.program import NotDirectError
+from stagec.core.webpage import filled
 from stagec.standalone import llvm_text
 from stagec.standalone.forming import refused
 from stagec.standalone.function import Function, Parameter
@@ -97,6 +100,22 @@ def _linked(function: Function, data: bytes) -> bytes:
             return file.read()
 
 
+def page(function: Function) -> str:
+    """A page that runs a function: its loader, its module, and a form for its arguments.
+
+    Raises:
+      UnsupportedError: the function needs another library.
+    """
+    template = importlib.resources.files("stagec.standalone").joinpath("function.html").read_text("utf-8")
+    parts = {
+        "title": html.escape(function.label),
+        "loader": _loader(function),
+        "by": _made_by(),
+        "module": base64.b64encode(module(function)).decode(),
+    }
+    return filled(template, parts, " 'wasm-unsafe-eval'")
+
+
 def _made_by() -> str:
     return f"stagec {key.installed_versions()['stagec']}"
 
@@ -113,7 +132,7 @@ def _length(parameter: Parameter) -> int:
 def _loader(function: Function) -> str:
     text = importlib.resources.files("stagec.standalone").joinpath("loader.js").read_text("utf-8")
     fields = {
-        "label": json.dumps(function.label)[1:-1],
+        "label": json.dumps(function.label)[1:-1].replace("<", "\\u003c"),
         "by": _made_by(),
         "name": function.name,
         "arguments": "".join(map(_row, function.arguments)),

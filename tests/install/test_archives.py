@@ -24,7 +24,13 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheels):
     names = zipfile.ZipFile(wheels[0]).namelist()
     assert {name.split("/")[0] for name in names} == {"stagec", "passes", f"stagec-{stagec.__version__}.dist-info"}
     sources = {str(p.relative_to(ROOT)) for top in ("stagec", "passes") for p in (ROOT / top).rglob("*.py")}
-    data = {"stagec/py.typed", "passes/py.typed", "stagec/standalone/loader.js", "stagec/viewing/page.html"}
+    data = {
+        "stagec/py.typed",
+        "passes/py.typed",
+        "stagec/standalone/function.html",
+        "stagec/standalone/loader.js",
+        "stagec/viewing/page.html",
+    }
     assert sources | data == {n for n in names if "dist-info" not in n}
 
 
