@@ -8,6 +8,7 @@ the call goes on to its end, and what it returns is dropped.
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import contextvars
@@ -185,15 +186,17 @@ class _Helper:
     def __init__(self) -> None:
         self.jobs = SimpleQueue[Job]()
         self.job: Job | None = None
-        # A daemon: the end of the process does not wait for a program that never ends.
-        self.thread = threading.Thread(target=self._run, name="stagec-helper", daemon=True)
         before = threading.stack_size(_STACK_BYTES)
         try:
-            self.thread.start()
+            # `Thread.start` waits for the thread, in a condition. An exception that a signal handler raises in there
+            # may leave the condition's lock released, and ends as a RuntimeError about it. The end of the process does
+            # not wait for such a thread, which may run a program that never ends.
+            self.ident = _thread.start_new_thread(self._run, ())
         finally:
             threading.stack_size(before)
 
     def _run(self) -> None:
+        threading.current_thread().name = "stagec-helper"
         with contextlib.suppress(Abandoned):
             while True:
                 self.job = self.jobs.get()
@@ -311,7 +314,7 @@ def _stop() -> None:
     busy = [(h, job) for h in _helpers if (job := h.job) is not None]
     for _, job in busy:
         job.abandoned = job.abandoned or not job.awaited
-    wanted = [helper.thread.ident or 0 for helper, job in busy if job.awaited]
+    wanted = [helper.ident for helper, job in busy if job.awaited]
     sys.unraisablehook = functools.partial(_noted, wanted, sys.unraisablehook)
     deadline = time.monotonic() + EXIT_SECONDS
     while any(h.job is not None for h, _ in busy):

@@ -54,7 +54,7 @@ def test_work_runs_on_a_helper_in_the_main_thread_and_directly_elsewhere():
 def test_one_helper_does_all_that_is_not_interrupted():
     interruptible.call(int)
     count = len(interruptible._helpers)
-    assert {interruptible.call(threading.get_ident) for _ in range(20)} <= {h.thread.ident for h in interruptible._idle}
+    assert {interruptible.call(threading.get_ident) for _ in range(20)} <= {h.ident for h in interruptible._idle}
     assert len(interruptible._helpers) == count
 
 
