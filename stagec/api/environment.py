@@ -112,7 +112,7 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     """
     gc.collect()  # arrays that only garbage refers to do not live
     found = [a for a in gc.get_objects() if type(a) is Array and not a.is_deleted()]
-    return found if platform is None else [a for a in found if a.device.platform == platform]
+    return found if platform is None else [a for a in found if a.home.platform == platform]
 
 
 def copy_to_host_async(x: X) -> X:

@@ -16,6 +16,7 @@ from stagec.core.graph import Graph
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
+from stagec.runtime.propagation import sign_results
 
 _settings = JitSettings(ArgumentRules(lambda: None))
 _all: WeakSet[Program] = WeakSet()
@@ -47,8 +48,9 @@ class Program:
         device, committed = _settings.placement(trace, given)
         runnable = _settings.runnable(trace, device)
         results = runnable.run(given, committed, evaluation(runnable, self._tiered))
+        shardings = sign_results(trace.graph, [*trace.captured, *given], results)
         if plain and runnable.is_ready:
-            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, True)
+            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, True, shardings)
         return results
 
     def forget(self) -> None:

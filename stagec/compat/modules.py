@@ -12,10 +12,10 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from stagec.compat import options, sharding, version
-from stagec.compat.refusals import OF_JAX
+from stagec.compat import options, version
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
-from stagec.core import errors, location
+from stagec.core import location
+from stagec.numpy.arguments import constrained
 from stagec.runtime.array import Array
 
 VERSION = version.__version__
@@ -27,6 +27,8 @@ _RENAMED = {
     "jax._src.config": "stagec.compat.options",
     "jax._src.linear_util": "stagec.compat.extend.linear_util",
     "jax._src.public_test_util": "stagec.compat.public_test_util",
+    "jax._src.mesh": "stagec.sharding",
+    "jax._src.sharding_impls": "stagec.sharding",
     "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
     "jax._src.test_util": "stagec.test_util",
     "jax._src.xla_bridge": "stagec.compat.extend.backend",
@@ -36,8 +38,8 @@ _RENAMED = {
         for name in """
             api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.layout
             export extend extend.backend extend.linear_util extend.source_info_util interpreters interpreters.ad
-            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring sharding
-            stages version
+            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring stages
+            version
         """.split()
     },
     "jax.extend.core": "stagec.compat.core",
@@ -56,11 +58,8 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "jax": {
         "__version__": VERSION,
         "__version_info__": tuple(map(int, VERSION.split("."))),
-        "NamedSharding": sharding.NamedSharding,
-        "P": sharding.PartitionSpec,
         "config": options.config,
         **options.OF_JAX,
-        **OF_JAX,
     },
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
     "jax.numpy": {"ndarray": Array},
@@ -89,7 +88,7 @@ class Alias(types.ModuleType):
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
                 value = alias(own)
             elif self.__name__ == "jax.random":
-                value = _without_sharding(value)
+                value = _with_sharding(value)
         # Looked up once: the names of stagec's modules do not change.
         self.__dict__[name] = value
         return value
@@ -98,20 +97,15 @@ class Alias(types.ModuleType):
         return dir(self._target)
 
 
-def _without_sharding(function: Any) -> Any:
-    """Wrap a function of `jax.random` so that it accepts `out_sharding=None`, as JAX's do."""
+def _with_sharding(function: Any) -> Any:
+    """Wrap a function of `jax.random` so that it accepts `out_sharding`, as JAX's do."""
     if not isinstance(function, types.FunctionType):
         return function
 
     @functools.wraps(function)
-    def call(*args: Any, out_sharding: None = None, **kwargs: Any) -> Any:
-        if out_sharding is not None:
-            raise location.error(
-                errors.UnsupportedError,
-                f"jax.random.{function.__name__}: out_sharding={out_sharding!r}",
-                fix="leave out_sharding out; an array is on one device",
-            )
-        return function(*args, **kwargs)
+    def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        return found if out_sharding is None else constrained(found, out_sharding, f"jax.random.{function.__name__}")
 
     return call
 
@@ -164,6 +158,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Load what the module stands for; its attributes are found when they are asked for."""
         module._target  # noqa: B018
         if module.__name__ == "jax":
+            options.config.read_xla_flags()
             for name in _KNOWN:
                 spec = self.find_spec(f"jax.{name}")
                 assert spec is not None, "all names of JAX are found"

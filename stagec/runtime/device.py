@@ -89,9 +89,18 @@ class Device:
     A CPU has two queues: `local-sync`, which runs on the calling thread and
     costs microseconds, and `local-task`, which spreads large programs over
     the cores. Other devices have one.
+
+    The option `num_cpu_devices` divides the CPU into several devices for
+    meshes. They share its memory, queues and cores.
+
+    Attributes:
+      home: the device whose memory and queues this one uses: the first CPU for every CPU, else the device itself.
     """
 
-    def __init__(self, platform: str, id: int, device_kind: str = "", handle: Any = None) -> None:
+    def __init__(
+        self, platform: str, id: int, device_kind: str = "", handle: Any = None, home: Device | None = None
+    ) -> None:
+        self.home = home or self
         self.platform = platform
         self.id = id
         self.device_kind = device_kind or platform
@@ -110,6 +119,8 @@ class Device:
 
     def hal_device(self, driver: str = "") -> Any:
         """The runtime's device for a queue, made on first use."""
+        if self.home is not self:
+            return self.home.hal_device(driver)
         driver = driver or self.driver
         found = self._devices.get(driver)
         if found is None:
@@ -126,6 +137,8 @@ class Device:
 
     def timeline(self, driver: str = "") -> TimelineSemaphore:
         """The timeline semaphore of a queue."""
+        if self.home is not self:
+            return self.home.timeline(driver)
         driver = driver or self.driver
         with _lock:
             found = self._timelines.get(driver)
@@ -155,12 +168,12 @@ class Device:
 
     def drain(self) -> None:
         """Wait until everything that runs outside Python has ended."""
-        for timeline in list(self._timelines.values()):
+        for timeline in list(self.home._timelines.values()):
             timeline.drain()
 
     def has_abandoned(self) -> bool:
         """Whether calls still run whose caller was interrupted while it waited for them."""
-        return any(timeline.has_abandoned() for timeline in list(self._timelines.values()))
+        return any(timeline.has_abandoned() for timeline in list(self.home._timelines.values()))
 
     def _all_timelines(self) -> list[TimelineSemaphore]:
         """The timelines of the queues, and earlier ones on which calls may still run."""
@@ -197,6 +210,16 @@ class Device:
         found = _driver(self.backend).query_available_devices()
         return f"{driver}://{next(info['path'] for info in found if info['device_id'] == self._handle)}"
 
+    @property
+    def process_index(self) -> int:
+        """The process that the device belongs to: this one, 0."""
+        return 0
+
+    @property
+    def local_hardware_id(self) -> int:
+        """The number of the device among those of its platform."""
+        return self.id
+
     def _is_software(self) -> bool:
         """Whether a graphics driver does the work on the CPU."""
         return self.backend.is_software(self)
@@ -230,6 +253,7 @@ class Device:
             "driver",
             "hal_device",
             "has_abandoned",
+            "home",
             "info",
             "is_cpu",
             "timeline",
@@ -266,22 +290,31 @@ def _unusable(platform: str) -> errors.DeviceError:
 
 @functools.cache
 def cpu() -> Device:
-    """The CPU of this machine."""
+    """The CPU of this machine; where it is divided into several devices, the first of them."""
     return Device(CPU.name, 0)
 
 
 @functools.cache
-def _of_platform(platform: str) -> tuple[Device, ...]:
-    backend = BACKENDS[platform]
-    if backend.is_host:
-        return (cpu(),)
-    infos = _driver(backend).query_available_devices()
+def _part_of_cpu(number: int) -> Device:
+    return Device(CPU.name, number, home=cpu()) if number else cpu()
+
+
+@functools.cache
+def _of_driver(platform: str) -> tuple[Device, ...]:
+    """The devices that a driver finds, the hardware first."""
+    infos = _driver(BACKENDS[platform]).query_available_devices()
     found = [Device(platform, i, info["name"], info["device_id"]) for i, info in enumerate(infos)]
     if len(found) > 1:  # the number of a GPU does not depend on whether there is a software device too
         found.sort(key=Device._is_software)
         for i, device in enumerate(found):
             device.id = i
     return tuple(found)
+
+
+def _of_platform(platform: str) -> tuple[Device, ...]:
+    if BACKENDS[platform].is_host:
+        return tuple(map(_part_of_cpu, range(config.num_cpu_devices)))
+    return _of_driver(platform)
 
 
 def platforms() -> tuple[str, ...]:

@@ -19,8 +19,9 @@ from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
 from stagec.runtime import interruptible, outside, recording
-from stagec.runtime.array import Array, signature
+from stagec.runtime.array import Array, Split, signature
 from stagec.runtime.placement import committed_device
+from stagec.runtime.propagation import operation_sharding, sign
 
 # Elements of the largest operand of an operation that may take long.
 _MAY_BE_LONG = 1 << 16
@@ -70,6 +71,8 @@ class EagerTrace(Trace):
             if device is not None:
                 for m in made:
                     m.signature = signature(m.aval, device, True)
+        if "mesh" in params or (not plain and any(type(a) is Array and type(a.signature) is Split for a in args)):
+            sign(made, operation_sharding(primitive, avals, [m.aval for m in made], params, args))
         if config.checks_values():
             from stagec.runtime import nonfinite  # imports much, for few
 
