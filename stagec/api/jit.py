@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -72,6 +73,13 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
     def _shown_name(self) -> str:
         return self._name
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        try:
+            return inspect.signature(self._function)
+        except (TypeError, ValueError):  # of what is no Python function
+            raise AttributeError("__signature__") from None
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:

@@ -14,7 +14,7 @@ from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_gra
 from stagec.core.primitive import Primitive
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.runtime.array import Array, Split
-from stagec.runtime.mesh import Mesh, PartitionSpec
+from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec
 from stagec.runtime.sharding import NamedSharding
 
 # For each axis of a value, the names of a mesh's axes along which it is split; None for a value that is not split.
@@ -104,7 +104,7 @@ class _Walk:
       mesh: the devices, once an operand or a constraint has named them.
     """
 
-    def __init__(self, mesh: Mesh | None) -> None:
+    def __init__(self, mesh: Mesh | AbstractMesh | None) -> None:
         self.mesh = mesh
 
     def graph(self, graph: Graph, specs: Sequence[Spec]) -> list[Spec]:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stagec.core import errors, location
+from stagec.core.aval import ShapedArray
 from stagec.runtime.device import Device, find
-from stagec.runtime.mesh import Mesh, PartitionSpec, current_mesh
+from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec, current_mesh
 
 if TYPE_CHECKING:
     from stagec.runtime.array import Array
@@ -168,7 +169,7 @@ class NamedSharding(Sharding):
     (4, 2)
     """
 
-    def __init__(self, mesh: Mesh, spec: PartitionSpec, *, memory_kind: str | None = None) -> None:
+    def __init__(self, mesh: Mesh | AbstractMesh, spec: PartitionSpec, *, memory_kind: str | None = None) -> None:
         if not isinstance(spec, PartitionSpec):
             raise location.error(
                 TypeError, f"NamedSharding: {errors.brief(spec)} is no spec", fix="pass a PartitionSpec, such as P('x')"
@@ -194,7 +195,7 @@ class NamedSharding(Sharding):
 
     @property
     def assignment(self) -> tuple[Device, ...]:
-        return tuple(self.mesh.devices.flat)
+        return tuple(self.mesh.devices.flat) if isinstance(self.mesh, Mesh) else ()
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -262,6 +263,7 @@ def _indices(sharding: NamedSharding, shape: tuple[int, ...]) -> Mapping[Device,
     part = sharding.shard_shape(shape)
     counts = sharding.factors(len(shape))
     mesh = sharding.mesh
+    assert isinstance(mesh, Mesh), "an abstract mesh has no devices"
     found: dict[Device, Index] = {}
     for place in np.ndindex(*mesh.axis_sizes):
         at = dict(zip(mesh.axis_names, place))
@@ -334,3 +336,6 @@ def as_sharding(given: Any, what: str) -> Sharding:
             fix="call it under `with stagec.set_mesh(mesh):`, or pass NamedSharding(mesh, spec)",
         )
     return NamedSharding(mesh, given)
+
+
+ShapedArray.sharding_of = lambda aval: NamedSharding(AbstractMesh((), ()), PartitionSpec(*[None] * aval.ndim))
