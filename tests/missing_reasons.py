@@ -2,10 +2,9 @@
 
 # reason -> module of JAX -> its names, or None for all that the module has
 NAMES = {
-    "**Several processes in one program, devices that do not share a memory**, and types of arrays that say how they "
-    "are split: the devices of a program [share one memory](../how-to/several-devices.md).": {
+    "**Several accelerators in one program**, and types of arrays that say how they are split: the devices of a "
+    "process [share one memory](../how-to/several-devices.md).": {
         "jax": "auto_pcast host_count host_id host_ids remove_size_one_mesh_axis_from_type thread_guard",
-        "jax.distributed": None,
         "jax.experimental": "array_serialization colocated_python compute_on custom_partitioning layout shard_alike "
         "topologies transfer",
         "jax.lax": "precv psend ragged_all_to_all",

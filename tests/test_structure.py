@@ -51,6 +51,7 @@ LAYERS = [
         "stagec.ad_checkpoint",
         "stagec.custom_batching",
         "stagec.custom_derivatives",
+        "stagec.distributed",
         "stagec.experimental",
         "stagec.sharding",
         "stagec.test_util",
@@ -236,7 +237,7 @@ def test_public_names_are_these():
         block_until_ready check check_tracer_leaks checking_leaks checkpoint checkpoint_policies clear_caches
         closure_convert compat config copy_to_host_async custom_batching custom_derivatives custom_gradient
         custom_jvp custom_vjp debug debug_infs debug_key_reuse debug_nans default_backend default_device
-        default_matmul_precision device_count device_get device_put devices disable_jit dlpack ds dtypes
+        default_matmul_precision device_count device_get device_put devices disable_jit distributed dlpack ds dtypes
         effects_barrier empty_ref enable_x64 ensure_compile_time_eval errors eval_shape experimental explain
         export flatten_util float0 free_ref freeze from_stablehlo fwd_and_bwd grad hessian image jacfwd jacobian
         jacrev jit jvp lax linear_transpose linearize live_arrays load local_device_count local_devices
@@ -258,8 +259,8 @@ def test_names_of_jax_that_do_not_exist_yet_say_what_to_do():
 
     with pytest.raises(AttributeError, match=r"no attribute 'tree_map'\n.*\n  Fix: use stagec\.tree\.map"):
         stagec.tree_map  # noqa: B018
-    with pytest.raises(AttributeError, match=r"jax\.distributed"):
-        stagec.distributed  # noqa: B018
+    with pytest.raises(AttributeError, match=r"jax\.transfer_guard"):
+        stagec.transfer_guard  # noqa: B018
 
 
 PUBLIC = ["passes", "stagec", *sorted(f"stagec.{p.parent.name}" for p in (ROOT / "stagec").glob("*/__init__.py"))]
@@ -316,6 +317,7 @@ LAZY = {
     # The compiler, MLIR and the passes: a process that finds its programs in the cache or in a file needs none of them.
     "iree.compiler": "the compiler",
     "passes": "the compiler",
+    "mpi4py": "an extra",
     "stagec.foreign.parsed": "the compiler: a call of a stored program needs none",
     "stagec.commands.foreign": "reading a module needs MLIR, and stagec-runtime has neither",
     "passes.analysis.in_place": "the compiler",

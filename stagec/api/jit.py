@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from passes.errors import PipelineError
 from passes.fast_math import FLAGS, FastMath, setting
+from stagec.api import spanning
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
@@ -92,7 +93,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         trace, values, refs = self._traced_with_references(args, kwargs)
         self._refuse_shapes(values, args, kwargs)
         outs: Sequence[Any]
-        if state.trace is None:
+        mesh = spanning.mesh_of(trace.graph, [*trace.captured, *values]) if state.trace is None else None
+        if mesh is not None:
+            outs = spanning.run(trace.graph, [*trace.captured, *values], mesh, self._settings.options(), trace.name)
+        elif state.trace is None:
             device, committed = self._settings.placement(trace, values)
             runnable = self._settings.runnable(trace, device)
             checked = config.checks_values()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules
+from stagec.api.spanning import local_factors, of_block
 from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
@@ -40,7 +41,7 @@ def reshard(xs: X, out_shardings: Any) -> X:
 def put(value: Any, sharding: Sharding) -> Any:
     """An array on the devices of a sharding."""
     if isinstance(sharding, NamedSharding):
-        return value.split(sharding)
+        return constrained(value, sharding, "device_put")
     return value.on(next(iter(sharding.device_set)), True)
 
 
@@ -71,7 +72,7 @@ def make_array_from_callback(
     found = as_sharding(sharding, "make_array_from_callback")
     whole = tuple(shape)
     parts: dict[Any, Any] = {}
-    for index in found.devices_indices_map(whole).values():
+    for index in found.addressable_devices_indices_map(whole).values():
         key = _bounds(index, whole)
         if key not in parts:
             parts[key] = np.asarray(data_callback(index))
@@ -101,7 +102,7 @@ def make_array_from_single_device_arrays(
     """
     found = as_sharding(sharding, "make_array_from_single_device_arrays")
     whole = tuple(shape)
-    places = found.devices_indices_map(whole)
+    places = found.addressable_devices_indices_map(whole)
     if len(arrays) != len(places):
         raise location.error(
             errors.ShapeError,
@@ -120,10 +121,14 @@ def make_array_from_single_device_arrays(
 def make_array_from_process_local_data(
     sharding: Any, local_data: ArrayLike, global_shape: Sequence[int] | None = None
 ) -> Array:
-    """An array of the data that this process has, which is all of it.
+    """An array of the data that each process has.
+
+    Args:
+      local_data: the block of the whole that this process's devices have.
+      global_shape: of the whole; by default as follows from the sharding.
 
     Raises:
-      ShapeError: `global_shape` is another shape.
+      ShapeError: the data has another shape than the block.
 
     >>> import stagec, numpy as np
     >>> from stagec.sharding import NamedSharding, PartitionSpec as P
@@ -132,13 +137,17 @@ def make_array_from_process_local_data(
     Array([0., 0.], dtype=float32)
     """
     data = np.asarray(local_data)
-    if global_shape is not None and tuple(global_shape) != data.shape:
+    found = as_sharding(sharding, "make_array_from_process_local_data")
+    factors = local_factors(found, data.ndim)
+    whole = tuple([n * k for n, k in zip(data.shape, factors)]) if global_shape is None else tuple(global_shape)
+    if whole != tuple([n * k for n, k in zip(data.shape, factors)]):
         raise location.error(
             errors.ShapeError,
-            f"make_array_from_process_local_data: data of shape {data.shape} for an array of {tuple(global_shape)}",
-            fix="pass all of the data: there is one process",
+            f"make_array_from_process_local_data: data of shape {data.shape} for an array of {whole}, which processes "
+            f"divide by {factors}",
+            fix="pass the block of the array that this process has",
         )
-    made: Array = put(from_numpy(data), as_sharding(sharding, "make_array_from_process_local_data"))
+    made: Array = of_block(from_numpy(data), whole, found)
     return made
 
 
@@ -154,9 +163,12 @@ def _joined(
         raise location.error(
             errors.DtypeError, f"{what}: parts of dtypes {sorted(map(str, kinds))}", fix="give parts of one dtype"
         )
-    whole = np.empty(shape, next(iter(kinds)) if dtype is None else np.dtype(dtype))
+    # The block of this process, of which the parts are pieces.
+    starts = [min(b[axis][0] for b in parts) for axis in range(len(shape))]
+    ends = [max(b[axis][1] for b in parts) for axis in range(len(shape))]
+    block = np.empty([e - b for b, e in zip(starts, ends)], next(iter(kinds)) if dtype is None else np.dtype(dtype))
     for bounds, part in parts.items():
-        place = whole[tuple([slice(*b) for b in bounds])]
+        place = block[tuple([slice(a - s, b - s) for (a, b), s in zip(bounds, starts)])]
         if place.shape != part.shape:
             raise location.error(
                 errors.ShapeError,
@@ -164,7 +176,7 @@ def _joined(
                 fix="cut the parts as sharding.devices_indices_map(shape) says",
             )
         place[...] = part
-    return put(from_numpy(whole), sharding)
+    return of_block(from_numpy(block), shape, sharding)
 
 
 def with_shardings(

@@ -132,7 +132,7 @@ _OF_TENSORS = {
 }
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
-    "stagec": "distributed ffi host_count profiler stages transfer_guard version",
+    "stagec": "ffi host_count profiler stages transfer_guard version",
     "stagec.lax": "precv psend ragged_all_to_all",
     "stagec.numpy": " ".join(_SMALL_DTYPES),
     "stagec.nn": "scaled_dot_general",

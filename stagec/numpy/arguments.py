@@ -109,7 +109,7 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     if not isinstance(target, NamedSharding):
         return array
     target.shard_shape(aval.shape)
-    if type(array) is ConcreteArray:
+    if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
         return array.split(target)
     names = target.spec.axes()
     return sharding_constraint_p(array, mesh=target.mesh, spec=(*names, *[()] * (aval.ndim - len(names))))

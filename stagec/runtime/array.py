@@ -27,6 +27,13 @@ class Placed(NamedTuple):
     committed: bool
 
 
+class Part:
+    """Stands for the data of an array of several processes: this process's part of it."""
+
+    def __init__(self, local: Array) -> None:
+        self.local = local
+
+
 class Split(NamedTuple):
     """The signature of an array that is split among the devices of a sharding."""
 
@@ -43,7 +50,7 @@ _LENT = object()
 # Names that programs and transfers use; completion shows the other ones.
 _INTERNAL = (
     *("address", "buffer_view", "evaluated", "numpy", "of", "on", "origin", "owned_copy", "private_copy"),
-    *("home", "part", "queued_view", "signature", "split", "with_aval"),
+    *("home", "local", "of_processes", "part", "queued_view", "signature", "split", "with_aval"),
 )
 # NumPy speaks DLPack 1.0, where data can be read-only, from 2.1 on.
 _READ_ONLY_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
@@ -78,8 +85,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     # each is made when needed.
     _numpy: np.ndarray[Any, Any] | None
     _view: Any
-    # None; the name of the call that took the data; `_LENT` for the caller's own memory; or a pending call and its
-    # result.
+    # None; the name of the call that took the data; `_LENT` for the caller's own memory; a pending call and its
+    # result; or a `Part`.
     _state: Any
     # Whether NumPy owns the memory, or another array or NumPy views may share it: then a donation must not write to it.
     _exposed: bool
@@ -100,6 +107,19 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         self._exposed = True
         value.setflags(write=False)
         return self
+
+    @staticmethod
+    def of_processes(local: Array, aval: ShapedArray, sharding: Sharding) -> Array:
+        """An array of several processes, of this process's part."""
+        self = object.__new__(Array)
+        self.aval, self.signature = aval, Split(aval, sharding)
+        self._numpy, self._view, self._state, self._exposed = None, None, Part(local), True
+        return self
+
+    @property
+    def local(self) -> Array | None:
+        """This process's part of an array of several processes; None for others."""
+        return self._state.local if type(self._state) is Part else None
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """The data as a read-only NumPy array; without a copy on a CPU."""
@@ -128,6 +148,13 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def _awaited(self) -> Any:
         """The result of a pending call, once it is done."""
         state = self._state
+        if type(state) is Part:
+            raise location.error(
+                errors.UnsupportedError,
+                f"{self.aval.long()} is spread over several processes, and this one has a part of it",
+                fix="look at x.addressable_shards, or gather it with "
+                "stagec.experimental.multihost_utils.process_allgather(x, tiled=True)",
+            )
         if type(state) is not tuple:
             raise self._deleted()
         state[0].wait()
@@ -246,7 +273,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def is_deleted(self) -> bool:
         """Whether the data was donated or deleted."""
-        return self._numpy is None and self._view is None and type(self._state) is not tuple
+        return self._numpy is None and self._view is None and type(self._state) not in (tuple, Part)
 
     def is_ready(self) -> bool:
         """Whether the data is computed, so that looking at it does not wait."""
@@ -327,8 +354,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     @property
     def is_fully_addressable(self) -> bool:
-        """True: the data is in this process."""
-        return True
+        """Whether all devices that have parts of the data belong to this process."""
+        placed = self.signature
+        return type(placed) is not Split or placed.sharding.is_fully_addressable
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -356,7 +384,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         Raises:
           ExecutionError: the call that computes it failed.
         """
-        if self._numpy is None and self._view is None:
+        if self.local is not None:
+            self.local.block_until_ready()
+        elif self._numpy is None and self._view is None:
             self._awaited()
         return self
 
@@ -471,6 +501,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def __repr__(self) -> str:
         if self.is_deleted():
             return f"Array({self.aval.long()}, deleted)"
+        if self.local is not None:
+            return f"Array({self.aval.long()}, of several processes)"
         aval = self.aval
         weak = ", weak_type=True" if aval.weak_type else ""
         suffix = f"dtype={aval.dtype.name}{weak})"
@@ -482,7 +514,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return f"Array({text}{glue}{suffix}"
 
     def __str__(self) -> str:
-        return str(self.numpy()) if not self.is_deleted() else repr(self)
+        return str(self.numpy()) if not self.is_deleted() and self.local is None else repr(self)
 
     def __format__(self, spec: str) -> str:
         if self.aval.ndim and spec:

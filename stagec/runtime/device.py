@@ -95,7 +95,10 @@ class Device:
 
     Attributes:
       home: the device whose memory and queues this one uses: the first CPU for every CPU, else the device itself.
+      process_index: the process that the device belongs to.
     """
+
+    process_index = 0
 
     def __init__(
         self, platform: str, id: int, device_kind: str = "", handle: Any = None, home: Device | None = None
@@ -128,7 +131,8 @@ class Device:
                 found = self._devices.get(driver)
                 if found is None:
                     hal = binding().create_hal_driver(driver) if self.is_cpu else _driver(self.backend)
-                    with spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext():
+                    kept = spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext()
+                    with kept, _outside_of_mpi():
                         found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
                     # At exit, Python frees objects in any order; a driver must outlive its buffers and fences.
                     forking.leak(hal, found)
@@ -211,11 +215,6 @@ class Device:
         return f"{driver}://{next(info['path'] for info in found if info['device_id'] == self._handle)}"
 
     @property
-    def process_index(self) -> int:
-        """The process that the device belongs to: this one, 0."""
-        return 0
-
-    @property
     def local_hardware_id(self) -> int:
         """The number of the device among those of its platform."""
         return self.id
@@ -271,6 +270,21 @@ class Device:
         return find, (f"{self.platform}:{self.id}",)
 
 
+@contextlib.contextmanager
+def _outside_of_mpi() -> Iterator[None]:
+    """Keep the runtime from the MPI library that started the process, which it looks for in some folders only.
+
+    Where it finds none, it cannot make a device. It has no use for it: processes talk to each other in
+    `runtime/processes.py`.
+    """
+    names = [name for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE") if name in os.environ]
+    kept = {name: os.environ.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
+
+
 def _driver(backend: Backend) -> Any:
     """The runtime's driver for a backend other than the CPU."""
     if backend.name in _left_behind:
@@ -313,8 +327,33 @@ def _of_driver(platform: str) -> tuple[Device, ...]:
 
 def _of_platform(platform: str) -> tuple[Device, ...]:
     if BACKENDS[platform].is_host:
-        return tuple(map(_part_of_cpu, range(config.num_cpu_devices)))
+        rank, size = processes
+        return tuple([d for process in range(size) for d in _cpus_of(process, rank)])
     return _of_driver(platform)
+
+
+# The number of this process, and how many there are; `runtime/processes.py` sets it.
+processes = (0, 1)
+
+
+def _cpus_of(process: int, rank: int) -> list[Device]:
+    """The CPU devices of a process. Those of other processes only stand for their parts of arrays."""
+    count = config.num_cpu_devices
+    numbers = range(process * count, (process + 1) * count)
+    if process == rank:
+        found = [_part_of_cpu(i) for i in range(count)]
+        for number, device in zip(numbers, found):
+            device.id, device.process_index = number, process
+        return found
+    return [_cpu_elsewhere(number, process) for number in numbers]
+
+
+@functools.cache
+def _cpu_elsewhere(number: int, process: int) -> Device:
+    made = Device(CPU.name, number)
+    made.process_index = process
+    _devices.remove(made)
+    return made
 
 
 def platforms() -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from stagec.core import errors, location
 from stagec.core.config import state
+from stagec.runtime import device as device_module
 from stagec.runtime.device import Device, devices as devices_of
 
 
@@ -311,18 +312,24 @@ class Mesh(_Axes):
 
     @property
     def local_mesh(self) -> Mesh:
-        """The part of the mesh in this process: all of it."""
+        """The mesh itself, where all of its devices are in this process."""
+        if self.is_multi_process:
+            raise location.error(
+                errors.UnsupportedError,
+                f"local_mesh: {self} has devices of several processes",
+                fix="make a mesh of stagec.local_devices()",
+            )
         return self
 
     @property
     def local_devices(self) -> list[Device]:
         """The devices that belong to this process."""
-        return list(self.devices.flat)
+        return [d for d in self.devices.flat if d.process_index == device_module.processes[0]]
 
     @property
     def is_multi_process(self) -> bool:
-        """Whether there are devices of other processes."""
-        return False
+        """Whether there are devices of several processes."""
+        return len({d.process_index for d in self.devices.flat}) > 1
 
     def update(self, devices: Any = None, axis_names: Any = None, axis_types: Any = None) -> Mesh:
         """A mesh with some of its properties replaced."""
@@ -361,7 +368,8 @@ class Mesh(_Axes):
 
 
 def _check_shared(found: np.ndarray[Any, Any]) -> None:
-    homes = {d.home for d in found.flat if d is not None}
+    rank = device_module.processes[0]
+    homes = {d.home for d in found.flat if d is not None and d.process_index == rank}
     if len(homes) > 1:
         raise location.error(
             errors.UnsupportedError,

@@ -15,6 +15,7 @@ import numpy as np
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
+from stagec.runtime import device as device_module
 from stagec.runtime.device import Device, find
 from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec, current_mesh
 
@@ -42,13 +43,14 @@ class Sharding:
 
     @property
     def home(self) -> Device:
-        """The device whose memory holds the whole."""
-        return self.assignment[0].home
+        """The device whose memory holds this process's part."""
+        rank = device_module.processes[0]
+        return next(d.home for d in self.assignment if d.process_index == rank)
 
     @property
     def addressable_devices(self) -> set[Device]:
-        """Those of the devices that belong to this process: all."""
-        return self.device_set
+        """Those of the devices that belong to this process."""
+        return {d for d in self.assignment if d.process_index == device_module.processes[0]}
 
     @property
     def num_devices(self) -> int:
@@ -57,13 +59,13 @@ class Sharding:
 
     @property
     def is_fully_addressable(self) -> bool:
-        """True: all devices belong to this process."""
-        return True
+        """Whether all devices belong to this process."""
+        return len(self.addressable_devices) == len(self.device_set)
 
     @property
     def has_addressable_devices(self) -> bool:
-        """True: all devices belong to this process."""
-        return True
+        """Whether one of the devices belongs to this process."""
+        return bool(self.addressable_devices)
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -83,8 +85,9 @@ class Sharding:
         raise NotImplementedError
 
     def addressable_devices_indices_map(self, global_shape: tuple[int, ...]) -> Mapping[Device, Index]:
-        """The same: all devices belong to this process."""
-        return self.devices_indices_map(global_shape)
+        """The same for the devices of this process."""
+        here = self.addressable_devices
+        return {d: index for d, index in self.devices_indices_map(global_shape).items() if d in here}
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether each device has the same part of an array with so many dimensions under both."""
@@ -287,28 +290,40 @@ class Shard:
       data: the part as an array on the device, which shares its memory with the whole.
     """
 
-    def __init__(self, device: Device, index: Index, replica_id: int, whole: Array) -> None:
+    def __init__(self, device: Device, index: Index, replica_id: int, block: Array, place: Index) -> None:
         self.device = device
         self.index = index
         self.replica_id = replica_id
-        self._whole = whole
+        # The data of this process, and where the part is in it.
+        self._block = block
+        self._place = place
 
     @property
     def data(self) -> Array:
-        return self._whole.part(self.index, self.device)
+        return self._block.part(self._place, self.device)
 
     def __repr__(self) -> str:
         return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data})"
 
 
 def shards(array: Array, sharding: Sharding) -> list[Shard]:
-    """The parts of an array, in the order of the sharding's devices."""
+    """The parts of an array that this process has, in the order of the sharding's devices."""
+    shape = array.aval.shape
+    here = sharding.addressable_devices
+    rows = sharding.devices_indices_map(shape)
+    bounds = {d: tuple([s.indices(n)[:2] for s, n in zip(index, shape)]) for d, index in rows.items()}
+    starts = [min(bounds[d][axis][0] for d in here) for axis in range(len(shape))]
+    block = array if array.local is None else array.local
+    if array.local is None:
+        starts = [0] * len(shape)
     seen: dict[Any, int] = {}
     found = []
-    for device, index in sharding.devices_indices_map(array.aval.shape).items():
-        key = tuple([(s.start, s.stop) for s in index])
+    for device, index in rows.items():
+        key = bounds[device]
         replica = seen[key] = seen.get(key, -1) + 1
-        found.append(Shard(device, index, replica, array))
+        if device in here:
+            place = tuple([slice(a - start, b - start) for (a, b), start in zip(key, starts)])
+            found.append(Shard(device, index, replica, block, place))
     return found
 
 
