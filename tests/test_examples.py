@@ -1,6 +1,7 @@
 """The examples run, and find what NumPy and scikit-learn find."""
 
 import importlib.util
+import os
 import pathlib
 import shutil
 import subprocess
@@ -114,3 +115,25 @@ def test_every_example_prints_its_table_and_is_listed():
     done = subprocess.run([sys.executable, EXAMPLES / "digits_pca.py"], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert "stagec" in done.stdout and "NumPy" in done.stdout
+
+
+def test_a_network_is_trained_on_a_mesh_in_one_process_and_in_four():
+    before = stagec.config.num_cpu_devices
+    stagec.config.update("num_cpu_devices", 4)
+    try:
+        result = load("sharded_training").run(steps=60)
+    finally:
+        stagec.config.update("num_cpu_devices", before)
+    assert result.parts == (64, 32) and result.accuracy > 0.9
+    pytest.importorskip("mpi4py", reason="the extra mpi is not installed")
+    path = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    mpiexec = shutil.which("mpiexec", path=path)
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec")
+    program = [sys.executable, str(EXAMPLES / "sharded_training.py"), "--steps", "60"]
+    environment = {**os.environ, "PYTHONPATH": str(EXAMPLES.parent), "STAGEC_LOG": "lower"}
+    done = subprocess.run([mpiexec, "-n", "4", *program], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "4 devices in 4 processes, parts of (64, 32)" in done.stdout
+    assert f"loss {result.first:.3f} -> {result.last:.3f}, {result.accuracy:.1%}" in done.stdout
+    assert "gathered" not in done.stdout + done.stderr

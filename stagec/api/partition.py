@@ -8,38 +8,27 @@ others, the operands are gathered first, and each process computes the whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from stagec.api.partition_axes import Divided, Spec, part, whole
+from stagec.api.partition_rules import results
 from stagec.compiler import log
 from stagec.control import graph_rules
 from stagec.control.callback import io_callback
-from stagec.control.scan import scan_p
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, Literal, trace_flat
-from stagec.core.primitive import Primitive
-from stagec.primitives.broadcast import broadcast_in_dim_p, reduce_sum_p, reshape_p
 from stagec.primitives.constraint import sharding_constraint_p
-from stagec.primitives.dot import dot_general_p
-from stagec.primitives.operand import aval_of
-from stagec.primitives.reduce import reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p
-from stagec.primitives.slicing import dynamic_slice_in_dim
-from stagec.primitives.table import batch_elementwise
-from stagec.runtime.processes import Grid, all_gather, all_reduce
-
-# For each axis of a value, the names of a mesh's axes that divide it among processes.
-Spec: TypeAlias = tuple[tuple[Any, ...], ...]
-# Reductions that processes combine.
-_REDUCTIONS: dict[Primitive, str] = {
-    reduce_sum_p: "sum",
-    reduce_max_p: "max",
-    reduce_min_p: "min",
-    reduce_prod_p: "prod",
-    reduce_and_p: "and",
-    reduce_or_p: "or",
-}
+from stagec.primitives.iota import iota
+from stagec.primitives.joining import concatenate_p, pad
+from stagec.primitives.logic import bitwise_and, ge, lt, select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.padding import slice_p
+from stagec.primitives.shape import broadcast_in_dim
+from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
+from stagec.runtime.processes import Grid, all_gather, all_reduce, rotate
 
 
 class _Described:
@@ -59,11 +48,11 @@ def partitioned(graph: Graph, grid: Grid, specs: Sequence[Spec], name: str) -> t
       a graph whose inputs are the numbers of this process along the mesh's axes, and then the parts of the inputs.
     """
     places = ShapedArray.of((max(1, len(grid.names)),), np.dtype(np.int32))
-    avals = [_part(a, s, grid) for a, s in zip(graph.in_avals, specs)]
+    avals = [part(a, s, grid) for a, s in zip(graph.in_avals, specs)]
     found: list[Spec] = []
 
     def local(place: Any, *parts: Any) -> list[Any]:
-        outs = _Partition(grid, place, name).replay(graph, list(zip(parts, specs)))
+        outs = Partition(grid, place, name).replay(graph, list(zip(parts, specs)))
         found.extend(s for _, s in outs)
         return [v for v, _ in outs]
 
@@ -72,15 +61,18 @@ def partitioned(graph: Graph, grid: Grid, specs: Sequence[Spec], name: str) -> t
     return made, found
 
 
-def _part(aval: ShapedArray, spec: Spec, grid: Grid) -> ShapedArray:
-    return aval.update(shape=[n // grid.parts(names) for n, names in zip(aval.shape, spec)])
+class _Slice:
+    """A slice along an axis that is divided, which is made when something reads it.
+
+    Slices that a concatenation puts together in another order are an exchange between neighbours.
+    """
+
+    def __init__(self, base: Divided, size: int, axis: int, start: int, limit: int) -> None:
+        self.base, self.size = base, size
+        self.axis, self.start, self.limit = axis, start, limit
 
 
-def _whole(ndim: int) -> Spec:
-    return ((),) * ndim
-
-
-class _Partition:
+class Partition:
     """Replays graphs on parts; a value is a pair of this process's part and how it is divided."""
 
     def __init__(self, grid: Grid, place: Any, name: str) -> None:
@@ -88,11 +80,11 @@ class _Partition:
         self.place = place
         self.name = name
 
-    def replay(self, graph: Graph, args: Sequence[tuple[Any, Spec]]) -> list[tuple[Any, Spec]]:
-        known: dict[Any, tuple[Any, Spec]] = dict(zip(graph.inputs, args))
+    def replay(self, graph: Graph, args: Sequence[Divided]) -> list[Divided]:
+        known: dict[Any, Divided] = dict(zip(graph.inputs, args))
 
-        def read(atom: Any) -> tuple[Any, Spec]:
-            return (atom, _whole(atom.aval.ndim)) if type(atom) is Literal else known[atom]
+        def read(atom: Any) -> Divided:
+            return (atom, whole(atom.aval.ndim)) if type(atom) is Literal else known[atom]
 
         before = location.ambient.location
         try:
@@ -101,10 +93,19 @@ class _Partition:
                 known.update(zip(e.outputs, self.equation(e, [read(a) for a in e.inputs])))
         finally:
             location.ambient.location = before
-        return [read(a) for a in graph.outputs]
+        return [self.made(*read(a)) for a in graph.outputs]
 
-    def equation(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]]:
+    def equation(self, e: Equation, args: list[Divided]) -> list[Divided]:
         primitive = e.primitive
+        if primitive is slice_p:
+            cut = self.sliced(e, args[0])
+            if cut is not None:
+                return [cut]
+        if primitive is concatenate_p:
+            turned = self.rotated(e, args)
+            if turned is not None:
+                return [turned]
+        args = [self.made(*a) for a in args]
         if primitive is sharding_constraint_p:
             (value, spec), aval = args[0], e.inputs[0].aval
             wanted = tuple([self.grid.spanning(names) for names in e.params["spec"]])
@@ -113,35 +114,15 @@ class _Partition:
         if primitive.lower is graph_rules.lower:
             return self.replay(e.params["graph"], args)
         if not any(names for _, spec in args for names in spec):
-            return self.run(e, [v for v, _ in args], [_whole(v.aval.ndim) for v in e.outputs])
-        found = self.rule(e, args)
+            return self.run(e, [v for v, _ in args], [whole(v.aval.ndim) for v in e.outputs])
+        found = results(self, e, args)
         return self.gathered(e, args) if found is None else found
 
-    def rule(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]] | None:
-        """The results on parts; None where there is no rule."""
-        primitive = e.primitive
-        if primitive is dot_general_p:
-            return self.product(e, args)
-        if primitive in _REDUCTIONS:
-            return self.reduction(e, args)
-        if primitive is reshape_p or primitive is broadcast_in_dim_p:
-            return self.shaped(e, args)
-        if primitive is scan_p:
-            return self.loop(e, args)
-        if primitive.batch is batch_elementwise:
-            return self.elementwise(e, args)
-        if primitive.follows is not None and len(args) == 1:
-            axes = primitive.follows([a.aval for a in e.inputs], e.outputs[0].aval, e.params)
-            kept = {a[1] for a in axes if a is not None}
-            if all(i in kept for i, names in enumerate(args[0][1]) if names):
-                return self.run(e, [args[0][0]], [tuple([() if a is None else args[0][1][a[1]] for a in axes])])
-        return None
-
-    def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[tuple[Any, Spec]]:
+    def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[Divided]:
         found = e.primitive(*values, **{**e.params, **params})
         return list(zip(found if e.primitive.multiple else [found], specs, strict=True))
 
-    def gathered(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]]:
+    def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
         """The operation on whole operands."""
         sizes = [a.aval.nbytes for a, (_, spec) in zip(e.inputs, args) if any(spec)]
         log.event(
@@ -149,12 +130,12 @@ class _Partition:
             f"{self.name}: {e.primitive.name} at {e.location} has no rule for parts: its operands are gathered",
             bytes=sum(sizes),
         )
-        whole = [self.moved(v, s, _whole(len(s)))[0] for v, s in args]
-        return self.run(e, whole, [_whole(v.aval.ndim) for v in e.outputs])
+        values = [self.moved(v, s, whole(len(s)))[0] for v, s in args]
+        return self.run(e, values, [whole(v.aval.ndim) for v in e.outputs])
 
     # Moves of parts.
 
-    def moved(self, value: Any, spec: Spec, wanted: Spec) -> tuple[Any, Spec]:
+    def moved(self, value: Any, spec: Spec, wanted: Spec) -> Divided:
         """A value, divided in another way."""
         for axis, (have, want) in enumerate(zip(spec, wanted)):
             if have and have != want:
@@ -188,103 +169,83 @@ class _Partition:
         company = self.grid.company(names)
         return io_callback(lambda x: all_reduce(company, operation, np.asarray(x)), _Described(aval_of(value)), value)
 
-    # Rules.
+    # Slices that are joined again.
 
-    def elementwise(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]]:
-        out = e.outputs[0].aval
-        used: set[Any] = set()
-        joined = []
-        for axis in range(out.ndim):
-            options = [s[axis] for (_, s), a in zip(args, e.inputs) if a.aval.ndim == out.ndim]
-            names = next((o for o in options if o and not used & set(o)), ())
-            used.update(names)
-            joined.append(names)
-        spec = tuple(joined)
-        values = [self.moved(v, s, spec)[0] if a.aval.ndim == out.ndim else v for (v, s), a in zip(args, e.inputs)]
-        return self.run(e, values, [spec] * len(e.outputs))
-
-    def reduction(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]]:
-        ((value, spec),) = args
-        axes = e.params["axes"]
-        names = [n for i in axes for n in spec[i]]
-        kept = tuple([s for i, s in enumerate(spec) if i not in axes])
-        ((found, _),) = self.run(e, [value], [kept])
-        return [(self.combined(found, _REDUCTIONS[e.primitive], names), kept)]
-
-    def shaped(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]] | None:
-        """reshape and broadcast_in_dim, whose parameter is the result's shape."""
-        ((value, spec),) = args
-        out = e.outputs[0].aval
-        assert e.primitive.follows is not None, "these rows have the rule"
-        axes = e.primitive.follows([e.inputs[0].aval], out, e.params)
-        found: list[tuple[Any, ...]] = [() if a is None else spec[a[1]] for a in axes]
-        kept = {a[1] for a in axes if a is not None}
-        if any(names and i not in kept for i, names in enumerate(spec)):
+    def sliced(self, e: Equation, arg: Divided) -> Divided | None:
+        """A slice along one axis, which is divided; None for other slices."""
+        shape, out = e.inputs[0].aval.shape, e.outputs[0].aval.shape
+        cut = [i for i, (n, m) in enumerate(zip(shape, out)) if n != m]
+        if (
+            len(cut) != 1
+            or type(arg[0]) is _Slice
+            or not arg[1][cut[0]]
+            or any(s != 1 for s in e.params["strides"] or ())
+        ):
             return None
-        sizes = []
-        for n, names in zip(out.shape, found):
-            if n % self.grid.parts(names):
-                return None
-            sizes.append(n // self.grid.parts(names))
-        name = "new_sizes" if e.primitive is reshape_p else "shape"
-        return self.run(e, [value], [tuple(found)], **{name: tuple(sizes)})
+        (axis,) = cut
+        start, limit = e.params["start_indices"][axis], e.params["limit_indices"][axis]
+        return _Slice(arg, shape[axis], axis, start, limit), arg[1]
 
-    def product(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]]:
-        (x, xs), (y, ys) = args
-        (x_contract, y_contract), (x_batch, y_batch) = e.params["dimension_numbers"]
-        xs_, ys_ = list(xs), list(ys)
-        for i, j in (*zip(x_batch, y_batch), *zip(x_contract, y_contract)):
-            names = xs_[i] or ys_[j]
-            xs_[i] = ys_[j] = names
-        used = {n for i in (*x_batch, *x_contract) for n in xs_[i]}
-        for specs, bound in ((xs_, (*x_batch, *x_contract)), (ys_, (*y_batch, *y_contract))):
-            for i, names in enumerate(specs):
-                if i not in bound:
-                    specs[i] = names = () if used & set(names) else names
-                    used.update(names)
-        x, _ = self.moved(x, xs, tuple(xs_))
-        y, _ = self.moved(y, ys, tuple(ys_))
-        out = [xs_[i] for i in x_batch]
-        out += [s for i, s in enumerate(xs_) if i not in x_batch and i not in x_contract]
-        out += [s for i, s in enumerate(ys_) if i not in y_batch and i not in y_contract]
-        ((found, _),) = self.run(e, [x, y], [tuple(out)])
-        return [(self.combined(found, "sum", [n for i in x_contract for n in xs_[i]]), tuple(out))]
+    def made(self, value: Any, spec: Spec) -> Divided:
+        """A value that can be read."""
+        if type(value) is not _Slice:
+            return value, spec
+        wanted = tuple([() if i == value.axis else names for i, names in enumerate(spec)])
+        array, _ = self.moved(*value.base, wanted)
+        return slice_in_dim(array, value.start, value.limit, 1, value.axis), wanted
 
-    def loop(self, e: Equation, args: list[tuple[Any, Spec]]) -> list[tuple[Any, Spec]]:
-        """A scan whose state is divided in the same way in all rounds."""
-        graph, consts, carry = e.params["graph"], e.params["num_consts"], e.params["num_carry"]
-        first = consts + carry
-        given = [self.moved(v, s, ((), *s[1:])) if i >= first else (v, s) for i, (v, s) in enumerate(args)]
-        before = [s for _, s in given[:consts]]
-        rows = [s[1:] for _, s in given[first:]]
-        state = [s for _, s in given[consts:first]]
-        _, found = self.body(graph, [*before, *state, *rows])
-        state = [s if any(s) else a for s, a in zip(state, found)]
-        while True:
-            _, found = self.body(graph, [*before, *state, *rows])
-            fitting = [s if s == a else _whole(len(s)) for s, a in zip(state, found)]
-            if fitting == state:
-                break
-            state = fitting
-        body, found = self.body(graph, [*before, *state, *rows], state)
-        moved = [self.moved(v, s, w)[0] for (v, s), w in zip(given[consts:first], state)]
-        values = [self.place, *[v for v, _ in given[:consts]], *moved, *[v for v, _ in given[first:]]]
-        outs = scan_p(*values, **{**e.params, "graph": body, "num_consts": consts + 1})
-        return list(zip(outs, [*state, *[((), *s) for s in found[carry:]]], strict=True))
+    def rotated(self, e: Equation, args: list[Divided]) -> Divided | None:
+        """Slices of one array, joined after a rotation: processes exchange the rows at the ends of their parts.
+
+        What is joined with them, such as zeros, takes the place of rows.
+        """
+        axis = e.params["dimension"]
+        slices = [v for v, _ in args if type(v) is _Slice]
+        if not slices or any(v.base[0] is not slices[0].base[0] or v.axis != axis for v in slices):
+            return None
+        (base, spec), size = slices[0].base, slices[0].size
+        starts = np.cumsum([0, *[a.aval.shape[axis] for a in e.inputs]])
+        shifts = {int(p - v.start) % size for p, (v, _) in zip(starts, args) if type(v) is _Slice}
+        if len(shifts) != 1 or e.outputs[0].aval.shape[axis] != size:
+            return None
+        found = self.shifted(base, spec, axis, shifts.pop())
+        for p, (value, own), atom in zip(starts, args, e.inputs):
+            if type(value) is not _Slice:
+                found = self.replaced(found, spec, axis, int(p), size, self.moved(value, own, whole(len(own)))[0], atom)
+        return found, spec
+
+    def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
+        """The parts of an array whose rows are moved by a number of places, the last ones to the front."""
+        if not shift:
+            return value
+        company = self.grid.company(spec[axis])
+        return io_callback(lambda x: rotate(company, axis, shift, np.asarray(x)), _Described(aval_of(value)), value)
+
+    def replaced(self, found: Any, spec: Spec, axis: int, start: int, size: int, rows: Any, atom: Any) -> Any:
+        """The parts with rows of a whole array in the place of those from `start` on."""
+        count = atom.aval.shape[axis]
+        config = [(0, 0, 0)] * atom.aval.ndim
+        config[axis] = (start, size - start - count, 0)
+        padded, _ = self.moved(pad(rows, literal(0, atom.aval.dtype), config), whole(len(spec)), spec)
+        numbers = iota(np.dtype(np.int32), size)
+        inside = bitwise_and(ge(numbers, start), lt(numbers, start + count))
+        mask, _ = self.moved(inside, ((),), (spec[axis],))
+        shape = aval_of(found).shape
+        return select(broadcast_in_dim(mask, shape, (axis,)), padded, found)
 
     def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]:
         """The part of a loop's body; with `state`, its first results are divided so."""
         found: list[Spec] = []
 
         def local(place: Any, *parts: Any) -> list[Any]:
-            part = _Partition(self.grid, place, self.name)
-            outs = part.replay(graph, list(zip(parts, specs)))
+            inner = Partition(self.grid, place, self.name)
+            outs = inner.replay(graph, list(zip(parts, specs)))
             for i, wanted in enumerate(state or []):
-                outs[i] = part.moved(*outs[i], wanted)
+                outs[i] = inner.moved(*outs[i], wanted)
             found.extend(s for _, s in outs)
             return [v for v, _ in outs]
 
-        avals = [_part(a, s, self.grid) for a, s in zip(graph.in_avals, specs)]
+        avals = [part(a, s, self.grid) for a, s in zip(graph.in_avals, specs)]
         made, captured = trace_flat(local, [aval_of(self.place), *avals], name=self.name)
         assert not captured, "a loop's body closes over nothing"
         return made, found

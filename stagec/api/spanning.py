@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from stagec.api.partition import Spec, partitioned
+from stagec.api.partition import partitioned
+from stagec.api.partition_axes import Spec
 from stagec.api.program import runnable_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, all_equations

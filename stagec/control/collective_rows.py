@@ -10,13 +10,13 @@ import numpy as np
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import typed_axes, unbound
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MissingRule, Primitive, SinglePrimitive
-from stagec.primitives import arithmetic, reduce, slicing
-from stagec.primitives.broadcast import linear, moveaxis_to_front
+from stagec.primitives import arithmetic, joining, reduce, slicing
+from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
 from stagec.primitives.iota import iota
 from stagec.primitives.operand import aval_of, literal
 from stagec.transforms.varying import varies
 
-__all__ = ["all_gather_p", "axis_index_p", "pmax_p", "pmin_p", "psum_p", "pvary_p"]
+__all__ = ["all_gather_p", "axis_index_p", "pmax_p", "pmin_p", "ppermute_p", "psum_p", "pvary_p"]
 
 
 def _eval(*args: Any, axis_name: Any, **params: Any) -> Any:
@@ -192,6 +192,51 @@ all_gather_p = SinglePrimitive(
     jvp=linear(),
     transpose=_gather_transpose,
     batch=_gather_batch,
+)
+
+
+def _permuted(x: Any, perm: Sequence[int]) -> Any:
+    """Rows of an array in another order, in runs; zeros where the number is -1."""
+    aval = aval_of(x)
+    runs: list[list[int]] = []
+    for source in perm:
+        if runs and (source == runs[-1][-1] + 1 if source >= 0 and runs[-1][-1] >= 0 else source == runs[-1][-1]):
+            runs[-1].append(source)
+        else:
+            runs.append([source])
+    pieces = []
+    for run in runs:
+        if run[0] < 0:
+            pieces.append(zeros(aval.update(shape=(len(run), *aval.shape[1:]))))
+        else:
+            pieces.append(slicing.slice_in_dim(x, run[0], run[-1] + 1))
+    return joining.concatenate(pieces, 0) if len(pieces) > 1 else pieces[0]
+
+
+def _permute_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
+    (x,), (dim,) = args, dims
+    if params["axis_name"] != size.name:
+        return primitive(x, **params), dim
+    return _permuted(moveaxis_to_front(x, dim, size), params["perm"]), 0
+
+
+def _inverse(perm: Sequence[int]) -> tuple[int, ...]:
+    found = [-1] * len(perm)
+    for there, source in enumerate(perm):
+        if source >= 0:
+            found[source] = there
+    return tuple(found)
+
+
+# `perm` has the number of the source for each element, -1 for what gets zeros.
+ppermute_p: SinglePrimitive = SinglePrimitive(
+    "ppermute",
+    shape=lambda x, *, axis_name, perm: x,
+    eval=_eval,
+    lower=_lower,
+    jvp=linear(),
+    transpose=lambda ct, x, *, axis_name, perm: [ppermute_p(ct, axis_name=axis_name, perm=_inverse(perm))],
+    batch=_permute_batch,
 )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.control.collective import AxisName, Groups, Members, psum
+from stagec.control.collective_rows import ppermute_p
 from stagec.core import errors, location, pytree
 from stagec.core.axis import typed_axes
 from stagec.core.callables import X
@@ -47,10 +49,13 @@ def ppermute(x: X, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> X:
             f"ppermute: perm={pairs} repeats an element or leaves the batch of {size}",
             fix=f"pass pairs of numbers from 0 to {size - 1}, each source and each destination once",
         )
-    table = np.zeros(size, np.int32)
-    table[destinations] = sources
-    reached = np.zeros(size, bool)
-    reached[destinations] = True
+    perm_of = [-1] * size
+    for source, there in pairs:
+        perm_of[there] = source
+    if len(members.names) == 1:
+        row = functools.partial(ppermute_p, axis_name=members.names[0], perm=tuple(perm_of))
+        return _each(x, lambda value: row(value))
+    table, reached = np.maximum(perm_of, 0).astype(np.int32), np.array(perm_of) >= 0
 
     def one(value: Any) -> Any:
         index = members.index()

@@ -191,3 +191,20 @@ def all_gather(company: Any, axis: int, value: np.ndarray[Any, Any]) -> np.ndarr
 
 def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array.reshape(-1).view(np.uint8)
+
+
+def rotate(company: Any, axis: int, shift: int, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """This process's part of an array whose rows, of all processes together, are moved by a number of places."""
+    rows = np.ascontiguousarray(np.moveaxis(value, axis, 0))
+    rank, size = company.Get_rank(), company.Get_size()
+    parts, rest = divmod(shift, len(rows))
+    found = np.empty_like(rows)
+    # What stays together goes to one process, and what passes the end of a part to the one after it.
+    for there, sent, received in (
+        (parts, rows[: len(rows) - rest], found[rest:]),
+        (parts + 1, rows[len(rows) - rest :], found[:rest]),
+    ):
+        if len(sent):
+            target, source = (rank + there) % size, (rank - there) % size
+            company.Sendrecv(_bytes(sent), target, recvbuf=_bytes(received), source=source)
+    return np.moveaxis(found, 0, axis)

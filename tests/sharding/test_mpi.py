@@ -123,6 +123,69 @@ def test_data_parallel_training_gathers_nothing() -> None:
     assert found == [f"{rank} 0 (5,) True True" for rank in range(2)]
 
 
+def test_stencils_exchange_rows_with_their_neighbours() -> None:
+    found = run(
+        4,
+        """
+        from stagec.compiler import log
+        count = stagec.device_count()
+        whole = np.random.default_rng(0).standard_normal((8 * count, 16)).astype(np.float32)
+        x = stagec.device_put(whole, rows)
+
+        def averaged(x):
+            return 0.25 * (snp.roll(x, 1, 0) + snp.roll(x, -1, 0) + snp.roll(x, 1, 1) + snp.roll(x, -1, 1))
+
+        def by_halos(x):
+            up = lax.ppermute(x[-1:], "x", [(i, (i + 1) % count) for i in range(count)])
+            down = lax.ppermute(x[:1], "x", [((i + 1) % count, i) for i in range(count)])
+            wide = snp.concatenate([up, x, down], 0)
+            return 0.25 * (wide[:-2] + wide[2:] + snp.roll(x, 1, 1) + snp.roll(x, -1, 1))
+
+        def ten(f):
+            return lambda x: lax.fori_loop(0, 10, lambda i, x: f(x), x)
+
+        mapped = stagec.shard_map(ten(by_halos), mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+        wanted = whole
+        for _ in range(10):
+            wanted = averaged(snp.asarray(wanted))
+        right = []
+        for function in (stagec.jit(ten(averaged)), mapped):
+            value = multihost_utils.process_allgather(function(x), tiled=True)
+            right.append(np.allclose(value, wanted, atol=1e-6))
+        show(right, len([r for r in log.records("lower") if "gathered" in r.message]))
+        """,
+    )
+    assert found == [f"{rank} [True, True] 0" for rank in range(4)]
+
+
+def test_a_step_of_a_convolutional_network_gathers_nothing() -> None:
+    found = run(
+        2,
+        """
+        from stagec.compiler import log
+        rng = np.random.default_rng(0)
+        images = rng.standard_normal((8, 3, 8, 8)).astype(np.float32)
+        labels = rng.integers(0, 10, 8).astype(np.int32)
+        weights = [
+            rng.standard_normal((4, 3, 3, 3)).astype(np.float32) / 5,
+            rng.standard_normal((4 * 16, 10)).astype(np.float32) / 8,
+        ]
+        def loss(weights, images, labels):
+            x = stagec.nn.relu(lax.conv(images, weights[0], (1, 1), "SAME"))
+            x = lax.reduce_window(x, 0.0, lax.add, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+            scores = stagec.nn.log_softmax(x.reshape(len(x), -1) @ weights[1])
+            return -(stagec.nn.one_hot(labels, 10) * scores).sum() / len(labels)
+        slope = stagec.jit(stagec.grad(loss))
+        alone = slope(weights, images, labels)
+        split = slope(weights, *[stagec.device_put(v, rows) for v in (images, labels)])
+        right = [np.allclose(a, b, atol=1e-5) for a, b in zip(alone, split)]
+        said = {r.message.split(": ", 1)[1].split(" at ")[0] for r in log.records("lower") if "gathered" in r.message}
+        show(right, sorted(said))
+        """,
+    )
+    assert found == [f"{rank} [True, True] []" for rank in range(2)]
+
+
 def test_the_log_says_what_is_gathered() -> None:
     found = run(
         2,

@@ -1,0 +1,99 @@
+"""Operations that work along some axes: which parameters they have on parts that are divided along others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from stagec.core.aval import ShapedArray
+from stagec.core.primitive import Primitive
+from stagec.primitives.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
+from stagec.primitives.joining import concatenate_p
+from stagec.primitives.padding import pad_p, slice_p
+from stagec.primitives.shape import rev_p
+from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p
+from stagec.primitives.sort import sort_p
+from stagec.primitives.window import (
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_prod_p,
+    reduce_window_sum_p,
+)
+from stagec.runtime.processes import Grid
+
+# For each axis of a value, the names of a mesh's axes that divide it among processes.
+Spec: TypeAlias = tuple[tuple[Any, ...], ...]
+# A process's part of a value, and how it is divided.
+Divided: TypeAlias = tuple[Any, Spec]
+# `(params, whole, part, divided) -> params` for the parts: the shape of the first operand, that of its part, and the
+# axes that are divided. None where the operation works along one of them.
+Rule: TypeAlias = Callable[[dict[str, Any], tuple[int, ...], tuple[int, ...], list[int]], dict[str, Any] | None]
+
+
+def whole(ndim: int) -> Spec:
+    """That of a value of so many axes that is not divided."""
+    return ((),) * ndim
+
+
+def part(aval: ShapedArray, spec: Spec, grid: Grid) -> ShapedArray:
+    """The aval of a process's part."""
+    return aval.update(shape=[n // grid.parts(names) for n, names in zip(aval.shape, spec)])
+
+
+def _along(name: str) -> Rule:
+    """For rows whose parameter is the axis, or the axes, along which they work."""
+
+    def rule(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
+        axes = params[name] if isinstance(params[name], tuple) else (params[name],)
+        return None if set(axes) & set(divided) else params
+
+    return rule
+
+
+def _slice(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
+    starts, limits, strides = (list(params[n]) for n in ("start_indices", "limit_indices", "strides"))
+    for i in divided:
+        if (starts[i], limits[i], strides[i]) != (0, whole[i], 1):
+            return None
+        limits[i] = part[i]
+    return {**params, "limit_indices": tuple(limits)}
+
+
+def _pad(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
+    return None if any(tuple(params["padding_config"][i]) != (0, 0, 0) for i in divided) else params
+
+
+def _dynamic_slice(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
+    sizes = list(params["slice_sizes"])
+    for i in divided:
+        if sizes[i] != whole[i]:
+            return None
+        sizes[i] = part[i]
+    return {**params, "slice_sizes": tuple(sizes)}
+
+
+def _windows(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
+    names = ("window_dimensions", "window_strides", "base_dilation", "window_dilation")
+    plain = all(params[name][i] == 1 for name in names for i in divided)
+    return params if plain and all(tuple(params["padding"][i]) == (0, 0) for i in divided) else None
+
+
+BESIDE: dict[Primitive, Rule] = {
+    **dict.fromkeys((cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p), _along("axis")),
+    concatenate_p: _along("dimension"),
+    dynamic_slice_p: _dynamic_slice,
+    dynamic_update_slice_p: lambda params, whole, part, divided: params,
+    pad_p: _pad,
+    rev_p: _along("dimensions"),
+    **dict.fromkeys((reduce_window_max_p, reduce_window_min_p, reduce_window_prod_p, reduce_window_sum_p), _windows),
+    slice_p: _slice,
+    sort_p: _along("dimension"),
+}
+
+
+def of_rows(params: dict[str, Any], ndim: int) -> list[int] | None:
+    """The axes of a gather's result that are those of its indices, in their order; None where batches are paired."""
+    numbers = params["dimension_numbers"]
+    if numbers.operand_batching_dims:
+        return None
+    return [i for i in range(ndim) if i not in numbers.offset_dims]
