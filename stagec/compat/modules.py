@@ -87,8 +87,8 @@ class Alias(types.ModuleType):
             value = getattr(self._target, name)
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
                 value = alias(own)
-            elif self.__name__ == "jax.random":
-                value = _with_sharding(value)
+            elif self.__name__ == "jax.random" or name in _SHARDED.get(self.__name__, ()):
+                value = _with_sharding(self.__name__, value)
         # Looked up once: the names of stagec's modules do not change.
         self.__dict__[name] = value
         return value
@@ -97,15 +97,25 @@ class Alias(types.ModuleType):
         return dir(self._target)
 
 
-def _with_sharding(function: Any) -> Any:
-    """Wrap a function of `jax.random` so that it accepts `out_sharding`, as JAX's do."""
+# Functions of JAX that say how their result is split; those of `jax.random` all do.
+_SHARDED = {
+    "jax.lax": "broadcast broadcast_in_dim broadcasted_iota conv_general_dilated dot dot_general empty full full_like "
+    "ragged_dot ragged_dot_general reduce reduce_sum reshape rng_bit_generator".split(),
+    "jax.numpy": "arange array asarray bincount broadcast_to dot einsum empty full full_like matmul ones ones_like "
+    "percentile ravel repeat reshape tensordot zeros zeros_like".split(),
+    "jax.ops": ["segment_max", "segment_min", "segment_prod", "segment_sum"],
+}
+
+
+def _with_sharding(module: str, function: Any) -> Any:
+    """Wrap a function so that it accepts `out_sharding`, as JAX's does."""
     if not isinstance(function, types.FunctionType):
         return function
 
     @functools.wraps(function)
     def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
-        return found if out_sharding is None else constrained(found, out_sharding, f"jax.random.{function.__name__}")
+        return found if out_sharding is None else constrained(found, out_sharding, f"{module}.{function.__name__}")
 
     return call
 

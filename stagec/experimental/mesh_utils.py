@@ -16,7 +16,7 @@ __all__ = ["create_device_mesh", "create_hybrid_device_mesh"]
 
 
 def create_device_mesh(
-    mesh_shape: Sequence[int],
+    mesh_shape: int | Sequence[int],
     devices: Sequence[Device] | None = None,
     *,
     contiguous_submeshes: bool = False,
@@ -25,7 +25,7 @@ def create_device_mesh(
     """The devices as an array of a shape, for `Mesh`.
 
     Args:
-      mesh_shape: as many elements as there are devices.
+      mesh_shape: as many elements as there are devices; a number for one axis.
       devices: by default those of the default platform.
       contiguous_submeshes, allow_split_physical_axes: for accelerators with a network; accepted, and without effect.
 
@@ -37,13 +37,14 @@ def create_device_mesh(
     (1, 1)
     """
     known = list(devices_of() if devices is None else devices)
+    mesh_shape = (mesh_shape,) if isinstance(mesh_shape, int) else tuple(mesh_shape)
     if math.prod(mesh_shape) != len(known):
         raise location.error(
             errors.ShapeError,
             f"create_device_mesh: Number of devices {len(known)} must equal the product of mesh_shape {mesh_shape}",
             fix="give a shape with one element for each device, or pass some of the devices",
         )
-    return np.array([*known, None], dtype=object)[:-1].reshape(tuple(mesh_shape))
+    return np.array([*known, None], dtype=object)[:-1].reshape(mesh_shape)
 
 
 def create_hybrid_device_mesh(
