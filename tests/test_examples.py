@@ -136,4 +136,4 @@ def test_a_network_is_trained_on_a_mesh_in_one_process_and_in_four():
     assert done.returncode == 0, done.stderr
     assert "4 devices in 4 processes, parts of (64, 32)" in done.stdout
     assert f"loss {result.first:.3f} -> {result.last:.3f}, {result.accuracy:.1%}" in done.stdout
-    assert "gathered" not in done.stdout + done.stderr
+    assert "gathers" not in done.stdout + done.stderr

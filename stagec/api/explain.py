@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from stagec.api import program
+from stagec.api import program, spanning
 from stagec.api.jit import JitFunction, as_jitted
 from stagec.api.open_dimensions import suggestion
 from stagec.api.program import RunnableGraph
 from stagec.api.traces import TracedSignature
 from stagec.compiler import cache, key
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
-from stagec.core import config as _config, errors, location
+from stagec.core import config as _config, errors, location, pytree
 from stagec.core.config import config, state
 from stagec.core.dims_values import symbols
 
@@ -131,6 +131,13 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
         count = len(trace.graph.equations)
         notes.append(f"traced to find out: {count} equation{'s' if count != 1 else ''}, not kept")
     runnable = function._settings.runnable(trace, traced._device)
+    operands = [*trace.captured, *pytree.leaves((args, kwargs))]
+    mesh = spanning.mesh_of(trace.graph, operands)
+    if mesh is not None:
+        operands = [*trace.captured, *function._traced(args, kwargs)[1]]
+        part = spanning.share(trace.graph, operands, mesh, function._settings.options(), trace.name)
+        runnable = part.runnable
+        notes += part.gathers or [f"runs in parts on {mesh.size} devices, and gathers nothing"]
     opened = symbols([a.shape for a in trace.graph.in_avals])
     if opened:
         names = ", ".join(dict.fromkeys(s.name for s in opened))

@@ -38,27 +38,29 @@ class _Described:
         self.shape, self.dtype = aval.shape, aval.dtype
 
 
-def partitioned(graph: Graph, grid: Grid, specs: Sequence[Spec], name: str) -> tuple[Graph, list[Spec]]:
+def partitioned(graph: Graph, grid: Grid, specs: Sequence[Spec], name: str) -> tuple[Graph, list[Spec], list[str]]:
     """The graph of this process's part, and how its results are divided.
 
     Args:
       specs: how the inputs are divided.
 
     Returns:
-      a graph whose inputs are the numbers of this process along the mesh's axes, and then the parts of the inputs.
+      a graph whose inputs are the numbers of this process along the mesh's axes, and then the parts of the inputs; how
+      its results are divided; and which operations gather their operands, in words.
     """
     places = ShapedArray.of((max(1, len(grid.names)),), np.dtype(np.int32))
     avals = [part(a, s, grid) for a, s in zip(graph.in_avals, specs)]
     found: list[Spec] = []
+    gathers: list[str] = []
 
     def local(place: Any, *parts: Any) -> list[Any]:
-        outs = Partition(grid, place, name).replay(graph, list(zip(parts, specs)))
+        outs = Partition(grid, place, name, gathers).replay(graph, list(zip(parts, specs)))
         found.extend(s for _, s in outs)
         return [v for v, _ in outs]
 
     made, captured = trace_flat(local, [places, *avals], name=name)
     assert not captured, "a graph closes over nothing"
-    return made, found
+    return made, found, list(dict.fromkeys(gathers))
 
 
 class _Slice:
@@ -75,10 +77,11 @@ class _Slice:
 class Partition:
     """Replays graphs on parts; a value is a pair of this process's part and how it is divided."""
 
-    def __init__(self, grid: Grid, place: Any, name: str) -> None:
+    def __init__(self, grid: Grid, place: Any, name: str, gathers: list[str]) -> None:
         self.grid = grid
         self.place = place
         self.name = name
+        self.gathers = gathers
 
     def replay(self, graph: Graph, args: Sequence[Divided]) -> list[Divided]:
         known: dict[Any, Divided] = dict(zip(graph.inputs, args))
@@ -124,12 +127,9 @@ class Partition:
 
     def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
         """The operation on whole operands."""
-        sizes = [a.aval.nbytes for a, (_, spec) in zip(e.inputs, args) if any(spec)]
-        log.event(
-            "lower",
-            f"{self.name}: {e.primitive.name} at {e.location} has no rule for parts: its operands are gathered",
-            bytes=sum(sizes),
-        )
+        size = sum(a.aval.nbytes for a, (_, spec) in zip(e.inputs, args) if any(spec))
+        self.gathers.append(f"{e.primitive.name} at {e.location} gathers {size} bytes")
+        log.event("lower", f"{self.name}: {self.gathers[-1]}, having no rule for parts", bytes=size)
         values = [self.moved(v, s, whole(len(s)))[0] for v, s in args]
         return self.run(e, values, [whole(v.aval.ndim) for v in e.outputs])
 
@@ -238,7 +238,7 @@ class Partition:
         found: list[Spec] = []
 
         def local(place: Any, *parts: Any) -> list[Any]:
-            inner = Partition(self.grid, place, self.name)
+            inner = Partition(self.grid, place, self.name, self.gathers)
             outs = inner.replay(graph, list(zip(parts, specs)))
             for i, wanted in enumerate(state or []):
                 outs[i] = inner.moved(*outs[i], wanted)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stagec.api.partition import partitioned
 from stagec.api.partition_axes import Spec
-from stagec.api.program import runnable_graph
+from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, all_equations
 from stagec.primitives.constraint import sharding_constraint_p
@@ -19,7 +19,6 @@ from stagec.runtime.array import Array, Split
 from stagec.runtime.mesh import Mesh
 from stagec.runtime.processes import Grid, all_gather, grid
 from stagec.runtime.propagation import as_partitions, result_shardings
-from stagec.runtime.runnable import Runnable
 from stagec.runtime.sharding import NamedSharding, Sharding
 
 
@@ -36,6 +35,32 @@ def mesh_of(graph: Graph, values: Sequence[Any]) -> Mesh | None:
     return next((mesh for mesh in named if mesh.is_multi_process), None)
 
 
+class Share(NamedTuple):
+    """What a process runs of a call.
+
+    Attributes:
+      runnable: its program.
+      specs: how the results are divided.
+      gathers: which operations gather their operands, and where, in words.
+    """
+
+    runnable: RunnableGraph
+    specs: list[Spec]
+    gathers: list[str]
+
+
+def share(graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: str) -> Share:
+    """This process's part of a graph, for operands that are divided as these are."""
+    division = grid(mesh)
+    specs = tuple([_divided(division, v) for v in values])
+    key = (share, mesh, specs, options)
+    found: Share | None = graph.derived.get(key)
+    if found is None:
+        local, outs, gathers = partitioned(graph, division, specs, name)
+        found = graph.derived[key] = Share(runnable_graph(local, [], options, name=name), outs, gathers)
+    return found
+
+
 def run(graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: str) -> list[Array]:
     """The results of a graph: this process runs its part, and meets the others at collective operations.
 
@@ -43,13 +68,7 @@ def run(graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: str
       values: of all inputs; those that are not of several processes have to be the same in all of them.
     """
     division = grid(mesh)
-    specs = tuple([_divided(division, v) for v in values])
-    key = (run, mesh, specs, options)
-    found: tuple[Runnable[Any], list[Spec]] | None = graph.derived.get(key)
-    if found is None:
-        local, outs = partitioned(graph, division, specs, name)
-        found = graph.derived[key] = runnable_graph(local, [], options, name=name), outs
-    runnable, outs = found
+    runnable, outs, _ = share(graph, values, mesh, options, name)
     place = np.array([division.place[n] for n in division.names] or [0], np.int32)
     results = runnable.run([place, *[_local(v) for v in values]])
     shardings = result_shardings(graph, values) or [None] * len(results)

@@ -116,7 +116,7 @@ def test_data_parallel_training_gathers_nothing() -> None:
         def steps(w, x):
             return lax.scan(lambda w, _: (w - 0.1 * stagec.grad(loss)(w, x), loss(w, x)), w, None, length=5)
         w, losses = stagec.jit(steps)(snp.ones((4, 3)), x)
-        gathers = [r for r in log.records("lower") if "gathered" in r.message]
+        gathers = [r for r in log.records("lower") if "gathers" in r.message]
         show(len(gathers), losses.shape, float(losses[-1]) < float(losses[0]), w.sharding.is_fully_replicated)
         """,
     )
@@ -152,7 +152,7 @@ def test_stencils_exchange_rows_with_their_neighbours() -> None:
         for function in (stagec.jit(ten(averaged)), mapped):
             value = multihost_utils.process_allgather(function(x), tiled=True)
             right.append(np.allclose(value, wanted, atol=1e-6))
-        show(right, len([r for r in log.records("lower") if "gathered" in r.message]))
+        show(right, len([r for r in log.records("lower") if "gathers" in r.message]))
         """,
     )
     assert found == [f"{rank} [True, True] 0" for rank in range(4)]
@@ -179,25 +179,30 @@ def test_a_step_of_a_convolutional_network_gathers_nothing() -> None:
         alone = slope(weights, images, labels)
         split = slope(weights, *[stagec.device_put(v, rows) for v in (images, labels)])
         right = [np.allclose(a, b, atol=1e-5) for a, b in zip(alone, split)]
-        said = {r.message.split(": ", 1)[1].split(" at ")[0] for r in log.records("lower") if "gathered" in r.message}
+        said = {r.message.split(": ", 1)[1].split(" at ")[0] for r in log.records("lower") if "gathers" in r.message}
         show(right, sorted(said))
         """,
     )
     assert found == [f"{rank} [True, True] []" for rank in range(2)]
 
 
-def test_the_log_says_what_is_gathered() -> None:
+def test_the_log_and_explain_say_what_is_gathered() -> None:
     found = run(
         2,
         """
         from stagec.compiler import log
         x = stagec.device_put(np.float32([3, 1, 2, 0]), rows)
         y = stagec.jit(snp.sort)(x)
-        said = [r for r in log.records("lower") if "its operands are gathered" in r.message]
-        show(np.asarray(y), [(r.message.split()[1], r.fields["bytes"]) for r in said])
+        said = [r for r in log.records("lower") if "gathers" in r.message]
+        why = str(stagec.explain(stagec.jit(snp.sort), x)).splitlines()
+        line = next(line.split() for line in why if "gathers" in line)
+        kept = [n for n in why if "gathers nothing" in n] + str(stagec.explain(stagec.jit(snp.sin), x)).splitlines()
+        kept = [line.strip() for line in kept if "gathers nothing" in line]
+        show(np.asarray(y), [(r.message.split()[1], r.fields["bytes"]) for r in said], line[0], line[-2:], kept)
         """,
     )
-    assert found == [f"{rank} [0. 1. 2. 3.] [('sort', 16)]" for rank in range(2)]
+    told = "sort ['16', 'bytes'] ['runs in parts on 2 devices, and gathers nothing']"
+    assert found == [f"{rank} [0. 1. 2. 3.] [('sort', 16)] {told}" for rank in range(2)]
 
 
 def test_processes_compile_a_program_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
