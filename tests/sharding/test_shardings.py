@@ -1,0 +1,202 @@
+"""Arrays on several devices of one process: what they say of themselves, and what is refused."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import NamedSharding, P, lax
+from stagec.sharding import AbstractMesh, AxisType, Mesh, PartitionSpec, SingleDeviceSharding
+
+
+@pytest.fixture
+def mesh():
+    return stagec.make_mesh((2, 4), ("x", "y"))
+
+
+def test_devices_of_the_cpu_share_it():
+    devices = stagec.devices("cpu")
+    assert [d.id for d in devices] == list(range(8)) and stagec.local_device_count("cpu") == 8
+    assert stagec.devices("cpu")[3] is devices[3] is stagec.device_put(1.0, devices[3]).device
+    assert stagec.device_put(1.0, "cpu:5").device is devices[5]
+    x = stagec.device_put(snp.arange(3.0), devices[5])
+    y = stagec.jit(lambda x: x * 2)(x)
+    assert y.device is devices[5] and (y + 1).device is devices[5] and y.tolist() == [0, 2, 4]
+    with stagec.default_device(devices[2]):
+        assert snp.ones(2).device is devices[0]  # as NumPy makes it
+        assert stagec.jit(lambda x: x + 1)(np.ones(2)).device is devices[2]
+    with pytest.raises(ValueError, match="num_cpu_devices: '0' is not a positive number"):
+        stagec.config.update("num_cpu_devices", "0")
+
+
+def test_shards_are_views_of_the_whole(mesh):
+    whole = np.arange(16.0, dtype=np.float32).reshape(4, 4)
+    x = stagec.device_put(whole, NamedSharding(mesh, P("y", "x")))
+    assert len(x.addressable_shards) == 8 and x.devices() == set(stagec.devices("cpu")) and x.committed
+    for shard in x.addressable_shards:
+        np.testing.assert_array_equal(shard.data, whole[shard.index])
+        assert shard.data.device is shard.device and shard.replica_id == 0
+        assert isinstance(shard.data.sharding, SingleDeviceSharding)
+    replicated = stagec.device_put(whole, NamedSharding(mesh, P(None, "x")))
+    assert [s.replica_id for s in replicated.addressable_shards] == [0, 1, 2, 3] * 2
+    assert np.shares_memory(np.asarray(x.addressable_data(0)), np.asarray(x))
+    np.testing.assert_array_equal(x.addressable_data(-1), whole[3:, 2:])
+    with pytest.raises(IndexError, match="index 8 of an array with 8 parts"):
+        x.addressable_data(8)
+    assert x.sharding.is_equivalent_to(NamedSharding(mesh, P("y", ("x",))), 2)
+    assert not x.sharding.is_equivalent_to(replicated.sharding, 2)
+    assert stagec.device_put(x, stagec.devices("cpu")[1]).device is stagec.devices("cpu")[1]
+
+
+def test_what_is_copied_keeps_its_sharding(mesh):
+    x = stagec.device_put(snp.ones((4, 4)), NamedSharding(mesh, P("x")))
+    assert copy.copy(x).sharding == x.sharding
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+    assert pickle.loads(pickle.dumps(x.sharding)) == x.sharding
+    assert hash(pickle.loads(pickle.dumps(mesh))) == hash(mesh)
+
+
+def test_jitted_functions_keep_shardings_when_they_are_called_again(mesh):
+    f = stagec.jit(lambda x, y: (x + y, x.sum(), x))
+    x = stagec.device_put(snp.ones((4, 4)), NamedSharding(mesh, P("x", "y")))
+    for _ in range(3):
+        both, total, same = f(x, 1.0)
+        assert both.sharding.spec == same.sharding.spec == P("x", "y") and total.sharding.is_fully_replicated
+        assert f(snp.ones((4, 4)), 1.0)[0].sharding == SingleDeviceSharding(stagec.devices("cpu")[0])
+    with stagec.config.override(disable_jit=True):
+        assert f(x, 1.0)[0].sharding.spec == P("x", "y")
+
+
+def test_the_mesh_in_force_is_part_of_a_trace(mesh):
+    @stagec.jit
+    def f(x):
+        return lax.with_sharding_constraint(x, P("x"))
+
+    other = stagec.make_mesh((4, 2), ("x", "y"))
+    for _ in range(2):
+        for m in (mesh, other):
+            with stagec.set_mesh(m):
+                assert f(snp.ones(8)).sharding == NamedSharding(m, P("x"))
+    with pytest.raises(ValueError, match=r"P\('x',\) names axes of a mesh, and no mesh is in force"):
+        f(snp.ones(8))
+
+
+def test_a_donated_array_is_given_up(mesh):
+    x = stagec.device_put(snp.ones((8, 8)), NamedSharding(mesh, P("x")))
+    y = stagec.jit(lambda x: x * 2, donate_argnums=0)(x)
+    assert x.is_deleted() and y.sharding.spec == P("x") and float(y.sum()) == 128
+
+
+def test_keys_are_split_like_arrays(mesh):
+    keys = stagec.random.split(stagec.random.key(0), 8)
+    draw = stagec.shard_map(
+        lambda k: stagec.vmap(lambda k: stagec.random.normal(k, (2,)))(k),
+        mesh=mesh,
+        in_specs=P(("x", "y")),
+        out_specs=P(("x", "y")),
+    )
+    wanted = stagec.vmap(lambda k: stagec.random.normal(k, (2,)))(keys)
+    np.testing.assert_array_equal(draw(keys), wanted)
+    np.testing.assert_array_equal(stagec.pmap(lambda k: stagec.random.normal(k, (2,)))(keys), wanted)
+
+
+def test_shard_map_in_loops_and_branches(mesh):
+    mapped = stagec.shard_map(lambda x: x - lax.pmean(x, "x") / 2, mesh=mesh, in_specs=P("x"), out_specs=P("x"))
+    x = np.arange(8.0, dtype=np.float32)
+    wanted = x
+    for _ in range(3):
+        wanted = wanted - np.tile(wanted.reshape(2, 4).mean(0), 2) / 2
+    run = stagec.jit(lambda x: lax.scan(lambda c, _: (mapped(c), None), x, None, length=3)[0])
+    np.testing.assert_allclose(run(x), wanted, rtol=1e-6)
+    chosen = stagec.jit(lambda p, x: lax.cond(p, mapped, lambda x: x, x))
+    np.testing.assert_allclose(chosen(True, x), mapped(x))
+    np.testing.assert_array_equal(chosen(False, x), x)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda m: NamedSharding(m, P("z")), ValueError, "axis 'z' of P('z',) is not found"),
+        (lambda m: NamedSharding(m, P("x", "x")), ValueError, "has duplicate entries for 'x'"),
+        (lambda m: NamedSharding(m, ("x",)), TypeError, "('x',) is no spec"),
+        (lambda m: Mesh(np.array(stagec.devices("cpu")), ("x", "y")), ValueError, "devices.ndim == 1"),
+        (lambda m: Mesh(np.array([1, 2]), ("x",)), TypeError, "1 is no device"),
+        (lambda m: Mesh(np.array(stagec.devices("cpu")).reshape(2, 4), ("x", "x")), ValueError, "a name of its own"),
+        (lambda m: stagec.make_mesh((16,), ("x",)), RuntimeError, "(16,) needs 16 devices, and there are 8"),
+        (lambda m: AbstractMesh((2,), ("x", "y")), ValueError, "1 sizes for 2 names"),
+        (lambda m: PartitionSpec(unreduced={"x"}), NotImplementedError, "are not supported"),
+        (lambda m: stagec.set_mesh(3), TypeError, "3 is no mesh"),
+        (lambda m: stagec.device_put(snp.ones(3), NamedSharding(m, P("x"))), ValueError, "partitioned 2 times"),
+        (lambda m: stagec.device_put(snp.ones(4), NamedSharding(m, P(None, "x"))), ValueError, "rank at least 2"),
+        (lambda m: stagec.pmap(lambda x: x)(snp.ones(9)), RuntimeError, "requires 9 devices, but only 8 are available"),
+        (
+            lambda m: stagec.device_put(snp.ones(4), NamedSharding(m, P("x"))) + stagec.device_put(1.0, "cpu:1"),
+            RuntimeError,
+            "on 8 devices, CpuDevice(id=0) first",
+        ),
+        (
+            lambda m: stagec.shard_map(lambda x: x, in_specs=P("x"), out_specs=P("x"))(snp.ones(4)),
+            ValueError,
+            "no mesh was given",
+        ),
+        (
+            lambda m: stagec.shard_map(lambda x: x, mesh=m, in_specs=P("x"), out_specs=P("x"))(snp.ones(5)),
+            ValueError,
+            "axis 0 of x is not evenly divisible: 5 by 2",
+        ),
+        (
+            lambda m: stagec.shard_map(lambda x: x, mesh=m, in_specs=P("x"), out_specs=P(None, "x"))(snp.ones(4)),
+            ValueError,
+            "has 2 entries, and result has 1 axes",
+        ),
+        (
+            lambda m: stagec.shard_map(lambda x: x, mesh=m, in_specs="x", out_specs=P("x"))(snp.ones(4)),
+            TypeError,
+            "in_specs must hold PartitionSpecs, got 'x'",
+        ),
+        (
+            lambda m: stagec.jit(lambda x: x, in_shardings=((),))(snp.ones(4)),
+            ValueError,
+            "jit: in_shardings does not fit what it describes",
+        ),
+        (
+            lambda m: stagec.vmap(lambda x: lax.psum(x, "i", axis_index_groups=[[0], [1, 2]]), axis_name="i")(
+                snp.ones(3)
+            ),
+            ValueError,
+            "do not divide an axis of 3",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(mesh, call, kind, words):
+    with pytest.raises(kind, match=re.escape(words)):
+        call(mesh)
+
+
+def test_axes_have_types(mesh):
+    assert mesh.are_all_axes_explicit and mesh.explicit_axes == ("x", "y")
+    mixed = mesh.update(axis_types=(AxisType.Auto, AxisType.Explicit))
+    assert mixed.auto_axes == ("x",) and not mixed.are_all_axes_auto and mixed != mesh
+    assert mixed.abstract_mesh == AbstractMesh((2, 4), ("x", "y"), (AxisType.Auto, AxisType.Explicit))
+    seen = []
+    f = stagec.shard_map(
+        lambda x: seen.append(stagec.sharding.get_abstract_mesh()) or x,
+        mesh=mesh,
+        **{"in_specs": P("x"), "out_specs": P("x"), "axis_names": {"x"}},
+    )
+    f(snp.ones(4))
+    assert seen[0].manual_axes == ("x",) and seen[0].explicit_axes == ("y",)
+
+
+def test_second_derivatives_of_what_is_not_known_to_differ_are_refused(mesh):
+    def f(w, x):
+        inner = stagec.jit(stagec.grad(lambda w: lax.psum(snp.sin(w * x).sum(), "x")))
+        return stagec.jit(stagec.grad(inner))(w)
+
+    mapped = stagec.shard_map(f, mesh=mesh, in_specs=(P(), P("x")), out_specs=P())
+    with pytest.raises(stagec.StagecError, match="along which axes the gradient varies"):
+        mapped(snp.float32(1), snp.arange(4.0))
