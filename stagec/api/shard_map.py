@@ -26,7 +26,7 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.runtime.array import Array as Value
-from stagec.runtime.mesh import AbstractMesh, AxisType, Mesh, PartitionSpec, current_mesh
+from stagec.runtime.mesh import AbstractMesh, Axes, AxisType, Mesh, PartitionSpec, current_mesh
 from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.batch import batch_flat
 
@@ -333,7 +333,7 @@ class _Call:
     def _constrained(self, value: Any, spec: PartitionSpec, rank: int) -> Any:
         if not isinstance(self.mesh, Mesh):
             return value
-        return sharding_constraint_p(value, mesh=self.mesh, spec=(*spec.axes(), *[()] * (rank - len(spec))))
+        return sharding_constraint_p(value, mesh=self.mesh, spec=Axes.of(spec, rank))
 
     def _merged(self, value: Any, spec: PartitionSpec, differs: list[Any], rank: int) -> Any:
         count = len(differs)

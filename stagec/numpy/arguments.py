@@ -17,7 +17,7 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device, find
 from stagec.runtime.memory import aligned_empty
-from stagec.runtime.mesh import PartitionSpec
+from stagec.runtime.mesh import Axes, PartitionSpec
 from stagec.runtime.sharding import NamedSharding, Sharding, as_sharding
 
 # What says where an array is: a device, or how it is split among several.
@@ -111,8 +111,7 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     target.shard_shape(aval.shape)
     if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
         return array.split(target)
-    names = target.spec.axes()
-    return sharding_constraint_p(array, mesh=target.mesh, spec=(*names, *[()] * (aval.ndim - len(names))))
+    return sharding_constraint_p(array, mesh=target.mesh, spec=Axes.of(target.spec, aval.ndim))
 
 
 def is_traced(*values: Any) -> bool:

@@ -118,6 +118,19 @@ class PartitionSpec:
         return f"P{self.partitions!r}"
 
 
+class Axes(tuple[tuple[Any, ...], ...]):
+    """For each axis of a value, the names of a mesh's axes along which it is split, and how the user wrote them."""
+
+    written: PartitionSpec
+
+    @staticmethod
+    def of(spec: PartitionSpec, ndim: int) -> Axes:
+        names = spec.axes()
+        made = Axes((*names, *[()] * (ndim - len(names))))
+        made.written = spec
+        return made
+
+
 def _names(entry: Any) -> tuple[Any, ...]:
     if entry is None or entry is UNCONSTRAINED:
         return ()

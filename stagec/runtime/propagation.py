@@ -14,7 +14,7 @@ from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_gra
 from stagec.core.primitive import Primitive
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.runtime.array import Array, Split
-from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec
 from stagec.runtime.sharding import NamedSharding
 
 # For each axis of a value, the names of a mesh's axes along which it is split; None for a value that is not split.
@@ -60,7 +60,9 @@ def _spec(sharding: Any, ndim: int) -> Spec:
 
 
 def as_partitions(spec: Spec) -> PartitionSpec:
-    """The spec as users write it, without whole axes at its end."""
+    """The spec as the user has written it, else without whole axes at its end."""
+    if type(spec) is Axes and UNCONSTRAINED not in spec.written.partitions:
+        return spec.written
     entries = list(spec or ())
     while entries and not entries[-1]:
         entries.pop()
@@ -113,7 +115,7 @@ class _Walk:
             given = [None if type(a) is Literal else known.get(a) for a in e.inputs]
             if e.primitive is sharding_constraint_p:
                 self.mesh = e.params["mesh"]
-                known[e.outputs[0]] = e.params["spec"]
+                known[e.outputs[0]] = _constrained(e.params["spec"], given[0])
             elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
                 outs = [v.aval for v in e.outputs]
                 avals = [a.aval for a in e.inputs]
@@ -176,6 +178,14 @@ class _Walk:
         return [
             ((), *spec) if spec and a.aval.ndim < out.ndim else spec for spec, a, out in zip(found, inner.outputs, outs)
         ]
+
+
+def _constrained(wanted: Spec, given: Spec) -> Spec:
+    """How a value is split after a constraint: along unconstrained axes, as before."""
+    if given is None or type(wanted) is not Axes or UNCONSTRAINED not in wanted.written.partitions:
+        return wanted
+    free = [i for i, entry in enumerate(wanted.written) if entry is UNCONSTRAINED]
+    return tuple([given[i] if i in free else names for i, names in enumerate(wanted)])
 
 
 def constrains_inside(equation: Equation) -> bool:

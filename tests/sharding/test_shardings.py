@@ -85,6 +85,14 @@ def test_the_mesh_in_force_is_part_of_a_trace(mesh):
         f(snp.ones(8))
 
 
+def test_unconstrained_axes_stay_as_they_are(mesh):
+    x = stagec.device_put(snp.ones((4, 4)), NamedSharding(mesh, P("x", "y")))
+    free = NamedSharding(mesh, P(P.UNCONSTRAINED, None))
+    assert stagec.jit(lambda x: lax.with_sharding_constraint(x + 1, free))(x).sharding.spec == P("x")
+    written = NamedSharding(mesh, P("x", None))
+    assert stagec.jit(lambda x: x + 1, out_shardings=written)(x).sharding == written
+
+
 def test_a_donated_array_is_given_up(mesh):
     x = stagec.device_put(snp.ones((8, 8)), NamedSharding(mesh, P("x")))
     y = stagec.jit(lambda x: x * 2, donate_argnums=0)(x)
