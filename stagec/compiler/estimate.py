@@ -23,12 +23,12 @@ _LAUNCH = 1 << 10
 _PARTS = ("slice", "dynamic_slice", "gather")
 # Steps of functions that are loops or series in compiled code.
 _SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0}
-# What NumPy takes for a call, however small.
-_CALL_SECONDS = 2e-6
+# What a round of a loop takes besides its operations.
+_ROUND_SECONDS = 2e-6
 # Up to this many nanoseconds an element, compiled code is not much quicker.
 QUICK_NS = 4.0
 # How much longer NumPy takes for elements that processors do not compute with, and for products without BLAS.
-_SLOW_DTYPES, _WITHOUT_BLAS = 5.0, 20.0
+_SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
 _OF_BLAS = {dtypes.float32, dtypes.float64}
 # Operations that the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
@@ -76,16 +76,24 @@ def numpy_seconds(graph: Graph) -> float:
 
 def numpy_seconds_of(equation: Equation) -> float:
     """The same for one operation."""
-    inner = _inner(equation, numpy_seconds, _CALL_SECONDS)
+    inner = _inner(equation, numpy_seconds, _ROUND_SECONDS)
     if inner is not None:
         return inner
     size, steps = _work(equation)
-    return _CALL_SECONDS + 1e-9 * size * steps * _numpy_ns(equation)
+    return 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
 
 
 def is_quick_in_numpy(equation: Equation) -> bool:
     """Whether NumPy computes each element of an operation about as quickly as compiled code does."""
     return next(inner_graphs(equation), None) is None and _numpy_ns(equation) <= QUICK_NS
+
+
+def is_of_library(equation: Equation) -> bool:
+    """Whether an operation takes many steps for each element: a product, a transform, a sort, a factorization.
+
+    Compiled code does not combine it with others.
+    """
+    return next(inner_graphs(equation), None) is None and _work(equation)[1] > 1
 
 
 def _numpy_ns(equation: Equation) -> float:
