@@ -43,7 +43,9 @@ def _concatenated(
     if not parts or (whole and parts[0].shape[0] == 0):
         raise location.error(ValueError, f"{name}: need at least one array to join", fix="pass one or more arrays")
     # The axes of the parts of one array follow its first.
-    parts = [_shape.expand_dims(p, [i + whole for i in new(p.ndim - whole)]) for p in _joined(parts, dtype, name)]
+    parts = _joined(parts, dtype, name)
+    added = [[i + whole for i in new(p.ndim - whole)] for p in parts]
+    parts = [_shape.expand_dims(p, axes) if axes else p for p, axes in zip(parts, added)]
     rank = parts[0].ndim - whole
     if rank == 0 or any(not p.ndim for p in parts):
         fix = "use stagec.numpy.stack, or reshape them with x.reshape(1)"
@@ -97,18 +99,25 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
     """
     _joining.refuse_arrays("stack", axis, out, dtype)
     refuse_out(out, "stack")
-    if not is_array_like(arrays):
-        arrays = _joined(list(arrays), dtype, "stack")
-    shapes = set() if is_array_like(arrays) else {p.shape for p in arrays}
+    at = lambda rank: canonical_axis(axis, rank, "stack")  # noqa: E731
+    parts = [] if is_array_like(arrays) else _joined(list(arrays), dtype, "stack")
+    shapes = {p.shape for p in parts}
     if len(shapes) > 1:
         raise shape_error(
             "stack",
-            f"all input arrays must have the same shape, got {', '.join(p.aval.long() for p in arrays)}",
+            f"all input arrays must have the same shape, got {', '.join(p.aval.long() for p in parts)}",
             "use stagec.numpy.concatenate for arrays whose sizes differ along one axis",
-            arrays,
+            parts,
         )
-    at = lambda rank: canonical_axis(axis, rank, "stack")  # noqa: E731
-    return _concatenated(arrays, at, dtype, "stack", lambda rank: [at(rank + 1)])
+    sizes = parts[0].shape if parts else ()
+    if not sizes:
+        return _concatenated(parts or arrays, at, None if parts else dtype, "stack", lambda rank: [at(rank + 1)])
+    # One operation adds the axis of all parts.
+    position = at(len(sizes) + 1)
+    before = position if position < len(sizes) else 0
+    joined = _joining.concatenate(parts, before)
+    joined = _shape.reshape(joined, (*sizes[:before], len(parts), *sizes[before:]))
+    return joined if before == position else moveaxis(joined, before, position)
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:

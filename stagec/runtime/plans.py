@@ -36,7 +36,7 @@ _Run = Callable[[list[Any]], Any]
 # Above this number of kinds of arguments, a function is probably called with a new one each time.
 _MOST_KINDS = 512
 # Constants of up to this many bytes are kept.
-_SMALL = 1024
+_SMALL = 4096
 # Longer containers are not looked into.
 _LONGEST = 16
 # Types of static arguments, whose values are part of the key.

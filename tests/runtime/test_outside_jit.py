@@ -21,11 +21,19 @@ def open_ended(x):
 
 jitted = stagec.jit(lambda x: (snp.tanh(x) * x).sum())
 KEY = random.key(0)
+SQUARE = snp.asarray(LARGE[:4096].reshape(64, 64)) + 9 * snp.eye(64)
 # What is called, and how many programs that takes.
 CALLS = {
     "one cheap operation": (lambda x, y: x + 1, 0),
     "one cheap operation on a large array": (lambda x, y: snp.exp(y), 0),
-    "a reduction of a large array": (lambda x, y: snp.sum(y), 0),
+    "a reduction of a large array": (lambda x, y: snp.sum(y), 1),
+    "a product of matrices, and its transform": (lambda x, y: snp.fft.fft(y[:4096].reshape(64, 64) @ SQUARE), 0),
+    "a factorization": (lambda x, y: snp.linalg.inv(SQUARE), 0),
+    "a factorization that NumPy lacks": (lambda x, y: stagec.lax.linalg.hessenberg(SQUARE), 1),
+    "a running sum": (lambda x, y: snp.cumsum(y), 1),
+    "a function that NumPy computes one by one": (lambda x, y: snp.arccosh(1 + y), 1),
+    "a special function of a small array": (lambda x, y: stagec.scipy.special.erf(x), 0),
+    "a special function whose evaluation begins with much": (lambda x, y: stagec.scipy.special.i0e(x), 1),
     "a composed function of a small array": (lambda x, y: stagec.nn.softmax(x), 0),
     "a composed function of a large array": (lambda x, y: snp.hypot(y, y), 1),
     "a special function of a large array": (lambda x, y: stagec.scipy.special.erfinv(y), 1),
@@ -42,6 +50,8 @@ CALLS = {
     "normal numbers": (lambda x, y: random.normal(KEY, (3,)), 1),
     "uniform numbers": (lambda x, y: random.uniform(KEY, (3,)), 0),
     "random bits": (lambda x, y: random.bits(KEY, (3,)), 0),
+    "many random bits": (lambda x, y: random.bits(KEY, (100,)), 1),
+    "random integers": (lambda x, y: random.randint(KEY, (3,), 0, 9), 1),
     "keys": (lambda x, y: random.key_data(random.split(KEY)), 0),
     "a function of the user's": (lambda x, y: stagec.pure_callback(np.sin, x, x), 0),
 }
