@@ -1,5 +1,8 @@
 """What runs outside `jit`: NumPy's evaluation, or a compiled program."""
 
+import contextlib
+import inspect
+
 import numpy as np
 import pytest
 
@@ -217,6 +220,42 @@ def test_small_draws_share_a_program_and_have_the_same_bits(name, dtype, compile
 @pytest.mark.parametrize("name", OF_OTHERS)
 def test_other_random_values_are_the_same_outside_jit_and_inside(name):
     same_bits(getattr(random, name), *OF_OTHERS[name])
+
+
+def with_dtypes():
+    """Functions and the dtypes beyond those above that they draw."""
+    for name in sorted({*DRAWS, *OF_OTHERS}):
+        draw, args = getattr(random, name), {**DRAWS, **OF_OTHERS}[name]
+        if "dtype" not in inspect.signature(draw).parameters:
+            continue
+        for dtype in "bool int8 int16 int64 uint8 uint16 uint32 uint64 complex64 complex128".split():
+            with stagec.enable_x64(True), contextlib.suppress(stagec.errors.DtypeError):
+                stagec.eval_shape(lambda key: draw(key, *args, dtype=dtype), KEY)  # noqa: B023
+                yield name, dtype
+
+
+@pytest.mark.parametrize(("name", "dtype"), with_dtypes())
+def test_random_values_of_other_dtypes_have_the_same_bits(name, dtype):
+    with stagec.enable_x64(dtype.endswith(("64", "128")) and dtype != "complex64"):
+        same_bits(lambda key, *a: getattr(random, name)(key, *a, dtype=dtype), *{**DRAWS, **OF_OTHERS}[name])
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_have_the_same_bits(name):
+    def words(key):
+        data = random.key_data(key)
+        of = {
+            "PRNGKey": lambda: random.PRNGKey(7),
+            "key": lambda: random.key(7),
+            "fold_in": lambda: random.fold_in(key, 3),
+            "split": lambda: random.split(key, 5),
+            "wrap_key_data": lambda: random.wrap_key_data(data),
+            "clone": lambda: random.clone(key),
+        }
+        made = of[name]() if name in of else key
+        return made if name == "PRNGKey" else random.key_data(made)
+
+    same_bits(words)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
