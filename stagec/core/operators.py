@@ -223,7 +223,11 @@ def _refuse_attribute(self: Any, name: str) -> Any:
 def _missing_attribute(self: Any, name: str) -> Any:
     if name.startswith("__"):  # NumPy asks for protocols at each conversion, and reads no message
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-    return _refuse_attribute(self, name)
+    try:
+        return _refuse_attribute(self, name)
+    except BaseException as error:
+        hide_frames(error)
+        raise
 
 
 # Not written in the class: type checkers would take any attribute to exist.

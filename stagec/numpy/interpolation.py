@@ -113,7 +113,8 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
         )
     result = zeros_like(at)
     if len(factors) > unroll:
-        return scan(lambda result, factor: (result * at + factor, None), result, factors, unroll=unroll)[0]
+        result, _ = scan(lambda result, factor: (result * at + factor, None), result, factors, unroll=unroll)
+        return result
     for i in range(len(factors)):
         result = result * at + factors[i]
     return result

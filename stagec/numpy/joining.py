@@ -99,7 +99,10 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
     """
     _joining.refuse_arrays("stack", axis, out, dtype)
     refuse_out(out, "stack")
-    at = lambda rank: canonical_axis(axis, rank, "stack")  # noqa: E731
+
+    def at(rank: int) -> int:
+        return canonical_axis(axis, rank, "stack")
+
     parts = [] if is_array_like(arrays) else _joined(list(arrays), dtype, "stack")
     shapes = {p.shape for p in parts}
     if len(shapes) > 1:
@@ -110,14 +113,12 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
             parts,
         )
     sizes = parts[0].shape if parts else ()
-    if not sizes:
+    if not sizes or at(len(sizes) + 1) == len(sizes):
         return _concatenated(parts or arrays, at, None if parts else dtype, "stack", lambda rank: [at(rank + 1)])
     # One operation adds the axis of all parts.
     position = at(len(sizes) + 1)
-    before = position if position < len(sizes) else 0
-    joined = _joining.concatenate(parts, before)
-    joined = _shape.reshape(joined, (*sizes[:before], len(parts), *sizes[before:]))
-    return joined if before == position else moveaxis(joined, before, position)
+    joined = _joining.concatenate(parts, position)
+    return _shape.reshape(joined, (*sizes[:position], len(parts), *sizes[position:]))
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
