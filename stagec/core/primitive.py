@@ -60,7 +60,7 @@ class Primitive:
     # Whether the operation has a list of results.
     multiple: bool
     numpy_ns: tuple[float, float] = (0.3, 0.9)
-    numpy_us: float = 0.45
+    numpy_us: float = 0.26
     # Whether each element takes as many steps as a matrix has rows.
     of_matrices = False
     # What `bind` makes of an array, a number or a literal; given by `primitives/operand.py`.
@@ -81,7 +81,7 @@ class Primitive:
         python: Callable[..., Any] | None = None,
         effects: bool = False,
         numpy_ns: float | tuple[float, float] = 0.3,
-        numpy_us: float = 0.45,
+        numpy_us: float = 0.26,
     ) -> None:
         self.name = name
         self.shape = shape

@@ -54,7 +54,7 @@ def elementwise(
     transpose: Any,
     ufunc: Callable[..., np.ufunc | None] | None = None,
     numpy_ns: float | tuple[float, float] = 0.3,
-    numpy_us: float = 0.45,
+    numpy_us: float = 0.26,
 ) -> SinglePrimitive:
     """A row that works on each element alone.
 

@@ -112,7 +112,7 @@ threefry2x32_p = MultiplePrimitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_threefry_batch,
-    numpy_ns=1500,  # of few blocks; for each of the two results
+    numpy_ns=1200,  # of few blocks; for each of the two results
 )
 
 

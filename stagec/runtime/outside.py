@@ -1,6 +1,6 @@
 """Where a call outside `jit` runs: NumPy computes it at once, or it runs as a compiled program.
 
-NumPy computes what takes it less than about 15 microseconds, and what it computes as quickly as compiled code: single
+NumPy computes what takes it less than about 12 microseconds, and what it computes as quickly as compiled code: single
 operations, and products, transforms, sorts and factorizations, also several of them. Everything else is a program:
 functions that are composed of many operations, special functions, loops, and calls of jitted functions under a
 transformation. The choice follows from the graph alone, its operations, shapes and dtypes, so a call gives the same
@@ -19,7 +19,7 @@ from stagec.core.config import config
 from stagec.core.graph import Equation, Graph, has_users_callbacks, inner_graphs
 
 # What NumPy may take for any call.
-_SECONDS = 1.6e-5
+_SECONDS = 1.18e-5
 # The share of a call's time that counts as all of it.
 _ALL = 0.8
 

@@ -234,7 +234,7 @@ def with_dtypes():
                 yield name, dtype
 
 
-@pytest.mark.parametrize(("name", "dtype"), with_dtypes())
+@pytest.mark.parametrize(("name", "dtype"), [*with_dtypes()])
 def test_random_values_of_other_dtypes_have_the_same_bits(name, dtype):
     with stagec.enable_x64(dtype.endswith(("64", "128")) and dtype != "complex64"):
         same_bits(lambda key, *a: getattr(random, name)(key, *a, dtype=dtype), *{**DRAWS, **OF_OTHERS}[name])
