@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from passes.legalize import polynomials as co
-from passes.legalize.angles import nearest, reduced
+from passes.legalize.angles import RARE_FROM, nearest, reduced
 from passes.legalize.expressions import (
     Tensor,
     call,
@@ -24,6 +24,7 @@ from passes.legalize.expressions import (
     maximum,
     minimum,
     power_of_two,
+    rint,
     split,
     sqrt,
     two_product,
@@ -288,13 +289,44 @@ def cbrt(x: Tensor) -> Tensor:
     return where(plain, copysign(result, x), x)
 
 
+def remainder_in_double(x: Tensor, y: Tensor) -> Tensor:
+    """C's `fmod` of float32 numbers, which are given as float64; exact.
+
+    A quotient below 2**29 times `y` is exact in float64. A larger one is found in steps of 28 bits.
+    """
+    a, b = abs(x), abs(y)
+
+    def modulo(a: Tensor, b: Tensor) -> Tensor:
+        rest = a - call("floor", a / b) * b  # the rounded quotient may be the next integer
+        return where(rest < 0, rest + b, rest)
+
+    rest = a
+    for step in range(9, -1, -1):  # the quotients of float32 are below 2**277
+        rest = modulo(rest, b * 2.0 ** (28 * step))
+    result = where(a / b < RARE_FROM[np.dtype(np.float64)], modulo(a, b), rest)
+    return copysign(where(a < b, a, result), x)
+
+
 def remainder(x: Tensor, y: Tensor) -> Tensor:
-    """C's `fmod` for float64, exact: the sign of `x`, NaN for `y == 0` or infinite `x`.
+    """C's `fmod` for float64, exact: the sign of `x`, NaN for `y == 0` or infinite `x`."""
+    # Scaled, so that nothing below overflows or vanishes.
+    scale = where(abs(y) < 1, x.like(2.0**100), x.like(2.0**-100))
+    a, b = abs(x) * scale, abs(y) * scale
+    # The products of a quotient of 23 bits and the halves of `b` are exact, and so are the differences.
+    whole = rint(a / b)
+    high, low = split(b)
+    rest = (a - whole * high) - whole * low
+    near = where(abs(x) < abs(y), abs(x), where(rest < 0, rest + b, rest) / scale)
+    usual = a / b * 2 < RARE_FROM[np.dtype(np.float64)]
+    return copysign(where(usual, near, _remainder_of_integers(abs(x), abs(y))), x)
+
+
+def _remainder_of_integers(ax: Tensor, ay: Tensor) -> Tensor:
+    """The remainder of numbers that are not negative, for any quotient.
 
     x = m 2**e and y = n 2**f with 53-bit integers m and n. For e >= f the answer is
     2**f (m 2**(e - f) mod n), by square and multiply with products modulo n.
     """
-    ax, ay = abs(x), abs(y)
     info = np.finfo(np.float64)
     implicit, mask = 1 << info.nmant, (1 << info.nmant) - 1
     ex, ey = ax.bits() >> info.nmant, ay.bits() >> info.nmant
@@ -304,7 +336,7 @@ def remainder(x: Tensor, y: Tensor) -> Tensor:
 
     def as_float(value: Tensor) -> Tensor:
         # value < 2**53, without a 64-bit conversion: high and low halves through magic numbers.
-        magic = x.like(2.0**52).bits()
+        magic = ax.like(2.0**52).bits()
         low = ((value & ((1 << 26) - 1)) | magic).bitcast(np.float64) - 2.0**52
         high = ((value >> 26) | magic).bitcast(np.float64) - 2.0**52
         return high * 2.0**26 + low
@@ -312,12 +344,15 @@ def remainder(x: Tensor, y: Tensor) -> Tensor:
     modulus = as_float(n)
 
     def modulo(a: Tensor, b: Tensor) -> Tensor:
-        """`a * b mod n` for a, b < n < 2**53: the wrapped difference is exact, the quotient off by one."""
+        """`a * b mod n` for a, b < n < 2**53: the wrapped difference is exact, the quotient off by two."""
         quotient = call("floor", as_float(a) * as_float(b) / modulus)
         whole = Tensor(quotient.value).to(np.int64)
         difference = a * b - whole * n
-        difference = where(difference < 0, difference + n, difference)
-        return where(difference >= n, difference - n, difference)
+        for _ in range(2):
+            difference = where(difference < 0, difference + n, difference)
+        for _ in range(2):
+            difference = where(difference >= n, difference - n, difference)
+        return difference
 
     one = m.like(1)
     # 2**distance mod n: the top bits directly (at most 2**32 < n), six more by squaring.
@@ -336,4 +371,4 @@ def remainder(x: Tensor, y: Tensor) -> Tensor:
     result = where(ax < ay, ax, result)
     tiny = float(info.tiny)
     invalid = (ay < tiny) | ax.equals(math.inf) | ax.is_nan() | ay.is_nan()
-    return where(invalid, x.like(math.nan), copysign(result, x))
+    return where(invalid, ax.like(math.nan), result)

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from passes.legalize import elementary, special
-from passes.legalize.expressions import Tensor, has_doubles, mapped, where
+from passes.legalize.expressions import Tensor, has_branches, has_doubles, mapped, where
 from passes.match import is_static, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype
@@ -87,6 +87,20 @@ def expand_power(op: Any) -> Any:
     return mapped(lambda a, b: special.power(a, b).value, [x.value, y.value], x.dtype, "power")
 
 
+@pattern("stablehlo.remainder", any_shape=True)
+def expand_narrow_remainder(op: Any) -> Any:
+    """x % y of floats of up to 32 bits in float64, where only kernels with large quotients pay for these. Exact."""
+    operands = list(op.operation.operands)
+    dtype = numpy_dtype(operands[0].type.element_type)
+    if dtype not in (F32, F16, BF16) or not has_branches():
+        return None
+
+    def remainder(x: Tensor, y: Tensor) -> Any:
+        return elementary.remainder_in_double(x.to(F64), y.to(F64)).to(dtype).value
+
+    return mapped(remainder, operands, dtype, "remainder")
+
+
 def _floor(x: Tensor) -> Tensor:
     # All numbers from this size on are integers.
     whole = 2.0 ** np.finfo(x.dtype).nmant
@@ -121,4 +135,4 @@ def expand_ceil(op: Any) -> Any:
 
 
 PATTERNS_SSE2: list[Pattern] = [expand_floor, expand_ceil]
-PATTERNS = [*(_law(name, *row) for name, row in _FUNCTIONS.items()), expand_power]
+PATTERNS = [*(_law(name, *row) for name, row in _FUNCTIONS.items()), expand_power, expand_narrow_remainder]

@@ -124,25 +124,30 @@ def _bits(x: Array) -> int:
 
 
 def shift_left(x: Array, y: Array) -> Array:
+    if x.dtype.isbuiltin == 1:
+        return np.left_shift(x, y)  # 0 where the amount is negative or too large
     amount = y.view(f"u{y.dtype.itemsize}")
     return np.where(amount >= _bits(x), 0, np.left_shift(x, np.where(amount >= _bits(x), 0, y))).astype(x.dtype)
 
 
 def shift_right_logical(x: Array, y: Array) -> Array:
     unsigned, amount = x.view(f"u{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
+    if x.dtype.isbuiltin == 1:
+        return np.right_shift(unsigned, amount).view(x.dtype)
     over = amount >= _bits(x)
-    if x.dtype.isbuiltin != 1:  # a byte holds a shorter integer, with any bits above it
-        unsigned = unsigned & np.asarray((1 << _bits(x)) - 1, unsigned.dtype)
+    # A byte holds a shorter integer, with any bits above it.
+    unsigned = unsigned & np.asarray((1 << _bits(x)) - 1, unsigned.dtype)
     shifted = np.right_shift(unsigned, np.where(over, 0, amount).astype(unsigned.dtype))
     return np.where(over, 0, shifted).astype(unsigned.dtype).view(x.dtype)
 
 
 def shift_right_arithmetic(x: Array, y: Array) -> Array:
-    signed, amount = x.view(f"i{x.dtype.itemsize}"), y.view(f"u{y.dtype.itemsize}")
-    clipped = np.minimum(amount, _bits(x) - 1).astype(signed.dtype)
-    if x.dtype.isbuiltin != 1:
-        spare = np.asarray(8 - _bits(x), signed.dtype)
-        signed = np.right_shift(np.left_shift(signed, spare), spare)
+    signed = x.view(f"i{x.dtype.itemsize}")
+    if x.dtype.isbuiltin == 1:
+        return np.right_shift(signed, y.view(signed.dtype)).view(x.dtype)  # the sign where the amount is out of range
+    clipped = np.minimum(y.view(f"u{y.dtype.itemsize}"), _bits(x) - 1).astype(signed.dtype)
+    spare = np.asarray(8 - _bits(x), signed.dtype)
+    signed = np.right_shift(np.left_shift(signed, spare), spare)
     return np.right_shift(signed, clipped).view(x.dtype)
 
 

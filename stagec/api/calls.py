@@ -120,8 +120,6 @@ class FastPathDispatch(abc.ABC):
           arrange: makes the program's leaves from the call's.
           shardings: how the results are split.
         """
-        if runnable.trivial:
-            return
         leaves: list[Any] = []
         try:
             key = self._describe(args, kwargs, leaves)
@@ -162,7 +160,15 @@ def runner(
             return build(results)
 
         return run_split
-    if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
+    if runnable.is_constant and runnable.device.is_cpu and not committed:
+        known = [(a.evaluated(), a.aval) for a in runnable.run([None] * len(in_avals))]
+        return lambda leaves: build([Array.of(value, aval) for value, aval in known])
+    if runnable.trivial or not runnable.direct or any(a.weak_type for a in runnable.out_avals):
+        # Results that are arguments must be those of arrays: others keep their memory.
+        own = plain or all(kind != "input" for kind, _ in runnable.plan)
+        arranged = runnable.arranged() if own and not committed else None
+        if arranged is not None:
+            return lambda leaves: build(arranged(leaves if plain else _arrays(leaves, in_avals)))
 
         def run_graph(leaves: Sequence[Any]) -> Any:
             return build(runnable.run([leaf_value(a) for a in leaves], committed))
@@ -178,14 +184,16 @@ def runner(
     if device.is_cpu:
         if plain:
             return run if build is _identity else lambda leaves: build(run(leaves))
-        return lambda leaves: build(
-            run([a if type(a) is Array else transient_array(a, v) for a, v in zip(leaves, in_avals)])
-        )
+        return lambda leaves: build(run(_arrays(leaves, in_avals)))
     return lambda leaves: build(run([placed(leaf_value(a), device) for a in leaves]))
 
 
 def _identity(value: Any) -> Any:
     return value
+
+
+def _arrays(leaves: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Array]:
+    return [a if type(a) is Array else transient_array(a, v) for a, v in zip(leaves, avals)]
 
 
 def forget_fast_paths() -> None:

@@ -13,7 +13,7 @@ from stagec.api.tiers import evaluation
 from stagec.api.traces import TracedSignature
 from stagec.core import forking, pytree
 from stagec.core.config import config, state
-from stagec.core.graph import Graph
+from stagec.core.graph import Graph, Literal
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
@@ -37,14 +37,14 @@ class Program:
         names = [f"operand {i}" for i in range(count)] if count > 1 else ["operand"]
         tree = pytree.structure([0] * len(graph.outputs))
         self._trace = TracedSignature(graph, list(captured), pytree.LEAF, tree, name, name, names, [], ())
-        # What runs plain arrays under the options in force.
+        # What runs plain arrays, and what is no array of stagec's, under the options in force.
         self._fast: Callable[[Sequence[Any]], list[Any]] | None = None
         _all.add(self)
 
     def __call__(self, values: Sequence[Any]) -> list[Any]:
-        plain = state.plain and all([type(v) is Array and v.signature is v.aval for v in values])  # noqa: C419
+        plain = state.plain and all([type(v) is not Array or v.signature is v.aval for v in values])  # noqa: C419
         if plain and self._fast is not None:
-            return self._fast(values)
+            return self._fast([v.value if type(v) is Literal else v for v in values])
         trace, given = self._trace, list(values)
         everything = [*trace.captured, *given]
         mesh = spanning.mesh_of(trace.graph, everything)
@@ -55,7 +55,7 @@ class Program:
         results = runnable.run(given, committed, evaluation(runnable, self._tiered))
         shardings = sign_results(trace.graph, everything, results)
         if plain and runnable.is_ready:
-            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, True, shardings)
+            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, False, shardings)
         return results
 
     def forget(self) -> None:

@@ -23,12 +23,16 @@ _LAUNCH = 1 << 10
 _PARTS = ("slice", "dynamic_slice", "gather")
 # Steps of functions that are loops or series in compiled code.
 _SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0}
-# What NumPy takes for a call, however small.
-_CALL_SECONDS = 2e-6
+# What a round of a loop takes besides its operations.
+_ROUND_SECONDS = 2e-6
 # Up to this many nanoseconds an element, compiled code is not much quicker.
 QUICK_NS = 4.0
+# Compiled reductions of at least so many elements are shared among threads.
+_IN_THREADS = 1 << 18
+# NumPy sorts several arrays by one, or indices, in a slower way.
+_SLOW_SORT = 10.0
 # How much longer NumPy takes for elements that processors do not compute with, and for products without BLAS.
-_SLOW_DTYPES, _WITHOUT_BLAS = 5.0, 20.0
+_SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
 _OF_BLAS = {dtypes.float32, dtypes.float64}
 # Operations that the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
@@ -76,16 +80,26 @@ def numpy_seconds(graph: Graph) -> float:
 
 def numpy_seconds_of(equation: Equation) -> float:
     """The same for one operation."""
-    inner = _inner(equation, numpy_seconds, _CALL_SECONDS)
+    inner = _inner(equation, numpy_seconds, _ROUND_SECONDS)
     if inner is not None:
         return inner
     size, steps = _work(equation)
-    return _CALL_SECONDS + 1e-9 * size * steps * _numpy_ns(equation)
+    return 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
 
 
 def is_quick_in_numpy(equation: Equation) -> bool:
     """Whether NumPy computes each element of an operation about as quickly as compiled code does."""
+    if equation.primitive.name.startswith("reduce_") and _work(equation)[0] >= _IN_THREADS:
+        return False
     return next(inner_graphs(equation), None) is None and _numpy_ns(equation) <= QUICK_NS
+
+
+def is_of_library(equation: Equation) -> bool:
+    """Whether an operation takes many steps for each element: a product, a transform, a sort, a factorization.
+
+    Compiled code does not combine it with others.
+    """
+    return next(inner_graphs(equation), None) is None and _work(equation)[1] > 1
 
 
 def _numpy_ns(equation: Equation) -> float:
@@ -95,6 +109,8 @@ def _numpy_ns(equation: Equation) -> float:
         return complex_
     if equation.primitive.name == "dot_general" and not dtypes_of <= _OF_BLAS:
         return _WITHOUT_BLAS * real
+    if equation.primitive.name == "sort" and len(equation.inputs) > 1:
+        return real * _SLOW_SORT
     return real * _SLOW_DTYPES if dtypes_of & HALF else real
 
 
@@ -146,6 +162,6 @@ def _steps(equation: Equation, out: int) -> float:
         return float(equation.inputs[1].aval.size)
     if name.startswith("reduce_window"):
         return float(math.prod(params.get("window_dimensions", (64,))))
-    if name in ("sort", "top_k") or name.startswith("cum"):
+    if name in ("sort", "top_k"):
         return 64.0
     return 1.0

@@ -251,14 +251,18 @@ class Config:
 
     def watches_calls(self) -> bool:
         """Whether functions outside `jit` run as they are, since something looks at their operations or arguments."""
-        return bool(self.debug_nans or self.debug_infs or self.debug_key_reuse) or self.checks_promotion()
+        return self._compute_watches_calls() if state.overrides else self._watches_calls
 
     def _learn(self) -> None:
         """Compute the values that are read often."""
         with self.plain():
             self._trace_key = None if self._refused else self._compute_trace_key()
             self._checks_promotion = bool(self._refused) or self._compute_checks_promotion()
-            self._checks_values, self._watches_calls = bool(self.debug_nans or self.debug_infs), self.watches_calls()
+            self._checks_values = bool(self.debug_nans or self.debug_infs)
+            self._watches_calls = self._compute_watches_calls()
+
+    def _compute_watches_calls(self) -> bool:
+        return bool(self.debug_nans or self.debug_infs or self.debug_key_reuse) or self.checks_promotion()
 
     def _compute_checks_promotion(self) -> bool:
         return bool(self.numpy_rank_promotion != "allow" or self.numpy_dtype_promotion != "standard")

@@ -216,8 +216,18 @@ shorten(ArrayOperators, "__len__ __setitem__")
 
 
 @short_tracebacks
-def _missing_attribute(self: Any, name: str) -> Any:
+def _refuse_attribute(self: Any, name: str) -> Any:
     raise missing.attribute_error(self, name)
+
+
+def _missing_attribute(self: Any, name: str) -> Any:
+    if name.startswith("__"):  # NumPy asks for protocols at each conversion, and reads no message
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    try:
+        return _refuse_attribute(self, name)
+    except BaseException as error:
+        hide_frames(error)
+        raise
 
 
 # Not written in the class: type checkers would take any attribute to exist.

@@ -56,12 +56,14 @@ class Primitive:
       effects: running it matters even when its results are not used.
       numpy_ns: nanoseconds that `eval` takes for an element of the largest operand or result, about; a second number
         is for complex elements.
+      numpy_us: microseconds that a call of `eval` takes, however small.
     """
 
     registry: dict[str, Primitive] = {}  # noqa: RUF012
     # Whether the operation has a list of results.
     multiple: bool
-    numpy_ns: tuple[float, float] = (1.0, 3.0)
+    numpy_ns: tuple[float, float] = (0.3, 0.9)
+    numpy_us: float = 0.26
     # Whether each element takes as many steps as a matrix has rows.
     of_matrices = False
     # What `bind` makes of an array, a number or a literal; given by `primitives/operand.py`.
@@ -82,7 +84,8 @@ class Primitive:
         python: Callable[..., Any] | None = None,
         follows: Callable[..., Any] | None = None,
         effects: bool = False,
-        numpy_ns: float | tuple[float, float] = 1.0,
+        numpy_ns: float | tuple[float, float] = 0.3,
+        numpy_us: float = 0.26,
     ) -> None:
         self.name = name
         self.shape = shape
@@ -97,6 +100,7 @@ class Primitive:
         self.follows = follows
         self.effects = effects
         self.numpy_ns = numpy_ns if isinstance(numpy_ns, tuple) else (numpy_ns, 3.0 * numpy_ns)
+        self.numpy_us = numpy_us
         if name in Primitive.registry:
             raise ValueError(f"primitive {name!r} exists already")
         Primitive.registry[name] = self

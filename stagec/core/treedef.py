@@ -198,6 +198,8 @@ def _show(d: PyTreeDef) -> str:
 _flat: dict[type, list[PyTreeDef]] = {
     kind: [PyTreeDef(kind, None, (LEAF,) * n) for n in range(65)] for kind in (tuple, list)
 }
+# Those of registered classes, such as random keys.
+_flat_others: dict[tuple[type, int], PyTreeDef] = {}
 
 
 def structure_of(tree: Any, leaves: list[Any]) -> PyTreeDef:
@@ -220,7 +222,7 @@ def structure_of(tree: Any, leaves: list[Any]) -> PyTreeDef:
 
 
 def make(cls: type, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
-    """A structure; those of flat tuples and lists are shared."""
+    """A structure; those of flat containers without data are shared."""
     if cls is tuple or cls is list:
         known = _flat[cls]
         count = len(children)
@@ -228,6 +230,14 @@ def make(cls: type, data: Any, children: tuple[PyTreeDef, ...]) -> PyTreeDef:
             return known[count]
     elif cls is type(None):
         return NONE
+    elif data is None and cls in REGISTRY:
+        found = _flat_others.get((cls, len(children)))
+        if found is not None and children == found._children:
+            return found
+        found = PyTreeDef(cls, None, children)
+        if found._plain and len(children) < len(_flat[tuple]):
+            _flat_others[cls, len(children)] = found
+        return found
     return PyTreeDef(cls, data, children)
 
 

@@ -95,6 +95,7 @@ hessenberg_p = factorization(
     eval=_eval,
     algorithm=_algorithm,
     jvp=MissingRule("its reflections are not a smooth function of the matrix", "differentiate eigvals, or eigh"),
+    numpy_ns=5,
 )
 
 

@@ -71,6 +71,7 @@ qr_order_p = factorization(
     eval=_eval,
     algorithm=_algorithm,
     jvp=NOT_DIFFERENTIABLE,
+    numpy_ns=5,
 )
 
 

@@ -228,6 +228,7 @@ householder_product_p = factorization(
     algorithm=product,
     jvp=MissingRule("the rule is not implemented", "differentiate qr"),
     ranks=(2, 1),
+    numpy_ns=5,
 )
 
 

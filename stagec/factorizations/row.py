@@ -44,6 +44,7 @@ def factorization(
     transpose: Any = NOT_LINEAR,
     trim: Callable[..., Any] | None = None,
     ranks: Sequence[int] = (2,),
+    numpy_ns: float = 0.15,
 ) -> P:
     """Make a primitive whose operands have the same leading axes.
 
@@ -52,7 +53,7 @@ def factorization(
       shape: avals of the results.
       eval: computes the results in NumPy.
       algorithm: computes the results of one matrix with other primitives, for compiled programs.
-      jvp, trim: as in `Primitive`.
+      jvp, trim, numpy_ns: as in `Primitive`.
       ranks: for each operand, the number of axes that are not leading; the last number applies to all further
         operands.
     """
@@ -83,6 +84,8 @@ def factorization(
         transpose=transpose,
         batch=batch_of(multiple),
         trim=trim,
+        numpy_ns=numpy_ns,
+        numpy_us=8,
     )
     made.of_matrices = True
     return made

@@ -77,6 +77,7 @@ sylvester_p = factorization(
     eval=_sylvester_eval,
     algorithm=_sylvester,
     jvp=_NO_RULE,
+    numpy_ns=5,
 )
 
 
@@ -121,6 +122,7 @@ triangular_root_p = factorization(
     eval=_root_eval,
     algorithm=_root,
     jvp=_NO_RULE,
+    numpy_ns=5,
 )
 
 
@@ -172,4 +174,5 @@ triangular_function_p = factorization(
     algorithm=_function,
     jvp=_NO_RULE,
     ranks=(2, 1),
+    numpy_ns=5,
 )

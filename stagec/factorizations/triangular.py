@@ -149,7 +149,14 @@ def _transpose(ct: Array, a: Array, b: Array, **params: Any) -> list[Any]:
 
 
 triangular_solve_p = factorization(
-    SinglePrimitive, "triangular_solve", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, transpose=_transpose
+    SinglePrimitive,
+    "triangular_solve",
+    shape=_shape,
+    eval=_eval,
+    algorithm=_algorithm,
+    jvp=_jvp,
+    transpose=_transpose,
+    numpy_ns=5,
 )
 
 

@@ -77,6 +77,7 @@ tridiagonal_p = factorization(
     eval=_eval,
     algorithm=_algorithm,
     jvp=MissingRule("its reflections are not a smooth function of a matrix", "differentiate eigh"),
+    numpy_ns=5,
 )
 
 

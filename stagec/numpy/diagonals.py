@@ -13,15 +13,14 @@ from stagec.core.errors import UnsupportedError
 from stagec.numpy.arguments import array_argument, immutable, refuse_out
 from stagec.numpy.creation import eye, tri
 from stagec.numpy.indexing import getitem
-from stagec.numpy.joining import stack
 from stagec.numpy.manipulation import moveaxis, ravel
 from stagec.numpy.promotion import broadcast_to_shape
-from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
+from stagec.primitives.cumulative import cumprod
 from stagec.primitives.iota import full_like, iota
-from stagec.primitives.joining import pad
+from stagec.primitives.joining import concatenate, pad
 from stagec.primitives.logic import select
-from stagec.primitives.shape import broadcast_in_dim, reshape
+from stagec.primitives.shape import broadcast_in_dim, reshape, rev
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = ["diag", "diagflat", "diagonal", "fill_diagonal", "trace", "tril", "triu", "vander"]
@@ -141,13 +140,9 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     count = x.size if N is None else as_int(N, "vander", "N")
     if count < 0:
         raise shape_error("vander", f"N is {count}", "give the number of columns, 0 or more")
-    columns = [full_like(x, 1)]
-    for _ in range(count - 1):
-        columns.append(arithmetic.mul(columns[-1], x))
-    columns = columns[:count] if increasing else columns[:count][::-1]
-    if not columns:
-        return reshape(full_like(x, 0, shape=(0,)), (x.size, 0)) if x.size == 0 else full_like(x, 0, shape=(x.size, 0))
-    return stack(columns, 1)
+    spread = broadcast_in_dim(x, (x.size, max(count - 1, 0)), (0,))
+    powers = concatenate([full_like(x, 1, shape=(x.size, min(count, 1))), cumprod(spread, 1)], 1)
+    return powers if increasing else rev(powers, (1,))
 
 
 def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:

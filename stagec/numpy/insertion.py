@@ -152,7 +152,7 @@ def delete(
         order = full((size,), 0, dtypes.int32).at[ravel(obj)].set(1).argsort(stable=True)
         return getitem(a, (*[slice(None)] * axis, getitem(order, slice(size - obj.size))))
     positions = _positions(obj, size, "delete", "pass assume_unique_indices=True").reshape(-1)
-    if any(not -size <= i < size for i in positions):
+    if positions.size and not (-size <= int(positions.min()) and int(positions.max()) < size):
         raise location.error(
             errors.IndexingError,
             f"delete: an index is out of bounds for axis {axis} with size {size}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stagec.control.scan import scan
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
@@ -94,7 +95,7 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
     Args:
       p: coefficients, of rank 1.
       x: where to evaluate it, of any shape.
-      unroll: accepted as in JAX, and ignored; the loop is fully unrolled.
+      unroll: more coefficients than this are a loop, with so many in each round.
 
     Raises:
       ShapeError: `p` does not have rank 1.
@@ -111,6 +112,9 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
             fix="pass a vector of coefficients, the highest power first",
         )
     result = zeros_like(at)
+    if len(factors) > unroll:
+        result, _ = scan(lambda result, factor: (result * at + factor, None), result, factors, unroll=unroll)
+        return result
     for i in range(len(factors)):
         result = result * at + factors[i]
     return result

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from stagec.core.array import Array
 from stagec.core.operators import ArrayOperators
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
-from stagec.numpy.indexing import getitem
-from stagec.numpy.manipulation import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
+from stagec.numpy.manipulation import moveaxis, ravel
 from stagec.primitives import joining as _joining, shape as _shape
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
@@ -28,17 +27,35 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _sequence(arrays: Any, name: str) -> list[Any]:
-    if is_array_like(arrays):
-        arrays = array_argument(arrays, "arrays")
-        if not arrays.ndim:
-            raise shape_error(name, "an array of rank 0 is not a sequence of arrays", "pass a list of arrays")
-        out = [getitem(arrays, i) for i in range(arrays.shape[0])]
-    else:
-        out = list(arrays)
-    if not out:
+def _concatenated(
+    arrays: Any, axis: Callable[[int], int], dtype: Any, name: str, new: Callable[[int], Sequence[int]] = lambda _: ()
+) -> Array:
+    """Join arrays, or the parts of one array, which is not taken apart for it.
+
+    Args:
+      axis: the axis to join along, by the rank of the first array with its new axes.
+      new: the axes that an array of a rank gets first.
+    """
+    whole = is_array_like(arrays)
+    parts = [array_argument(arrays, "arrays")] if whole else list(arrays)
+    if whole and not parts[0].ndim:
+        raise shape_error(name, "an array of rank 0 is not a sequence of arrays", "pass a list of arrays")
+    if not parts or (whole and parts[0].shape[0] == 0):
         raise location.error(ValueError, f"{name}: need at least one array to join", fix="pass one or more arrays")
-    return out
+    # The axes of the parts of one array follow its first.
+    parts = _joined(parts, dtype, name)
+    added = [[i + whole for i in new(p.ndim - whole)] for p in parts]
+    parts = [_shape.expand_dims(p, axes) if axes else p for p, axes in zip(parts, added)]
+    rank = parts[0].ndim - whole
+    if rank == 0 or any(not p.ndim for p in parts):
+        fix = "use stagec.numpy.stack, or reshape them with x.reshape(1)"
+        raise shape_error(name, "arrays of rank 0 cannot be joined", fix, parts)
+    along = canonical_axis(axis(rank), rank, name)
+    if not whole:
+        return _joining.concatenate(parts, along)
+    count, *sizes = parts[0].shape
+    sizes[along] *= count
+    return _shape.reshape(moveaxis(parts[0], 0, along), sizes)
 
 
 def _joined(arrays: list[Any], dtype: Any, name: str) -> list[Any]:
@@ -64,13 +81,9 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike = None) -
     Array([0., 1., 1.], dtype=float32)
     """
     _joining.refuse_arrays("concatenate", axis, dtype)
-    parts = _joined(_sequence(arrays, "concatenate"), dtype, "concatenate")
     if axis is None:
-        parts, axis = [ravel(p) for p in parts], 0
-    if any(not p.ndim for p in parts):
-        fix = "use stagec.numpy.stack, or reshape them with x.reshape(1)"
-        raise shape_error("concatenate", "arrays of rank 0 cannot be joined", fix, parts)
-    return _joining.concatenate(parts, canonical_axis(axis, parts[0].ndim, "concatenate"))
+        axis, arrays = 0, [ravel(a) for a in ([arrays] if is_array_like(arrays) else arrays)]
+    return _concatenated(arrays, lambda rank: axis, dtype, "concatenate")
 
 
 concat = concatenate
@@ -86,11 +99,11 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
     """
     _joining.refuse_arrays("stack", axis, out, dtype)
     refuse_out(out, "stack")
-    if is_array_like(arrays) and getattr(arrays, "ndim", None):
-        whole = array_argument(arrays, "arrays")
-        if axis == 0 and dtype is None:
-            return whole
-    parts = _joined(_sequence(arrays, "stack"), dtype, "stack")
+
+    def at(rank: int) -> int:
+        return canonical_axis(axis, rank, "stack")
+
+    parts = [] if is_array_like(arrays) else _joined(list(arrays), dtype, "stack")
     shapes = {p.shape for p in parts}
     if len(shapes) > 1:
         raise shape_error(
@@ -99,8 +112,13 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
             "use stagec.numpy.concatenate for arrays whose sizes differ along one axis",
             parts,
         )
-    position = canonical_axis(axis, parts[0].ndim + 1, "stack")
-    return _joining.concatenate([_shape.expand_dims(p, (position,)) for p in parts], position)
+    sizes = parts[0].shape if parts else ()
+    if not sizes or at(len(sizes) + 1) == len(sizes):
+        return _concatenated(parts or arrays, at, None if parts else dtype, "stack", lambda rank: [at(rank + 1)])
+    # One operation adds the axis of all parts.
+    position = at(len(sizes) + 1)
+    joined = _joining.concatenate(parts, position)
+    return _shape.reshape(joined, (*sizes[:position], len(parts), *sizes[position:]))
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -124,7 +142,7 @@ def vstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     (2, 2)
     """
     _joining.refuse_arrays("vstack", dtype)
-    return concatenate([atleast_2d(a) for a in _sequence(tup, "vstack")], 0, dtype)
+    return _concatenated(tup, lambda rank: 0, dtype, "vstack", lambda rank: range(2 - rank))
 
 
 def hstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
@@ -135,8 +153,7 @@ def hstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     (4,)
     """
     _joining.refuse_arrays("hstack", dtype)
-    parts = [atleast_1d(a) for a in _sequence(tup, "hstack")]
-    return concatenate(parts, 0 if parts[0].ndim == 1 else 1, dtype)
+    return _concatenated(tup, lambda rank: 0 if rank == 1 else 1, dtype, "hstack", lambda rank: range(1 - rank))
 
 
 def dstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
@@ -147,7 +164,7 @@ def dstack(tup: Arrays, dtype: DTypeLike = None) -> Array:
     (1, 2, 2)
     """
     _joining.refuse_arrays("dstack", dtype)
-    return concatenate([atleast_3d(a) for a in _sequence(tup, "dstack")], 2, dtype)
+    return _concatenated(tup, lambda rank: 2, dtype, "dstack", lambda rank: ((0, 1, 2), (0, 2), (2,), ())[min(rank, 3)])
 
 
 def column_stack(tup: Arrays) -> Array:
@@ -157,8 +174,7 @@ def column_stack(tup: Arrays) -> Array:
     >>> column_stack([snp.arange(2), snp.arange(2)]).shape
     (2, 2)
     """
-    parts = [atleast_1d(a) for a in _sequence(tup, "column_stack")]
-    return concatenate([reshape(p, (-1, 1)) if p.ndim == 1 else p for p in parts], 1)
+    return _concatenated(tup, lambda rank: 1, None, "column_stack", lambda rank: ((0, 1), (1,), ())[min(rank, 2)])
 
 
 def block(arrays: Any) -> Array:

@@ -22,7 +22,7 @@ from stagec.primitives.gather import gather
 from stagec.primitives.gather_parts import GatherDimensionNumbers
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
+from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, rev
@@ -273,16 +273,17 @@ def searchsorted(
         spread = broadcast_in_dim(values, grid, tuple(range(rank)))
         below = goes_after(broadcast_in_dim(table, grid, (rank,)), spread)
         return strong(reduce_sum(strong(below, dtypes.int32), (rank,)), out)
-    low, high = full(shape, 0, dtypes.int32), full(shape, n, dtypes.int32)
-    one = literal(1, np.dtype(np.int32))
-    for _ in range(most.bit_length()):
+    # The result is among the `size` positions from `low` on, or after them; each round halves these.
+    low, size = full(shape, 0, dtypes.int32), full((), n, dtypes.int32) if is_open(n) else n
+    for _ in range((most - 1).bit_length()):
         if is_open(n) and is_open(aval_of(values).size):
             # The compiler finds no sizes for several rounds in one kernel.
-            low, high = optimization_barrier((low, high))
-        middle = shift_right_logical(ar.add(low, high), broadcast_in_dim(one, shape, ()))
-        after = bitwise_and(goes_after(take_flat(table, middle), values), lt(low, high))
-        low, high = select(after, ar.add(middle, one), low), select(after, high, ar.min(middle, high))
-    return strong(low, out)
+            low = optimization_barrier(low)
+        half = size >> 1
+        middle = ar.add(low, half)
+        low = select(goes_after(take_flat(table, ar.sub(middle, 1)), values), middle, low)
+        size = size - half
+    return strong(ar.add(low, strong(goes_after(take_flat(table, low), values), dtypes.int32)), out)
 
 
 def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str | None = None) -> Array:
@@ -309,12 +310,10 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
         )
     if n < 2:
         return searchsorted(edges, x, side)
-    rising = searchsorted(edges, x, side)
-    falling = searchsorted(rev(edges, (0,)), x, side)
-    falling = ar.sub(literal(n, aval_of(falling).dtype), falling)
     first, last = slice_in_dim(edges, 0, 1), slice_in_dim(edges, n - 1, n)
     down = reshape(lt(last, first), ())
-    return select(down, falling, rising)
+    found = searchsorted(select(down, rev(edges, (0,)), edges), x, side)
+    return select(down, ar.sub(literal(n, aval_of(found).dtype), found), found)
 
 
 def unique_sorted(flat: Any, size: int, fill_value: Any, equal_nan: bool) -> tuple[Any, Any, Any, Any]:

@@ -108,7 +108,7 @@ def cumulative(
         jvp=jvp,
         transpose=transpose,
         batch=_batch,
-        numpy_ns=0.06,
+        numpy_ns=4.5,
     )
 
 
@@ -244,7 +244,7 @@ cumlogsumexp_p = SinglePrimitive(
     jvp=_running_jvp(partial(running, _log_sum_pair)),
     transpose=NOT_LINEAR,
     batch=_batch,
-    numpy_ns=0.5,
+    numpy_ns=32,
 )
 
 

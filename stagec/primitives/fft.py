@@ -74,6 +74,7 @@ fft_p = SinglePrimitive(
     jvp=linear(),
     transpose=cotangents(_fft_transposed),
     batch=_fft_batch,
+    numpy_ns=1,
 )
 
 

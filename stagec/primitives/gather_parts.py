@@ -201,10 +201,11 @@ def gather_eval(
     rank = len(d.offset_dims) + indices.ndim - 1
     fills = mode == GatherScatterMode.FILL_OR_DROP
     axis = _taken_axis(x.shape, d, slice_sizes)
-    if axis is not None and not fills:
-        starts = indices[..., 0]
-        # np.take converts indices to int64, where large ones of uint64 are negative.
-        return np.take(x, np.minimum(starts, x.shape[axis]) if starts.dtype == np.uint64 else starts, axis, mode="clip")
+    if axis is not None:
+        starts, count = indices[..., 0], x.shape[axis]
+        if not fills or starts.size == 0 or (starts.min() >= 0 and starts.max() < count):
+            # np.take converts indices to int64, where large ones of uint64 are negative.
+            return np.take(x, np.minimum(starts, count) if starts.dtype == np.uint64 else starts, axis, mode="clip")
     grid, valid = index_grid(x.shape, indices, rank, d, slice_sizes, clip=not fills)
     out = x[tuple(grid)] if grid else np.array(x)
     if valid is None:

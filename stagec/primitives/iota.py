@@ -28,7 +28,8 @@ def _iota_shape(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int)
 
 
 def _iota_eval(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> Any:
-    counter = np.arange(shape[dimension]).astype(dtype)
+    count = shape[dimension]
+    counter = np.arange(count, dtype=dtype) if dtype == dtypes.int32 else np.arange(count).astype(dtype)
     return repeated(counter.reshape([-1 if i == dimension else 1 for i in range(len(shape))]), shape)
 
 

@@ -29,7 +29,9 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any, numpy_ns: float) -> SinglePrimitive:
+def _special(
+    name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any, numpy_ns: float, numpy_us: float
+) -> SinglePrimitive:
     return elementwise(
         name,
         accepts=FLOATING,
@@ -38,6 +40,7 @@ def _special(name: str, evaluate: Callable[..., Any], lower: Any, jvp: Any, nump
         jvp=jvp,
         transpose=NOT_LINEAR,
         numpy_ns=numpy_ns,
+        numpy_us=numpy_us,
     )
 
 
@@ -71,19 +74,20 @@ def _bessel_i1e_jvp(out: Operand, x: Operand, t: Operand) -> Operand:
     return ar.mul(t, logic.select(zero, ar.mul(ar.ones_like(x), 0.5), slope))
 
 
-erf_p = _special("erf", values.erf, "chlo.erf", each(lambda x, t: ar.mul(t, _gauss(x))), 70)
-erfc_p = _special("erfc", values.erfc, "chlo.erfc", each(lambda x, t: ar.neg(ar.mul(t, _gauss(x)))), 75)
+erf_p = _special("erf", values.erf, "chlo.erf", each(lambda x, t: ar.mul(t, _gauss(x))), 70, 3)
+erfc_p = _special("erfc", values.erfc, "chlo.erfc", each(lambda x, t: ar.neg(ar.mul(t, _gauss(x)))), 75, 3)
 erf_inv_p = _special(
-    "erf_inv", values.erf_inv, "chlo.erf_inv", each(lambda out, x, t: ar.div(t, _gauss(out)), result=True), 400
+    "erf_inv", values.erf_inv, "chlo.erf_inv", each(lambda out, x, t: ar.div(t, _gauss(out)), result=True), 400, 40
 )
-lgamma_p = _special("lgamma", values.lgamma, "chlo.lgamma", each(lambda x, t: ar.mul(t, digamma(x))), 1000)
-digamma_p = _special("digamma", values.digamma, "chlo.digamma", each(lambda x, t: ar.mul(t, polygamma(1.0, x))), 65)
+lgamma_p = _special("lgamma", values.lgamma, "chlo.lgamma", each(lambda x, t: ar.mul(t, digamma(x))), 1000, 50)
+digamma_p = _special("digamma", values.digamma, "chlo.digamma", each(lambda x, t: ar.mul(t, polygamma(1.0, x))), 65, 40)
 polygamma_p = _special(
     "polygamma",
     values.polygamma,
     _binary("chlo.polygamma"),
     each(no_derivative("polygamma", "its order"), lambda n, x, t: ar.mul(t, polygamma(ar.add(n, 1), x))),
     600,
+    140,
 )
 
 
@@ -108,6 +112,7 @@ zeta_p = _special(
     _zeta_lower,
     each(no_derivative("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
     300,
+    90,
 )
 
 
@@ -173,8 +178,9 @@ bessel_i0e_p = _special(
     _bessel_lower(0),
     each(lambda out, x, t: ar.mul(t, ar.sub(bessel_i1e(x), ar.mul(ar.sign(x), out))), result=True),
     300,
+    160,
 )
-bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1), each(_bessel_i1e_jvp, result=True), 300)
+bessel_i1e_p = _special("bessel_i1e", values.bessel_i1e, _bessel_lower(1), each(_bessel_i1e_jvp, result=True), 300, 160)
 
 
 def erf(x: ArrayLike) -> Array:

@@ -53,7 +53,8 @@ def elementwise(
     jvp: Any,
     transpose: Any,
     ufunc: Callable[..., np.ufunc | None] | None = None,
-    numpy_ns: float | tuple[float, float] = 1.0,
+    numpy_ns: float | tuple[float, float] = 0.3,
+    numpy_us: float = 0.26,
 ) -> SinglePrimitive:
     """A row that works on each element alone.
 
@@ -93,6 +94,7 @@ def elementwise(
         batch=batch_elementwise,
         python=python,
         numpy_ns=numpy_ns,
+        numpy_us=numpy_us,
     )
 
 

@@ -29,7 +29,12 @@ __all__ = [
 
 
 def _function(
-    name: str, evaluate: Callable[..., Any], lower: Any, slope: Callable[..., Any], result: bool = False
+    name: str,
+    evaluate: Callable[..., Any],
+    lower: Any,
+    slope: Callable[..., Any],
+    result: bool = False,
+    numpy_ns: float = 1,
 ) -> SinglePrimitive:
     """A row whose derivative is `slope(x)`, or `slope(result, x)`."""
     jvp = (lambda out, x, t: ar.mul(t, slope(out, x))) if result else (lambda x, t: ar.mul(t, slope(x)))
@@ -41,7 +46,7 @@ def _function(
         lower=lower,
         jvp=each(jvp, result=result),
         transpose=NOT_LINEAR,
-        numpy_ns=(1, 50),
+        numpy_ns=(numpy_ns, 50),
     )
 
 
@@ -117,7 +122,13 @@ atan_p = _function("atan", np.arctan, "chlo.atan", lambda x: ar.div(1, ar.add(1,
 sinh_p = _function("sinh", np.sinh, "chlo.sinh", lambda x: cosh(x))
 cosh_p = _function("cosh", np.cosh, "chlo.cosh", lambda x: sinh(x))
 asinh_p = _function("asinh", np.arcsinh, "chlo.asinh", lambda x: ar.rsqrt(ar.add(ar.square(x), 1)))
-acosh_p = _function("acosh", np.arccosh, "chlo.acosh", lambda x: ar.mul(ar.rsqrt(ar.sub(x, 1)), ar.rsqrt(ar.add(x, 1))))
+acosh_p = _function(
+    "acosh",
+    np.arccosh,  # has no vectors
+    "chlo.acosh",
+    lambda x: ar.mul(ar.rsqrt(ar.sub(x, 1)), ar.rsqrt(ar.add(x, 1))),
+    numpy_ns=5,
+)
 atanh_p = _function("atanh", np.arctanh, "chlo.atanh", lambda x: ar.div(1, ar.mul(ar.sub(1, x), ar.add(1, x))))
 
 

@@ -193,7 +193,14 @@ def window_reduction(
         return cx.emit("stablehlo.convert", [y]) if work != dtype else y
 
     return SinglePrimitive(
-        name, shape=shape, eval=evaluate, lower=lower, jvp=jvp, transpose=transpose, batch=rules.window_batch
+        name,
+        shape=shape,
+        eval=evaluate,
+        lower=lower,
+        jvp=jvp,
+        transpose=transpose,
+        batch=rules.window_batch,
+        numpy_ns=1,
     )
 
 

@@ -25,5 +25,5 @@ def __dir__() -> list[str]:
 
 _cover(globals(), exactly=True)
 for _name in ("bits", "cauchy", "exponential", "gumbel", "laplace", "logistic", "normal", "rademacher", "uniform"):
-    globals()[_name] = _sharing(globals()[_name])
+    globals()[_name] = _sharing(globals()[_name], in_numpy=_name in ("bits", "uniform"))
 _publish(globals())

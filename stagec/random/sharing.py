@@ -17,23 +17,28 @@ from stagec.core.trace import Tracer
 from stagec.random.key_array import PRNGKeyArray
 from stagec.runtime.array import Array
 
-# The smallest size that is drawn, and the largest that is drawn from a larger one.
+# The smallest size that is drawn by a program, and the largest that is drawn from a larger one.
 _LEAST, _MOST = 16, 1 << 12
 _PLAIN = (type(None), str, float, type, np.dtype)
 
 
-def sharing(draw: Callable[..., Array]) -> Callable[..., Array]:
-    """`draw`, a function of a key, a shape, and parameters that are the same for all elements."""
+def sharing(draw: Callable[..., Array], in_numpy: bool) -> Callable[..., Array]:
+    """`draw`, a function of a key, a shape, and parameters that are the same for all elements.
+
+    Args:
+      in_numpy: whether NumPy computes small draws of the default dtype to the same bits.
+    """
 
     @functools.wraps(draw)
     def call(key: Any, shape: Any = (), *args: Any, **kwargs: Any) -> Array:
         size = _size(key, shape)
-        if not 0 < size <= _MOST or not all(isinstance(v, _PLAIN) for v in (*args, *kwargs.values())):
+        if not 0 < size <= _MOST or not all([isinstance(v, _PLAIN) for v in (*args, *kwargs.values())]):  # noqa: C419
             return draw(key, shape, *args, **kwargs)
-        whole = draw(key, (max(_LEAST, 1 << (size - 1).bit_length()),), *args, **kwargs)
+        least = 1 if in_numpy and not args and not kwargs else _LEAST
+        whole = draw(key, (max(least, 1 << (size - 1).bit_length()),), *args, **kwargs)
         if whole.signature is not whole.aval:  # on another device
             return draw(key, shape, *args, **kwargs)
-        made = np.array(whole.evaluated()[:size].reshape(shape))
+        made = whole.evaluated()[:size].reshape(shape)
         return Array.of(made, whole.aval.update(shape=made.shape))
 
     return call
@@ -43,6 +48,6 @@ def _size(key: Any, shape: Any) -> int:
     """The number of elements, for a key and a shape of known numbers outside `jit`; else 0."""
     if state.trace is not None or config.watches_calls() or config.disable_jit:
         return 0
-    if type(key) is not PRNGKeyArray or key.shape or any(isinstance(w, Tracer) for w in key._words):
+    if type(key) is not PRNGKeyArray or key.shape or any([isinstance(w, Tracer) for w in key._words]):  # noqa: C419
         return 0
-    return math.prod(shape) if type(shape) is tuple and all(type(n) is int for n in shape) else 0
+    return math.prod(shape) if type(shape) is tuple and all([type(n) is int for n in shape]) else 0  # noqa: C419

@@ -1,9 +1,10 @@
 """Where a call outside `jit` runs: NumPy computes it at once, or it runs as a compiled program.
 
-NumPy computes what takes it less than about a tenth of a millisecond, and single operations that it computes as quickly
-as compiled code. Everything else is a program: functions that are composed of many operations on large arrays, special
-functions, loops, and calls of jitted functions under a transformation. The choice follows from the graph alone, its
-operations, shapes and dtypes, so a call gives the same bits each time.
+NumPy computes what takes it less than about 12 microseconds, and what it computes as quickly as compiled code: single
+operations, and products, transforms, sorts and factorizations, also several of them. Everything else is a program:
+functions that are composed of many operations, special functions, loops, and calls of jitted functions under a
+transformation. The choice follows from the graph alone, its operations, shapes and dtypes, so a call gives the same
+bits each time.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from stagec.compiler.exact import is_exact
 from stagec.core.config import config
 from stagec.core.graph import Equation, Graph, has_users_callbacks, inner_graphs
 
-# What NumPy may take for a call.
-_SECONDS = 1e-4
-# The share of a call's time from which on an operation counts as all of it.
-_ALONE = 0.8
+# What NumPy may take for any call.
+_SECONDS = 1.18e-5
+# The share of a call's time that counts as all of it.
+_ALL = 0.8
 
 # Takes a graph, the values that lead its inputs, a name, and whether results have to be the program's own; returns a
 # function of the other inputs.
@@ -64,8 +65,10 @@ def is_program(graph: Graph) -> bool:
     total = sum(seconds)
     if total <= _SECONDS:
         return False
-    longest = max(range(len(seconds)), key=seconds.__getitem__)
-    return seconds[longest] < _ALONE * total or not estimate.is_quick_in_numpy(graph.equations[longest])
+    quick = [(s, e) for s, e in zip(seconds, graph.equations) if estimate.is_quick_in_numpy(e)]
+    alone = max([s for s, _ in quick], default=0.0)
+    together = sum([s for s, e in quick if estimate.is_of_library(e)])
+    return max(alone, together) < _ALL * total
 
 
 def calls_jitted(equation: Equation) -> bool:

@@ -36,7 +36,9 @@ _Run = Callable[[list[Any]], Any]
 # Above this number of kinds of arguments, a function is probably called with a new one each time.
 _MOST_KINDS = 512
 # Constants of up to this many bytes are kept.
-_SMALL = 1024
+_SMALL = 4096
+# Arrays of NumPy of up to this many bytes are copied.
+_COPIED = 1 << 16
 # Longer containers are not looked into.
 _LONGEST = 16
 # Types of static arguments, whose values are part of the key.
@@ -198,13 +200,16 @@ class _Recorded:
       captured: the values that lead the graph's inputs.
       kinds: of the inputs, as `_kind` has them.
       tree: the structure of the result.
+      copies: whether arrays of NumPy are among the inputs.
     """
 
-    def __init__(self, name: str, graph: Graph, captured: list[Any], kinds: list[Any], tree: Any) -> None:
+    def __init__(self, name: str, graph: Graph, captured: list[Any], kinds: list[Any], tree: Any, copies: bool) -> None:
         self._name, self._graph, self._captured, self._tree = name, graph, captured, tree
-        self._kinds = kinds
+        self._kinds, self._copies = kinds, copies
 
     def __call__(self, inputs: list[Any]) -> Any:
+        if self._copies:
+            inputs = _copied(inputs)
         with bodies.evaluating():
             results = replay(self._graph, [*self._captured, *_operands(inputs)])
         return pytree.unflatten(self._tree, [r if type(r) is Array else from_literal(r) for r in results])
@@ -215,7 +220,20 @@ class _Recorded:
             run = _compiled(inlined(self._graph), self._captured, self._kinds, self._tree)
         except _Refusal:
             return _REFUSED
-        return recording.recorded("eager", self._name, run)
+        called = (lambda inputs: run(_copied(inputs))) if self._copies else run
+        return recording.recorded("eager", self._name, called)
+
+
+@np.errstate(all="ignore")
+def _copied(inputs: list[Any]) -> list[Any]:
+    """The inputs, with copies of those of NumPy: results may be views, and the caller may write to these."""
+    copied = []
+    for value in inputs:
+        if isinstance(value, (np.ndarray, np.generic)):
+            aval = _aval(value)
+            value = Array.of(np.array(value, aval.dtype), aval)
+        copied.append(value)
+    return copied
 
 
 def _operands(inputs: list[Any]) -> list[Any]:
@@ -313,9 +331,10 @@ def _recorded(
         return _REFUSED
     program = outside.program(graph, captured, name, exactly=exactly)
     if program is None:
-        if any(isinstance(v, (np.ndarray, np.generic)) for v in inputs):
-            return _REFUSED  # a plan's results may be views of its inputs, and the caller may write to these
-        return _Recorded(name, graph, captured, [_kind(v) for v in inputs], structure[0])
+        of_numpy = [v for v in inputs if isinstance(v, (np.ndarray, np.generic))]
+        if any(v.nbytes > _COPIED or (v.dtype.kind in "biu" and not v.ndim) for v in of_numpy):
+            return _REFUSED  # copies would take long; or the function may look at a number's value
+        return _Recorded(name, graph, captured, [_kind(v) for v in inputs], structure[0], bool(of_numpy))
     return lambda inputs: pytree.unflatten(structure[0], program(_operands(inputs)))
 
 

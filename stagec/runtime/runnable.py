@@ -133,6 +133,11 @@ class Runnable(Generic[C_co]):
         return [a.on(self.device, a.committed) if type(a) is Array else a for a in self.captured]
 
     @property
+    def is_constant(self) -> bool:
+        """Whether the results depend on no argument, and nothing happens besides."""
+        return self.trivial and not (self.used or self.donated or any(kind == "input" for kind, _ in self.plan))
+
+    @property
     def is_ready(self) -> bool:
         """Whether the program is there."""
         return self._executable is not None
@@ -210,6 +215,30 @@ class Runnable(Generic[C_co]):
             # A callback may raise when the program has written over donated memory; after an interrupt it still runs.
             self._take_donated(everything)
         return outs
+
+    def arranged(self) -> Callable[[Sequence[Array]], list[Array]] | None:
+        """`run` for uncommitted arrays on the CPU, with less around the program; None where it needs all of it."""
+        computed = [index for kind, index in self.plan if kind == "computed"]
+        if self.trivial or self.donated or not self.device.is_cpu or len(set(computed)) < len(computed):
+            return None
+        executable = self.executable()
+        if executable.mutated or executable.may_alias or executable.in_place or executable.packed:
+            return None
+        hidden, used, run = self.hidden, self.used, executable.run_plain
+        results_from = [
+            (kind == "computed", kind, index, aval) for (kind, index), aval in zip(self.plan, self.out_avals)
+        ]
+
+        def call(args: Sequence[Array]) -> list[Array]:
+            everything = [*hidden, *args]
+            results = run([everything[i] for i in used])
+            outs = []
+            for is_result, kind, index, aval in results_from:
+                out = results[index] if is_result else self._output(kind, index, everything, results)
+                outs.append(out if out.aval is aval else out.with_aval(aval))
+            return outs
+
+        return call
 
     def _run(self, executable: Executable, inputs: list[Any]) -> list[Array]:
         try:

@@ -120,6 +120,7 @@ class Library:
         self.name = name
         self._modules: dict[str, Any] = {}
         self.jit = importlib.import_module(name).jit
+        self.clear_caches = importlib.import_module(name).clear_caches
 
     def __getitem__(self, module: str) -> Any:
         if module not in self._modules:
@@ -140,10 +141,12 @@ class Library:
         return found
 
 
-def measured(library: Library, name: str, kind: str, size: int, inside: bool) -> dict[str, float]:
+def measured(library: Library, name: str, kind: str, size: int, inside: bool, new: bool) -> dict[str, float]:
     """Seconds of the first call, if this is it, and of a later one."""
     function = library.function(name)
     given = arguments(size)[kind](library)
+    if new:
+        library.clear_caches()
     if inside:
         static = tuple(i for i, a in enumerate(given) if isinstance(a, (tuple, str)) or type(a) is int)
         function = library.jit(function, static_argnums=static)
@@ -221,7 +224,7 @@ def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[d
                     continue
                 replies = {}
                 for library in reversed(LIBRARIES):
-                    replies[library] = workers[library].ask(name, kind, size, False)
+                    replies[library] = workers[library].ask(name, kind, size, False, True)
                     if "error" in replies[library]:
                         break
                 if len(replies) < len(LIBRARIES) or any("error" in r for r in replies.values()):
@@ -231,9 +234,9 @@ def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[d
                 for _ in range(repeat - 1):
                     for library, worker in workers.items():
                         replies[library]["steady"] = min(
-                            replies[library]["steady"], worker.ask(name, kind, size, False)["steady"]
+                            replies[library]["steady"], worker.ask(name, kind, size, False, False)["steady"]
                         )
-                inside = workers["stagec"].ask(name, kind, size, True)
+                inside = workers["stagec"].ask(name, kind, size, True, False)
                 yield {"name": name, "size": size, "kind": kind, "jit": inside.get("steady"), **replies}
                 break
     for worker in workers.values():

@@ -1,5 +1,8 @@
 """What runs outside `jit`: NumPy's evaluation, or a compiled program."""
 
+import contextlib
+import inspect
+
 import numpy as np
 import pytest
 
@@ -21,11 +24,19 @@ def open_ended(x):
 
 jitted = stagec.jit(lambda x: (snp.tanh(x) * x).sum())
 KEY = random.key(0)
+SQUARE = snp.asarray(LARGE[:4096].reshape(64, 64)) + 9 * snp.eye(64)
 # What is called, and how many programs that takes.
 CALLS = {
     "one cheap operation": (lambda x, y: x + 1, 0),
     "one cheap operation on a large array": (lambda x, y: snp.exp(y), 0),
-    "a reduction of a large array": (lambda x, y: snp.sum(y), 0),
+    "a reduction of a large array": (lambda x, y: snp.sum(y), 1),
+    "a product of matrices, and its transform": (lambda x, y: snp.fft.fft(y[:4096].reshape(64, 64) @ SQUARE), 0),
+    "a factorization": (lambda x, y: snp.linalg.inv(SQUARE), 0),
+    "a factorization that NumPy lacks": (lambda x, y: stagec.lax.linalg.hessenberg(SQUARE), 1),
+    "a running sum": (lambda x, y: snp.cumsum(y), 1),
+    "a function that NumPy computes one by one": (lambda x, y: snp.arccosh(1 + y), 1),
+    "a special function of a small array": (lambda x, y: stagec.scipy.special.erf(x), 0),
+    "a special function whose evaluation begins with much": (lambda x, y: stagec.scipy.special.i0e(x), 1),
     "a composed function of a small array": (lambda x, y: stagec.nn.softmax(x), 0),
     "a composed function of a large array": (lambda x, y: snp.hypot(y, y), 1),
     "a special function of a large array": (lambda x, y: stagec.scipy.special.erfinv(y), 1),
@@ -42,6 +53,8 @@ CALLS = {
     "normal numbers": (lambda x, y: random.normal(KEY, (3,)), 1),
     "uniform numbers": (lambda x, y: random.uniform(KEY, (3,)), 0),
     "random bits": (lambda x, y: random.bits(KEY, (3,)), 0),
+    "many random bits": (lambda x, y: random.bits(KEY, (100,)), 1),
+    "random integers": (lambda x, y: random.randint(KEY, (3,), 0, 9), 1),
     "keys": (lambda x, y: random.key_data(random.split(KEY)), 0),
     "a function of the user's": (lambda x, y: stagec.pure_callback(np.sin, x, x), 0),
 }
@@ -207,6 +220,41 @@ def test_small_draws_share_a_program_and_have_the_same_bits(name, dtype, compile
 @pytest.mark.parametrize("name", OF_OTHERS)
 def test_other_random_values_are_the_same_outside_jit_and_inside(name):
     same_bits(getattr(random, name), *OF_OTHERS[name])
+
+
+def with_dtypes():
+    """Functions and the dtypes beyond those above that they draw."""
+    for name in sorted({*DRAWS, *OF_OTHERS}):
+        draw, args = getattr(random, name), {**DRAWS, **OF_OTHERS}[name]
+        if "dtype" not in inspect.signature(draw).parameters:
+            continue
+        for dtype in "bool int8 int16 int64 uint8 uint16 uint32 uint64 complex64 complex128".split():
+            with stagec.enable_x64(True), contextlib.suppress(stagec.errors.DtypeError):
+                stagec.eval_shape(lambda key: draw(key, *args, dtype=dtype), KEY)  # noqa: B023
+                yield name, dtype
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*with_dtypes()])
+def test_random_values_of_other_dtypes_have_the_same_bits(name, dtype):
+    with stagec.enable_x64(dtype.endswith(("64", "128")) and dtype != "complex64"):
+        same_bits(lambda key, *a: getattr(random, name)(key, *a, dtype=dtype), *{**DRAWS, **OF_OTHERS}[name])
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_have_the_same_bits(name):
+    def words(key):
+        data = random.key_data(key)
+        of = {
+            "PRNGKey": lambda: random.PRNGKey(7),
+            "key": lambda: random.key(7),
+            "fold_in": lambda: random.fold_in(key, 3),
+            "split": lambda: random.split(key, 5),
+            "wrap_key_data": lambda: random.wrap_key_data(data),
+            "clone": lambda: random.clone(key),
+        }
+        return random.key_data(of[name]() if name in of else key)
+
+    same_bits(words)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -409,3 +409,25 @@ def test_plans_have_the_operations_of_the_functions_that_they_call():
     graph = stagec.jit(lambda x: stagec.jit(stagec.nn.softplus)(x) * 2).trace(arrays()[0]).jaxpr.graph
     names = [e.primitive.name for e in graph_rules.inlined(graph).equations]
     assert {"exp", "log1p", "mul"} <= {*names} and not {"jit", "custom_jvp_call"} & {*names}
+
+
+def test_arrays_of_numpy_are_planned_and_copied():
+    given = np.arange(6, dtype=np.float64)
+    spread = np.arange(12, dtype=np.float32)[::2]
+    for _ in range(3):
+        shaped, taken, total = snp.reshape(given, (2, 3)), snp.ravel(spread), snp.add(np.float64(0.5), given)
+        first = [np.asarray(v).copy() for v in (shaped, taken, total)]
+        given += 1
+        spread += 1
+        for value, before in zip((shaped, taken, total), first, strict=True):
+            assert value.dtype == np.float32
+            np.testing.assert_array_equal(value, before)
+    np.testing.assert_array_equal(snp.ravel(spread), spread)
+
+
+def test_large_arrays_of_numpy_are_not_kept():
+    given = np.zeros(1 << 15, np.float32)
+    for _ in range(3):
+        result = snp.reshape(given, (2, -1))
+        given += 1
+        assert float(result[0, 0]) == float(given[0]) - 1

@@ -70,6 +70,25 @@ def two_samples(dtype):
     return first.astype(dtype), second.astype(dtype)
 
 
+@pytest.mark.parametrize("name", DTYPES)
+def test_remainders_of_any_two_numbers_are_exact(name):
+    dtype, rng = DTYPES[name], np.random.default_rng(0)
+    unsigned = {4: np.uint32, 8: np.uint64}[np.dtype(dtype).itemsize]
+    bits = rng.integers(0, np.iinfo(unsigned).max, (2, 100_000), unsigned, endpoint=True).view(dtype)
+    near = np.ldexp(rng.normal(size=(2, 100_000)), rng.integers(-30, 30, (2, 100_000))).astype(dtype)
+    x, y = np.concatenate([bits, near, near.round()], axis=1)
+    tiny = np.finfo(dtype).tiny
+    x, y = (np.where(np.abs(v) < tiny, np.copysign(dtype(0), v), v) for v in (x, y))
+    compiled = Compiled({"remainder": binary("remainder", "stablehlo.remainder", name, len(x))}, True)
+    found = compiled("remainder", x, y)
+    with np.errstate(all="ignore"):
+        expected = np.fmod(x, y)
+    expected = np.where(np.abs(expected) < tiny, np.copysign(dtype(0), expected), expected)
+    np.testing.assert_array_equal(found, expected)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(found[known]), np.signbit(expected[known]))
+
+
 @pytest.fixture(scope="module", params=[(name, kernels) for name in DTYPES for kernels in (True, False)], ids=str)
 def compiled(request):
     name, kernels = request.param
