@@ -216,25 +216,31 @@ class _Pass:
         values = [p.value for p in operands]
         dims = [self._size(p.place) for p in operands if p.place is not Place.SHARED]
         values.append(self.first)
-        made_types, made_dims, tied = [], [], []
+        made_types, made_dims = [], []
+        written: list[Any] = []
         for result, type_ in results:
             at = self.returned.get(result)
             if at is None:
                 shape = (ir.ShapedType.get_dynamic_size(), *type_.shape)
                 made_types.append(build.tensor_type(shape, type_.element_type))
                 made_dims.append(self.blocks)
-                tied.append(-1)
-                continue
-            made_types.append(target._types[at])
-            made_dims.append(target.rows)
-            before = target._results[at]
-            tied.append(-1 if before is None else len(values))
-            if before is not None:
-                values.append(before)
-                dims.append(target.rows)
-        index = ir.IndexType.get()
-        attributes = {"tied_operands": ir.ArrayAttr.get([ir.IntegerAttr.get(index, i) for i in tied])}
+                written.append(None)
+            else:
+                made_types.append(target._types[at])
+                made_dims.append(target.rows)
+                written.append(target._results[at])
+        tied = [-1] * len(results)
         with _location(op, target.module.context):
+            if any(value is not None for value in written):
+                # The memory of a tied operand precedes that of a result that is not tied, so tie all of them.
+                for i, value in enumerate(written):
+                    if value is None:
+                        written[i] = ir.Operation.create("flow.tensor.empty", [made_types[i]], [made_dims[i]]).result
+                tied = list(range(len(values), len(values) + len(results)))
+                values += written
+                dims += made_dims
+            index = ir.IndexType.get()
+            attributes = {"tied_operands": ir.ArrayAttr.get([ir.IntegerAttr.get(index, i) for i in tied])}
             return call(symbol, made_types, values, [self.blocks], (dims, made_dims), attributes)
 
     def _size(self, place: Place) -> Any:
