@@ -113,7 +113,8 @@ class Exported(OwnCopy):
         """Write a C library: the function as C99 and machine code for Linux, which needs neither Python nor a runtime.
 
         There is a header, the host part as readable C, an object file for each target, and `CMakeLists.txt`. Of
-        several levels of x86-64, a call takes the highest that the processor has.
+        several levels of x86-64, a call takes the highest that the processor has. Where the first axis of arrays is
+        open and their rows are independent, the number of rows is the first argument in C.
 
         Args:
           folder: where the files are written; it is made if need be.
@@ -126,8 +127,8 @@ class Exported(OwnCopy):
 
         Raises:
           ArgumentValueError: `weights` is neither.
-          UnsupportedError: the function needs a runtime, an array has open dimensions, or a target is no level of
-            x86-64 and not aarch64.
+          UnsupportedError: the function needs a runtime, other dimensions are open, or a target is no level of x86-64
+            and not aarch64.
           OSError: a file cannot be written.
 
         >>> import os, stagec, stagec.numpy as snp, tempfile

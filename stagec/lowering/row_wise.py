@@ -13,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_values import symbols
 from stagec.core.graph import Equation, Graph
+from stagec.core.location import UNKNOWN, Location
 from stagec.primitives.reduction import reduction_batch
 from stagec.primitives.table import batch_elementwise
 
@@ -22,13 +23,30 @@ def open_size(graph: Graph) -> Dim | None:
 
     None if the program has other open sizes, or an operation that may read other rows.
     """
-    found = list(open_graph.sizes(graph))
-    if len(found) != 1 or dims.of_symbol(symbols(found[0])[0]) is not found[0]:
-        return None
-    avals = [*graph.in_avals, *graph.out_avals, *(v.aval for e in graph.equations for v in e.outputs)]
-    if not all(map(_leads, avals)) or not all(a.is_open for a in graph.out_avals):
-        return None
-    return found[0] if all(map(_is_row_wise, graph.equations)) else None
+    return None if obstacle(graph) else next(iter(open_graph.sizes(graph)))
+
+
+def obstacle(graph: Graph) -> tuple[str, Location] | None:
+    """Why a program with open dimensions may not compute its rows in blocks, and the line; None if it may."""
+    found = open_graph.sizes(graph)
+    if not found:
+        return "it has no open size", UNKNOWN
+    size, *others = found
+    if others:
+        return f"it has the open sizes {size} and {others[0]}", found[others[0]]
+    if dims.of_symbol(symbols(size)[0]) is not size:
+        return f"its open size is {size}", found[size]
+    if not all(map(_leads, graph.in_avals)):
+        return f"an argument has {size} on another axis than its first", UNKNOWN
+    for equation in graph.equations:
+        name, outputs = equation.primitive.name, [v.aval for v in equation.outputs]
+        if not all(map(_leads, outputs)):
+            return f"a result of {name} has {size} on another axis than its first", equation.location
+        if not _is_row_wise(equation):
+            return f"{name} may read other rows of {size}", equation.location
+    if not all(a.is_open for a in graph.out_avals):
+        return f"a result has no axis of size {size}", UNKNOWN
+    return None
 
 
 def _leads(aval: ShapedArray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 
 from stagec.backends import Target
@@ -96,10 +97,14 @@ def _symbol(function: Function, target: Target) -> str:
 
 def _object(function: Function, target: Target) -> bytes:
     """The object file for a processor."""
-    symbol, kernels = _symbol(function, target), function.routines[target].kernels
+    kernels = {
+        c_text.kernel_name(_symbol(function, target), routine, name): kernel
+        for routine in function.routines[target]
+        for name, kernel in routine.kernels.items()
+    }
     try:
         described = library.target(target.on.flags(target), [elf_format for _, elf_format in _MACHINES.values()])
-        return machine_code.linkable({f"{symbol}_{name}": kernel for name, kernel in kernels.items()}, described)
+        return machine_code.linkable(kernels, described)
     except machine_code.NoLlvmError as error:
         raise refused(function.label, str(error), "install the release of llvmlite that stagec asks for") from None
     except NotDirectError as error:
@@ -109,15 +114,19 @@ def _object(function: Function, target: Target) -> bytes:
 # Texts.
 
 
-def _described(parameter: Parameter) -> str:
+def _described(function: Function, parameter: Parameter) -> str:
     note = f", {parameter.scalar.note}" if parameter.scalar.note else ""
     label = "" if parameter.label == parameter.name else f" ({parameter.label})"
-    shape = ",".join(map(str, parameter.aval.shape))
+    sizes = list(map(str, parameter.aval.shape))
+    if function.rows and parameter.aval.is_open:
+        sizes[0] = function.rows.name
+    shape = ",".join(sizes)
     return comment(f"{parameter.name}: {parameter.aval.dtype}[{shape}]{note}{label}")
 
 
 def _prototype(function: Function) -> str:
-    given = [*declared(function.arguments, True), *declared(function.results, False)]
+    given = [f"size_t {function.rows.name}"] if function.rows else []
+    given += [*declared(function.arguments, True), *declared(function.results, False)]
     given += ["const void *weights"] if function.in_file else []
     return f"int {function.name}({', '.join([*given, 'void *workspace', 'const stagec_threads *threads'])})"
 
@@ -128,14 +137,17 @@ def _made_by() -> str:
 
 def _header(function: Function) -> str:
     large = function.name.upper()
-    rows = [_described(p) for p in (*function.arguments, *function.results)]
+    rows = [_described(function, p) for p in (*function.arguments, *function.results)]
     sizes, codes = [f"#define {large}_WORKSPACE {function.workspace}"], ""
+    if function.rows:
+        rows = [f"{function.rows.name}: the number of rows, {function.rows.shown}", *rows]
+        codes += f", or 3 if {function.rows.name} is not such a number"
     if function.in_file:
         rows += [
             f"weights: the {large}_WEIGHTS bytes of the file {function.name}.weights, at a multiple of {ALIGNMENT}"
         ]
         sizes += [f"#define {large}_WEIGHTS {function.constants.offsets[-1]}"]
-        codes = ", or 2 if the weights are not those of the library"
+        codes = f", or 2 if the weights are not those of the library{codes}"
     rows += [
         f"workspace: {large}_WORKSPACE bytes for the time of the call, at a multiple of 16",
         "threads: how threads share the work, or NULL for the calling thread alone",
@@ -185,7 +197,7 @@ def _source(function: Function) -> str:
     # The most capable processor is asked for first.
     targets = sorted(function.routines, key=lambda t: (list(_ASKED).index(t.arch), len(t.features)), reverse=True)
     macro, _ = _MACHINES[targets[0].machine]
-    parts = [c_text.routine(function, function.routines[t], _symbol(function, t)) for t in targets]
+    parts = [c_text.routines(function, function.routines[t], _symbol(function, t)) for t in targets]
     body = "".join([*parts, _entry(function, targets)])
     externs = "".join(
         f"extern const unsigned char {constant(function.name, i)}[{len(data)}];\n"
@@ -207,6 +219,11 @@ def _source(function: Function) -> str:
 def _entry(function: Function, targets: list[Target]) -> str:
     given = [p.name for p in (*function.arguments, *function.results)]
     lines = ["", _prototype(function), "{"]
+    if function.rows:
+        name, least, most = function.rows
+        given = [name, *given]
+        test = f"{name} < {least}" + ("" if most == math.inf else f" || {name} > {most}")
+        lines += [f"  if ({test}) return 3;"]
     if function.in_file:
         given += ["weights"]
         mark = function.constants.mark

@@ -76,13 +76,50 @@ def declared(parameters: Sequence[Parameter], is_constant: bool) -> list[str]:
     return [f"{'const ' if is_constant else ''}{p.scalar.type} *{p.name}" for p in parameters]
 
 
-def routine(function: Function, found: Routine, symbol: str) -> str:
-    """A static function that runs a plan.
+def routines(function: Function, found: Sequence[Routine], symbol: str) -> str:
+    """A static function for a processor.
 
     Args:
+      found: its plan, or those for some numbers of rows.
       symbol: its name, with which the names of kernels begin.
     """
-    return "\n".join(_Printer(function, found, symbol).text()) + "\n"
+    lines = [line for routine in found for line in _Printer(function, routine, symbol).text()]
+    return "\n".join([*lines, *(_by_rows(function, found, symbol) if function.rows else ())]) + "\n"
+
+
+def kernel_name(symbol: str, routine: Routine, kernel: str) -> str:
+    """The name of a kernel's function."""
+    return f"{_name(symbol, routine)}_{kernel}"
+
+
+def _name(symbol: str, routine: Routine) -> str:
+    return f"{symbol}_{routine.rows}" if routine.rows else symbol
+
+
+def _parameters(function: Function) -> tuple[list[str], list[str]]:
+    """The parameters of static functions: their declarations and their names."""
+    arrays = (*function.arguments, *function.results)
+    declarations = [*declared(function.arguments, True), *declared(function.results, False)]
+    declarations += ["const unsigned char *weights"] if function.in_file else []
+    names = [*(p.name for p in arrays), *(["weights"] if function.in_file else []), "work", "threads"]
+    return [*declarations, "unsigned char *work", "const stagec_threads *threads"], names
+
+
+def _by_rows(function: Function, found: Sequence[Routine], symbol: str) -> Iterator[str]:
+    """A function that has as many rows computed at once as are left."""
+    assert function.rows is not None
+    rows = {p.name: p.row for p in (*function.arguments, *function.results) if p.row}
+    declarations, names = _parameters(function)
+    passed = ", ".join([f"{name} + row * {rows[name]}" if name in rows else name for name in names])
+    count = function.rows.name
+    yield ""
+    yield f"static void {symbol}({', '.join([f'size_t {count}', *declarations])})"
+    yield "{"
+    yield "  size_t row = 0;"
+    for routine in found:
+        yield f"  for (; {count} - row >= {routine.rows}; row += {routine.rows})"
+        yield f"    {_name(symbol, routine)}({passed});"
+    yield "}"
 
 
 class _Printer:
@@ -96,25 +133,21 @@ class _Printer:
         starts = {n: self._address(first, "unsigned char *") for n, first in plan.pointers.items()}
         head = [f"  unsigned char *p{n} = {start};" for n, start in starts.items()]
         head += [f"  {_TYPES[type_]} n{n} = 0;" for n, type_ in plan.numbers.items()]
-        parameters = [*declared(function.arguments, True), *declared(function.results, False)]
-        names = [p.name for p in (*function.arguments, *function.results)]
-        names += ["weights"] if function.in_file else []
-        parameters += ["const unsigned char *weights"] if function.in_file else []
-        parameters += ["unsigned char *work", "const stagec_threads *threads"]
+        parameters, names = _parameters(function)
         symbols = [self.kernel(symbol) for symbol in self.routine.kernels]
         yield ""
         yield from (f"kernel {name};" for name in symbols)
         yield ""
-        yield f"static void {self.symbol}({', '.join(parameters)})"
+        yield f"static void {_name(self.symbol, self.routine)}({', '.join(parameters)})"
         yield "{"
         yield from head
-        yield from (f"  (void){name};" for name in (*names, "work", "threads") if name not in self._used)
+        yield from (f"  (void){name};" for name in names if name not in self._used)
         yield from body
         yield "}"
 
     def kernel(self, symbol: str) -> str:
         """The name of a kernel's function."""
-        return f"{self.symbol}_{symbol}"
+        return kernel_name(self.symbol, self.routine, symbol)
 
     # Memory.
 

@@ -60,7 +60,10 @@ def module(function: Function) -> bytes:
     Raises:
       UnsupportedError: a kernel has no form, or needs another library.
     """
-    routine = function.routines[TARGET]
+    if function.rows:
+        what = f"{function.rows.name} is known only when it is called, and the loader needs all sizes"
+        raise refused(function.label, what, "export it for sizes that are numbers, once for each that you need")
+    (routine,) = function.routines[TARGET]
     constants = [_constant(constant(function.name, i), data) for i, data in enumerate(function.constants.data)]
     named = {f"{function.name}_{name}": kernel for name, kernel in routine.kernels.items()}
     try:

@@ -491,8 +491,14 @@ CASES = [
     ),
     (
         "export it for sizes that are numbers, once for each that you need",
-        lambda: exported("f32[b]").to_c("square"),
-        lambda: [exported(f"f32[{n}]").to_c(f"square{n}") for n in (1, 8)],
+        lambda: exported("f32[b]").to_wasm("square"),
+        lambda: [exported(f"f32[{n}]").to_wasm(f"square{n}") for n in (1, 8)],
+    ),
+    (
+        "export it for sizes that are numbers, once for each that you need; or leave open only the first axis of arrays "
+        "whose rows do not depend on one another",
+        lambda: exported("f32[3,b]").to_c("square"),
+        lambda: [exported(text).to_c(f"square{i}") for i, text in enumerate(("f32[3,1]", "f32[3,8]", "f32[b,3]"))],
     ),
     (
         "use cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, cpu:aarch64",

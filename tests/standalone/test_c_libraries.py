@@ -146,6 +146,13 @@ def test_results_have_the_bits_of_the_jitted_function(name, tmp_path):
     assert_same_bits(found, stagec.jit(function, target=LEVEL)(*arguments))
 
 
+def test_products_that_the_compiler_has_faster_code_for_have_kernels(tmp_path):
+    x, few_columns = normal(5000, 8), normal(8, 5)
+    exported = written(lambda x: x @ few_columns, [x], tmp_path)
+    (found,) = ran(tmp_path, exported, [x])
+    np.testing.assert_allclose(found, x @ few_columns, rtol=1e-5, atol=1e-5)
+
+
 def of_the_host(x, n):
     """Loops with exchanged and with updated buffers, counters, and choices by what a kernel computes."""
     turned = lax.fori_loop(0, n, lambda i, x: x[::-1] * 0.5 + i, x)
@@ -274,7 +281,7 @@ def printing(x):
 @pytest.mark.parametrize(
     ("function", "arguments", "targets", "message"),
     [
-        (lambda x: x * 2, "f32[b]", (), r"x is f32\[b\], whose sizes are known only when it is called"),
+        (lambda x: x * 2, "f32[3,b]", (), r"x is f32\[3,b\], where b is not the number of rows"),
         (printing, "f32[3]", (), "it calls Python functions"),
         (lambda x: x * 2, "f32[3]", "cpu:generic", "C libraries are not made for cpu:generic"),
         (lambda x: x * 2, "f32[3]", "cpu:x86-64-v4+amx-int8", r"C libraries are not made for cpu:x86-64-v4\+amx-int8"),
