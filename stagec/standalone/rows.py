@@ -47,8 +47,7 @@ def counted(name: str, graph: Graph, arrays: Sequence[tuple[str, ShapedArray]]) 
 
 
 def _refused(name: str, reason: str, line: Location = UNKNOWN) -> Exception:
-    fix = "export it for sizes that are numbers, once for each that you need; or leave open only the first axis of "
-    fix += "arrays whose rows do not depend on one another"
+    fix = "export it for sizes that are numbers, or leave nothing open but the number of independent rows"
     return refused(name, reason, fix, line)
 
 

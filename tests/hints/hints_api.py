@@ -495,8 +495,7 @@ CASES = [
         lambda: [exported(f"f32[{n}]").to_wasm(f"square{n}") for n in (1, 8)],
     ),
     (
-        "export it for sizes that are numbers, once for each that you need; or leave open only the first axis of arrays "
-        "whose rows do not depend on one another",
+        "export it for sizes that are numbers, or leave nothing open but the number of independent rows",
         lambda: exported("f32[3,b]").to_c("square"),
         lambda: [exported(text).to_c(f"square{i}") for i, text in enumerate(("f32[3,1]", "f32[3,8]", "f32[b,3]"))],
     ),
