@@ -112,9 +112,9 @@ class Exported(OwnCopy):
     ) -> list[str]:
         """Write a C library: the function as C99 and machine code for Linux, which needs neither Python nor a runtime.
 
-        There is a header, the host part as readable C, an object file for each target, and `CMakeLists.txt`. Of
-        several levels of x86-64, a call takes the highest that the processor has. Where the first axis of arrays is
-        open and their rows are independent, the number of rows is the first argument in C.
+        There are headers for C and C++, the host part as readable C, an object file for each target, and
+        `CMakeLists.txt`. Of several levels of x86-64, a call takes the highest that the processor has. Where the first
+        axis of arrays is open and their rows are independent, the number of rows is the first argument in C.
 
         Args:
           folder: where the files are written; it is made if need be.
@@ -137,7 +137,7 @@ class Exported(OwnCopy):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     files = stagec.export(scale, "cpu:x86-64-v3")("f32[3]").to_c(folder)
         ...     sorted(map(os.path.basename, files))
-        ['CMakeLists.txt', 'scale-x86-64-v3.o', 'scale.c', 'scale.h']
+        ['CMakeLists.txt', 'scale-x86-64-v3.o', 'scale.c', 'scale.h', 'scale.hpp']
         """
         from stagec.standalone import c_library  # which needs the compiler
 

@@ -1,4 +1,4 @@
-"""C libraries: a header, the host part in C99, and object files with the kernels and constants."""
+"""C libraries: headers, the host part in C99, and object files with the kernels and constants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from stagec.backends import Target
 from stagec.compiler import key
 from stagec.compiler.direct import library, machine_code
 from stagec.compiler.direct.program import NotDirectError
-from stagec.standalone import c_text
+from stagec.standalone import c_text, cpp_header
 from stagec.standalone.c_text import comment, declared
 from stagec.standalone.data_object import object_of
 from stagec.standalone.forming import refused
@@ -45,6 +45,7 @@ def write(folder: str, function: Function) -> list[str]:
     """
     files = {
         f"{function.name}.h": _header(function).encode(),
+        f"{function.name}.hpp": cpp_header.printed(function, _made_by()).encode(),
         f"{function.name}.c": _source(function).encode(),
         "CMakeLists.txt": _cmake(function).encode(),
     }
