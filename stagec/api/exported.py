@@ -148,7 +148,9 @@ class Exported(OwnCopy):
         c_library.check_targets(self.fun_name, targets)
         return c_library.write(os.fspath(folder), self._standalone(name, targets, weights == "file"))
 
-    def to_wasm(self, folder: str | os.PathLike[str], *, name: str = "") -> list[str]:
+    def to_wasm(
+        self, folder: str | os.PathLike[str], *, name: str = "", weights: Literal["module", "file"] = "module"
+    ) -> list[str]:
         """Write a WebAssembly module of the function, and an ES module that loads it, with its types.
 
         The targets do not matter: the module runs in browsers and in Node, with vectors of 128 bits and one thread.
@@ -156,11 +158,14 @@ class Exported(OwnCopy):
         Args:
           folder: where the files are written; it is made if need be.
           name: of the function and the files, instead of its own.
+          weights: where the arrays that the function closes over are: in the module, or in a file of their own, which
+            is loaded beside it.
 
         Returns:
           The paths of the files.
 
         Raises:
+          ArgumentValueError: `weights` is neither.
           UnsupportedError: the function needs a runtime or the C library, or an array has open dimensions.
           OSError: a file cannot be written.
 
@@ -172,7 +177,10 @@ class Exported(OwnCopy):
         """
         from stagec.standalone import web  # which needs the compiler
 
-        return web.write(os.fspath(folder), self._standalone(name, [web.TARGET]))
+        if weights not in ("module", "file"):
+            fix = "use weights='module' or weights='file'"
+            raise location.error(errors.ArgumentValueError, f"to_wasm: {weights!r} says not where weights are", fix=fix)
+        return web.write(os.fspath(folder), self._standalone(name, [web.TARGET], weights == "file"))
 
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         """Write a page that runs the function in a browser: one file, which asks no server for anything.

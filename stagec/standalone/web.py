@@ -47,6 +47,8 @@ def write(folder: str, function: Function) -> list[str]:
         f"{name}.js": _loader(function).encode(),
         f"{name}.d.ts": _types(function).encode(),
     }
+    if function.in_file:
+        files[_weights_name(function)] = function.constants.in_file()
     os.makedirs(folder, exist_ok=True)
     for file, content in files.items():
         with open(os.path.join(folder, file), "wb") as out:
@@ -64,7 +66,8 @@ def module(function: Function) -> bytes:
         what = f"{function.rows.name} is known only when it is called, and the loader needs all sizes"
         raise refused(function.label, what, "export it for sizes that are numbers, once for each that you need")
     (routine,) = function.routines[TARGET]
-    constants = [_constant(constant(function.name, i), data) for i, data in enumerate(function.constants.data)]
+    data = () if function.in_file else function.constants.data
+    constants = [_constant(constant(function.name, i), content) for i, content in enumerate(data)]
     named = {f"{function.name}_{name}": kernel for name, kernel in routine.kernels.items()}
     try:
         text = "".join([*constants, llvm_text.printed(function, routine)])
@@ -132,6 +135,10 @@ def _length(parameter: Parameter) -> int:
     return parameter.aval.size * parameter.scalar.parts
 
 
+def _weights_name(function: Function) -> str:
+    return f"{function.name}.weights"
+
+
 def _loader(function: Function) -> str:
     text = importlib.resources.files("stagec.standalone").joinpath("loader.js").read_text("utf-8")
     fields = {
@@ -141,10 +148,19 @@ def _loader(function: Function) -> str:
         "arguments": "".join(map(_row, function.arguments)),
         "results": "".join(map(_row, function.results)),
         "workspace": str(function.workspace),
+        "weights": _weights(function),
     }
     for field, value in fields.items():
         text = text.replace(f"@{field}@", value)
     return text
+
+
+def _weights(function: Function) -> str:
+    """What the loader knows of the file of constants."""
+    if not function.in_file:
+        return "null"
+    known = {"file": _weights_name(function), "bytes": function.constants.offsets[-1]}
+    return json.dumps({**known, "mark": function.constants.mark.hex()})
 
 
 def _types(function: Function) -> str:
@@ -155,11 +171,15 @@ def _types(function: Function) -> str:
         made = "{ " + "; ".join([f"{p.name}: {p.scalar.array}" for p in function.results]) + " }"
     rows = [f" *   {p.name}: {p.aval.dtype}{list(p.aval.shape)}" for p in (*function.arguments, *function.results)]
     lines = "\n".join(rows)
+    place = "URL | string | Response | BufferSource"
+    weights, fetched = f", weights?: {place}" if function.in_file else "", "the file next to this one"
+    if function.in_file:
+        fetched = "the files next to this one. The bytes of the weights are copied"
     return f"""/** {function.label.replace("*/", "* /")}, compiled by {_made_by()}. Arrays are in row-major order:
 {lines}
  */
 export type Call = ({given}) => {made};
 
-/** Compiles the module; by default the file next to this one. */
-export function load(source?: URL | string | Response | BufferSource | WebAssembly.Module): Promise<Call>;
+/** Compiles the module; by default {fetched}. */
+export function load(source?: {place} | WebAssembly.Module{weights}): Promise<Call>;
 """

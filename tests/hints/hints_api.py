@@ -513,6 +513,11 @@ CASES = [
         lambda: [exported(V).to_c(f"square-{where}", weights=where) for where in ("object", "file")],
     ),
     (
+        "use weights='module' or weights='file'",
+        lambda: exported(V).to_wasm("square", weights="object"),
+        lambda: [exported(V).to_wasm(f"square-{where}", weights=where) for where in ("module", "file")],
+    ),
+    (
         "write one for each",
         lambda: stagec.export(square, ["cpu:aarch64", "cpu:x86-64"])(V).to_c("square"),
         lambda: [stagec.export(square, level)(V).to_c(level[4:]) for level in ("cpu:aarch64", "cpu:x86-64")],
