@@ -70,6 +70,8 @@ class Exported(OwnCopy):
                     fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
                 )
             for target in targets:
+                if not target.on.has_runtime(target):
+                    continue  # a C library needs no program of the runtime's
                 options = runnable.code.options_for(target)
                 program = build.obtain(
                     runnable.code.graph, options, trace.name, runnable.code.used_names, trace.definition
@@ -127,8 +129,8 @@ class Exported(OwnCopy):
 
         Raises:
           ArgumentValueError: `weights` is neither.
-          UnsupportedError: the function needs a runtime, other dimensions are open, or a target is no level of x86-64
-            and not aarch64.
+          UnsupportedError: the function needs a runtime, other dimensions are open, or a target is none of the levels
+            of x86-64, aarch64, riscv64 and armv7.
           OSError: a file cannot be written.
 
         >>> import os, stagec, stagec.numpy as snp, tempfile
@@ -344,6 +346,13 @@ class _Writer:
 
     def signature(self, exported: Exported) -> manifest.Signature:
         runnable, trace = exported._runnable, exported._trace
+        for target in map(Target.parse, exported.targets):
+            if not target.on.has_runtime(target):
+                raise location.error(
+                    errors.UnsupportedError,
+                    f"{trace.name} was exported for {target}, for which there is no runtime",
+                    fix="write a C library, with to_c, or export it for other targets",
+                )
         for tree in (trace.in_tree, trace.out_tree):
             trees.check_depth(tree)
         # Weights are known by the user's own arrays, which several functions may share.

@@ -18,16 +18,20 @@ from stagec.standalone.names import constant
 
 # What a compiler says of the processor that it compiles for, and IREE's format of its executables.
 _MACHINES = {
-    "x86_64": ("__x86_64__", "embedded-elf-x86_64"),
-    "aarch64": ("__aarch64__", "embedded-elf-arm_64"),
+    "x86_64": ("defined __x86_64__", "embedded-elf-x86_64"),
+    "aarch64": ("defined __aarch64__", "embedded-elf-arm_64"),
+    "riscv64": ("defined __riscv_float_abi_double && __riscv_xlen == 64", "embedded-elf-riscv_64"),
+    "armv7": ("defined __ARM_PCS_VFP", "embedded-elf-arm_32"),
 }
+# Where functions of the C library take floats elsewhere than on the bare machine that the compiler describes.
+_TRIPLES = {"armv7": "armv7a-unknown-linux-gnueabihf"}
 # What is asked of the processor before code for a level runs. The rest of a level comes with it.
 _ASKED = {
     "x86-64": (),
     "x86-64-v2": ("sse4.2", "popcnt"),
     "x86-64-v3": ("avx2", "fma", "bmi2"),
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
-    "aarch64": (),
+    **dict.fromkeys(("aarch64", "riscv64", "armv7"), ()),
 }
 # Further features that compilers know by these names.
 _FEATURES = frozenset("avx512bf16 avx512ifma avx512vbmi avx512vbmi2 avx512vnni gfni".split())
@@ -105,7 +109,8 @@ def _object(function: Function, target: Target) -> bytes:
     }
     try:
         described = library.target(target.on.flags(target), [elf_format for _, elf_format in _MACHINES.values()])
-        return machine_code.linkable(kernels, described)
+        triple = _TRIPLES.get(target.machine, described["target_triple"])
+        return machine_code.linkable(kernels, {**described, "target_triple": triple})
     except machine_code.NoLlvmError as error:
         raise refused(function.label, str(error), "install the release of llvmlite that stagec asks for") from None
     except NotDirectError as error:
@@ -197,7 +202,7 @@ typedef struct stagec_threads {{
 def _source(function: Function) -> str:
     # The most capable processor is asked for first.
     targets = sorted(function.routines, key=lambda t: (list(_ASKED).index(t.arch), len(t.features)), reverse=True)
-    macro, _ = _MACHINES[targets[0].machine]
+    condition, _ = _MACHINES[targets[0].machine]
     parts = [c_text.routines(function, function.routines[t], _symbol(function, t)) for t in targets]
     body = "".join([*parts, _entry(function, targets)])
     externs = "".join(
@@ -210,7 +215,7 @@ def _source(function: Function) -> str:
 
 #include <string.h>
 
-#ifndef {macro}
+#if !({condition})
 #error "the kernels are for another processor"
 #endif
 

@@ -31,8 +31,9 @@ _ORDERS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 _RUN = """
 /* A kernel with what it reads: the addresses of its memory, and below the numbers of a workgroup along three axes. */
 typedef int32_t kernel(const void *environment, const void *memory, const void *group);
+typedef struct { void *at __attribute__((aligned(8))); } place;
 typedef struct {
-  struct { uint64_t unused[4]; void *const *addresses; } memory __attribute__((aligned(16)));
+  struct { uint64_t unused[4]; const place *addresses; } memory __attribute__((aligned(16)));
   kernel *code;
   uint32_t x, y;
 } launch;
@@ -47,7 +48,7 @@ static void group(void *state, uint32_t i)
 }
 
 /* Runs the workgroups of a kernel: one after the other, or as the caller's threads share them. */
-static void run(const stagec_threads *threads, kernel *code, uint32_t x, uint32_t y, uint32_t z, void *const *addresses)
+static void run(const stagec_threads *threads, kernel *code, uint32_t x, uint32_t y, uint32_t z, const place *addresses)
 {
   launch of = {{{0}, addresses}, code, x, y};
   if (threads && x * y * z > 1)
@@ -230,8 +231,8 @@ class _Printer:
         x, y, z = (*self.routine.kernels[run.call.kernel].workgroups, 1, 1, 1)[:3]
         self._used.add("threads")
         yield f"/* {described(run.call, self.routine.kernels[run.call.kernel])} */"
-        memory = ", ".join(map(self._operand, run.memory))
-        yield f"run(threads, {self.kernel(run.call.kernel)}, {x}, {y}, {z}, (void *[]){{{memory}}});"
+        memory = ", ".join([f"{{{self._operand(address)}}}" for address in run.memory])
+        yield f"run(threads, {self.kernel(run.call.kernel)}, {x}, {y}, {z}, (place[]){{{memory}}});"
 
     def _load(self, load: Load) -> Iterator[str]:
         if load.type == "i1":

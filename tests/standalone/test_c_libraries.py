@@ -261,18 +261,6 @@ def test_the_header_is_one_of_cpp_and_says_what_the_arrays_are(tmp_path):
     subprocess.run([*command, "-o", "program"], cwd=tmp_path, check=True)
 
 
-@pytest.mark.parametrize("name", ["network", "recurrent", "sort"])
-def test_libraries_for_aarch64_run(name, tmp_path):
-    """Their bits differ: vectors have another width."""
-    compiler, runner = tool("aarch64-linux-gnu-gcc"), tool("qemu-aarch64", "qemu-aarch64-static")
-    function, *arguments = PROGRAMS[name]
-    exported = written(function, arguments, tmp_path, "cpu:aarch64")
-    found = ran(tmp_path, exported, arguments, ["-static"], compiler, [runner])
-    expected = stagec.tree.leaves(stagec.jit(function)(*arguments))
-    for a, b in zip(found, expected, strict=True):
-        np.testing.assert_allclose(a, np.asarray(b), rtol=1e-4, atol=1e-5)
-
-
 def printing(x):
     stagec.debug.print("{}", x)
     return x * 2
