@@ -20,7 +20,12 @@ import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-TOP = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+TOP = {
+    "README.md": "readme.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
 MODULES = """
     stagec stagec.numpy stagec.numpy.linalg stagec.numpy.fft stagec.lax stagec.lax.linalg stagec.nn
     stagec.nn.initializers stagec.random stagec.tree stagec.tree_util stagec.scipy.special stagec.scipy.linalg
