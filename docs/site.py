@@ -132,7 +132,7 @@ def _drawn(path: Path, plot: Path) -> bool:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Let links that leave this folder lead to the pages that stand for their targets, and name the languages."""
-    markdown = re.sub(r"^```(c|js) .*$", r"```\1", markdown, flags=re.MULTILINE)
+    markdown = re.sub(r"^```(c|cpp|js|rust|toml) .*$", r"```\1", markdown, flags=re.MULTILINE)
     markdown = _FENCE.sub(lambda m: f"{m[1]}```{'pycon' if m[2] else 'python'}\n", markdown)
     depth = page.file.src_uri.count("/")
     source = {target: Path(source).parent for source, target in TOP.items()}
