@@ -39,7 +39,7 @@ def counted(name: str, graph: Graph, arrays: Sequence[tuple[str, ShapedArray]]) 
     for label, aval in arrays:
         if aval.is_open and (str(aval.shape[0]) != found[0].name or any(map(dims.is_open, aval.shape[1:]))):
             raise _refused(name, f"{label} is {aval.short()}, where {found[0]} is not the number of rows")
-    obstacle = row_wise.obstacle(graph) if is_open(graph) else None
+    obstacle = row_wise.obstacle(graph, alone=True) if is_open(graph) else None
     if obstacle is not None:
         reason, line = obstacle
         raise _refused(name, f"{found[0]} is known only when it is called, and {reason}", line)

@@ -37,20 +37,49 @@ def looped(x):
     return lax.complex(x, -x), x.astype(snp.bfloat16), snp.cumsum(x, axis=1)
 
 
+def loops(x, n):
+    h = lax.fori_loop(0, n, lambda i, h: snp.sort(h * 0.5 + i, axis=1), x)
+    count, h = lax.while_loop(lambda s: s[0] < 5, lambda s: (s[0] + n, s[1] + s[1].max(1, keepdims=True)), (n, h))
+    return lax.cond(count > 6, lambda: h * 2, lambda: h[:, ::-1]), h
+
+
+def recurrence(x, rows):
+    return lax.scan(lambda h, row: (snp.tanh(h + row), ()), x, rows)[0]
+
+
+def lookups(i, x):
+    table = snp.arange(36.0).reshape(9, 4)
+    first, *_ = snp.split(x, 3, axis=1)
+    updated = lax.dynamic_update_slice(x, first, (0, 2))
+    return table[i], snp.take_along_axis(x, i, axis=1), updated, lax.dynamic_slice_in_dim(x, i.shape[1] - 1, 4, axis=1)
+
+
+def windows(x):
+    return lax.reduce_window(x, -np.inf, lax.max, (1, 1, 2, 3), (1, 1, 2, 3), "VALID")
+
+
 # Descriptions of the arguments, with an open first axis or none.
 PROGRAMS = {
     "network": (network, "f32[b,20]", "f32[]"),
     "several": (several, "f32[b,5]", "f32[5]"),
     "numbers": (numbers, "f32[b]"),
     "images": (images, "f32[b,2,7,7]"),
+    "loops": (loops, "f32[b,6]", "i32[]"),
+    "recurrence": (recurrence, "f32[b,5]", "f32[4,5]"),
+    "lookups": (lookups, "i32[b,3]", "f32[b,9]"),
+    "windows": (windows, "f32[b,2,8,6]"),
     "narrow": (looped, "f32[b,600]"),
 }
-BLOCKS = {"several": (1, 63, 64, 5000), "numbers": (1, 63, 64, 9000)}
+BLOCKS = {"loops": (1, 63, 65), "recurrence": (1, 65), "several": (1, 63, 64, 5000), "numbers": (1, 63, 64, 9000)}
 
 
 def given(descriptions, rows):
-    shapes = [text[4:-1].replace("b", str(rows)) for text in descriptions]
-    return [RNG.normal(size=[int(n) for n in shape.split(",") if n]).astype(np.float32) for shape in shapes]
+    made = []
+    for text in descriptions:
+        shape = [int(n) for n in text[4:-1].replace("b", str(rows)).split(",") if n]
+        is_integer = text.startswith("i")
+        made.append(RNG.integers(1, 9, shape, np.int32) if is_integer else RNG.normal(size=shape).astype(np.float32))
+    return made
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -128,6 +157,19 @@ def centered(x):
         (lambda x: x * 2, ["f32[4*b]"], r"x is f32\[4\*b\], where b is not the number of rows"),
         (lambda x: x * x.shape[0], ["f32[b]"], "b is known only when it is called, and "),
         (lambda x: snp.cumsum(x), ["f32[b]"], "cumsum may read other rows of b"),
+        (
+            lambda x: lax.scan(lambda h, r: (h + r, ()), snp.zeros(3), x)[0] + x,
+            ["f32[b,3]"],
+            "scan may read other rows",
+        ),
+        (lambda x: lax.fori_loop(0, 3, lambda i, h: h + h[::-1], x), ["f32[b]"], "scan may read other rows of b"),
+        (lambda x: lax.while_loop(lambda h: h.sum() < 9, lambda h: h * 2, x), ["f32[b]"], "while may read other rows"),
+        (lambda x, i: x[i], ["f32[b,3]", "i32[b]"], "gather may read other rows of b"),
+        (
+            lambda x: lax.reduce_window(x, 0.0, lax.add, (2, 1), (1, 1), "SAME"),
+            ["f32[b,3]"],
+            "reduce_window_sum may read other rows of b",
+        ),
     ],
 )
 def test_programs_whose_rows_depend_on_one_another_are_refused(function, descriptions, message, tmp_path):
