@@ -194,13 +194,17 @@ class _Pass:
                 made = self.target.kernels.dispatch(kernel, [placed.value for placed in operands], types)
             self.places.update((r, Placed(v, Place.SHARED)) for r, v in zip(op.results, made))
             return
+        # Results that are written in place come first: the memory of tied operands precedes that of other results.
+        order = sorted(range(len(op.results)), key=lambda i: op.results[i] not in self.returned)
+        results = [(op.results[i], types[i]) for i in order]
         places = [p.place for p in operands]
-        places += [Place.ROW if result in self.returned else Place.BLOCK for result in op.results]
+        places += [Place.ROW if result in self.returned else Place.BLOCK for result, _ in results]
         by_row = frozenset(i for i, place in enumerate(places) if place is Place.ROW)
         by_block = frozenset(i for i, place in enumerate(places) if place is Place.BLOCK)
-        kernel = dataclasses.replace(kernel, blocks=Blocks(self.rows, by_row, by_block))
-        results = self._dispatch(kernel, operands, list(zip(op.results, types)), op)
-        for result, value in zip(op.results, results):
+        outputs = tuple([kernel.outputs[i] for i in order])
+        kernel = dataclasses.replace(kernel, outputs=outputs, blocks=Blocks(self.rows, by_row, by_block))
+        made = self._dispatch(kernel, operands, results, op)
+        for (result, _), value in zip(results, made):
             if result in self.returned:
                 self.target._results[self.returned[result]] = value
                 self.places[result] = Placed(value, Place.ROW)
@@ -216,31 +220,25 @@ class _Pass:
         values = [p.value for p in operands]
         dims = [self._size(p.place) for p in operands if p.place is not Place.SHARED]
         values.append(self.first)
-        made_types, made_dims = [], []
-        written: list[Any] = []
+        made_types, made_dims, tied = [], [], []
         for result, type_ in results:
             at = self.returned.get(result)
             if at is None:
                 shape = (ir.ShapedType.get_dynamic_size(), *type_.shape)
                 made_types.append(build.tensor_type(shape, type_.element_type))
                 made_dims.append(self.blocks)
-                written.append(None)
-            else:
-                made_types.append(target._types[at])
-                made_dims.append(target.rows)
-                written.append(target._results[at])
-        tied = [-1] * len(results)
+                tied.append(-1)
+                continue
+            made_types.append(target._types[at])
+            made_dims.append(target.rows)
+            before = target._results[at]
+            tied.append(-1 if before is None else len(values))
+            if before is not None:
+                values.append(before)
+                dims.append(target.rows)
+        index = ir.IndexType.get()
+        attributes = {"tied_operands": ir.ArrayAttr.get([ir.IntegerAttr.get(index, i) for i in tied])}
         with _location(op, target.module.context):
-            if any(value is not None for value in written):
-                # The memory of a tied operand precedes that of a result that is not tied, so tie all of them.
-                for i, value in enumerate(written):
-                    if value is None:
-                        written[i] = ir.Operation.create("flow.tensor.empty", [made_types[i]], [made_dims[i]]).result
-                tied = list(range(len(values), len(values) + len(results)))
-                values += written
-                dims += made_dims
-            index = ir.IndexType.get()
-            attributes = {"tied_operands": ir.ArrayAttr.get([ir.IntegerAttr.get(index, i) for i in tied])}
             return call(symbol, made_types, values, [self.blocks], (dims, made_dims), attributes)
 
     def _size(self, place: Place) -> Any:
