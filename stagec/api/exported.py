@@ -168,7 +168,8 @@ class Exported(OwnCopy):
 
         Raises:
           ArgumentValueError: `weights` is neither.
-          UnsupportedError: the function needs a runtime or the C library, or an array has open dimensions.
+          UnsupportedError: the function needs a runtime or the C library, or other dimensions are open than the number
+            of independent rows.
           OSError: a file cannot be written.
 
         >>> import os, stagec, stagec.numpy as snp, tempfile

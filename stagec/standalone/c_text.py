@@ -90,11 +90,7 @@ def routines(function: Function, found: Sequence[Routine], symbol: str) -> str:
 
 def kernel_name(symbol: str, routine: Routine, kernel: str) -> str:
     """The name of a kernel's function."""
-    return f"{_name(symbol, routine)}_{kernel}"
-
-
-def _name(symbol: str, routine: Routine) -> str:
-    return f"{symbol}_{routine.rows}" if routine.rows else symbol
+    return f"{routine.named(symbol)}_{kernel}"
 
 
 def _parameters(function: Function) -> tuple[list[str], list[str]]:
@@ -119,7 +115,7 @@ def _by_rows(function: Function, found: Sequence[Routine], symbol: str) -> Itera
     yield "  size_t row = 0;"
     for routine in found:
         yield f"  for (; {count} - row >= {routine.rows}; row += {routine.rows})"
-        yield f"    {_name(symbol, routine)}({passed});"
+        yield f"    {routine.named(symbol)}({passed});"
     yield "}"
 
 
@@ -139,7 +135,7 @@ class _Printer:
         yield ""
         yield from (f"kernel {name};" for name in symbols)
         yield ""
-        yield f"static void {_name(self.symbol, self.routine)}({', '.join(parameters)})"
+        yield f"static void {self.routine.named(self.symbol)}({', '.join(parameters)})"
         yield "{"
         yield from head
         yield from (f"  (void){name};" for name in names if name not in self._used)

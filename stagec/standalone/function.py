@@ -76,6 +76,10 @@ class Routine(NamedTuple):
     kernels: dict[str, Kernel]
     rows: int = 0
 
+    def named(self, function: str) -> str:
+        """The name of the code for these rows."""
+        return f"{function}_{self.rows}" if self.rows else function
+
 
 # Where constants lie in a file: what kernels expect of any array, and after what says whose file it is.
 ALIGNMENT = 64

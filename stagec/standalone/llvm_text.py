@@ -63,7 +63,7 @@ class _Printer:
         names = [p.name for p in (*self.function.arguments, *self.function.results)]
         names += ["weights"] if self.function.in_file else []
         given = ", ".join([f"ptr %given.{name}" for name in (*names, "work")])
-        head = f"define void @{self.function.name}({given}) {{"
+        head = f"define void @{self.routine.named(self.function.name)}({given}) {{"
         return "\n".join([head, "entry:", *self.lines, "ret void", "}", ""])
 
     # Text.
@@ -174,7 +174,7 @@ class _Printer:
                 number = self.let(f"urem i32 {i}, {count}") if count > 1 else "0"
                 self.do(f"store i32 {number}, ptr {self.let(f'getelementptr i32, ptr %group, i64 {axis}')}")
                 i = self.let(f"udiv i32 {i}, {count}") if count > 1 else i
-            symbol = f"{self.function.name}_{run.call.kernel}"
+            symbol = f"{self.routine.named(self.function.name)}_{run.call.kernel}"
             self.let(f"call i32 @{symbol}(ptr %dispatch, ptr %dispatch, ptr %group)")
 
         self.times(math.prod(counts), body)

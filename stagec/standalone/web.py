@@ -6,6 +6,7 @@ import base64
 import html
 import importlib.resources
 import json
+import math
 import os
 import subprocess
 
@@ -14,6 +15,7 @@ from stagec.compiler import key, scratch
 from stagec.compiler.diagnostics import linker_path
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.program import NotDirectError
+from stagec.core.dims import is_open
 from stagec.core.webpage import filled
 from stagec.standalone import llvm_text
 from stagec.standalone.forming import refused
@@ -62,15 +64,12 @@ def module(function: Function) -> bytes:
     Raises:
       UnsupportedError: a kernel has no form, or needs another library.
     """
-    if function.rows:
-        what = f"{function.rows.name} is known only when it is called, and the loader needs all sizes"
-        raise refused(function.label, what, "export it for sizes that are numbers, once for each that you need")
-    (routine,) = function.routines[TARGET]
+    routines = function.routines[TARGET]
     data = () if function.in_file else function.constants.data
     constants = [_constant(constant(function.name, i), content) for i, content in enumerate(data)]
-    named = {f"{function.name}_{name}": kernel for name, kernel in routine.kernels.items()}
+    named = {f"{r.named(function.name)}_{name}": kernel for r in routines for name, kernel in r.kernels.items()}
     try:
-        text = "".join([*constants, llvm_text.printed(function, routine)])
+        text = "".join([*constants, *[llvm_text.printed(function, routine) for routine in routines]])
         return _linked(function, machine_code.linkable(named, _DESCRIBED, text))
     except machine_code.NoLlvmError as error:
         raise refused(function.label, str(error), "install the release of llvmlite that stagec asks for") from None
@@ -94,7 +93,8 @@ def _linked(function: Function, data: bytes) -> bytes:
         given, made = os.path.join(folder, "given.o"), os.path.join(folder, "made.wasm")
         with open(given, "wb") as file:
             file.write(data)
-        flags = [f"--export={function.name}", "--export=__heap_base", "--strip-all", "--stack-first"]
+        exported = [routine.named(function.name) for routine in function.routines[TARGET]]
+        flags = [*(f"--export={name}" for name in (*exported, "__heap_base")), "--strip-all", "--stack-first"]
         stack = f"stack-size={-(-(function.stack + _STACK) // 64) * 64}"
         command = [linker, "-flavor", "wasm", "--no-entry", *flags, "-z", stack, given, "-o", made]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -112,6 +112,9 @@ def page(function: Function) -> str:
     Raises:
       UnsupportedError: the function needs another library.
     """
+    if function.rows:
+        what = f"{function.rows.name} is known only when it is called, and the form needs all sizes"
+        raise refused(function.label, what, "export it for sizes that are numbers, once for each that you need")
     template = importlib.resources.files("stagec.standalone").joinpath("function.html").read_text("utf-8")
     parts = {
         "title": html.escape(function.label),
@@ -127,12 +130,10 @@ def _made_by() -> str:
 
 
 def _row(parameter: Parameter) -> str:
-    fields = {"name": parameter.name, "shape": list(map(int, parameter.aval.shape)), "dtype": str(parameter.aval.dtype)}
-    return f"  {{ ...{json.dumps(fields)}, array: {parameter.scalar.array}, length: {_length(parameter)} }},\n"
-
-
-def _length(parameter: Parameter) -> int:
-    return parameter.aval.size * parameter.scalar.parts
+    shape = [str(size) if is_open(size) else int(size) for size in parameter.aval.shape]
+    fields = {"name": parameter.name, "shape": shape, "dtype": str(parameter.aval.dtype)}
+    sizes = f"row: {parameter.row}" if parameter.row else f"length: {parameter.aval.size * parameter.scalar.parts}"
+    return f"  {{ ...{json.dumps(fields)}, array: {parameter.scalar.array}, {sizes} }},\n"
 
 
 def _weights_name(function: Function) -> str:
@@ -149,10 +150,19 @@ def _loader(function: Function) -> str:
         "results": "".join(map(_row, function.results)),
         "workspace": str(function.workspace),
         "weights": _weights(function),
+        "rows": _rows(function),
     }
     for field, value in fields.items():
         text = text.replace(f"@{field}@", value)
     return text
+
+
+def _rows(function: Function) -> str:
+    """What the loader knows of an open number of rows."""
+    if function.rows is None:
+        return "null"
+    bounds = {"least": function.rows.least, "most": None if math.isinf(function.rows.most) else function.rows.most}
+    return json.dumps({**bounds, "blocks": [routine.rows for routine in function.routines[TARGET]]})
 
 
 def _weights(function: Function) -> str:
@@ -169,7 +179,10 @@ def _types(function: Function) -> str:
         made = function.results[0].scalar.array
     else:
         made = "{ " + "; ".join([f"{p.name}: {p.scalar.array}" for p in function.results]) + " }"
-    rows = [f" *   {p.name}: {p.aval.dtype}{list(p.aval.shape)}" for p in (*function.arguments, *function.results)]
+    rows = [
+        f" *   {p.name}: {p.aval.dtype}[{', '.join(map(str, p.aval.shape))}]"
+        for p in (*function.arguments, *function.results)
+    ]
     lines = "\n".join(rows)
     place = "URL | string | Response | BufferSource"
     weights, fetched = f", weights?: {place}" if function.in_file else "", "the file next to this one"

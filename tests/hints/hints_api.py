@@ -491,8 +491,8 @@ CASES = [
     ),
     (
         "export it for sizes that are numbers, once for each that you need",
-        lambda: exported("f32[b]").to_wasm("square"),
-        lambda: [exported(f"f32[{n}]").to_wasm(f"square{n}") for n in (1, 8)],
+        lambda: exported("f32[b]").to_html("square.html"),
+        lambda: [exported(f"f32[{n}]").to_html(f"square{n}.html") for n in (1, 8)],
     ),
     (
         "export it for sizes that are numbers, or leave nothing open but the number of independent rows",
