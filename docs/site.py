@@ -20,7 +20,12 @@ import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-TOP = {"README.md": "readme.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+TOP = {
+    "README.md": "readme.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
+}
 MODULES = """
     stagec stagec.numpy stagec.numpy.linalg stagec.numpy.fft stagec.lax stagec.lax.linalg stagec.nn
     stagec.nn.initializers stagec.random stagec.tree stagec.tree_util stagec.scipy.special stagec.scipy.linalg
@@ -127,7 +132,7 @@ def _drawn(path: Path, plot: Path) -> bool:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Let links that leave this folder lead to the pages that stand for their targets, and name the languages."""
-    markdown = re.sub(r"^```(c|js) .*$", r"```\1", markdown, flags=re.MULTILINE)
+    markdown = re.sub(r"^```(c|cpp|js|rust|toml) .*$", r"```\1", markdown, flags=re.MULTILINE)
     markdown = _FENCE.sub(lambda m: f"{m[1]}```{'pycon' if m[2] else 'python'}\n", markdown)
     depth = page.file.src_uri.count("/")
     source = {target: Path(source).parent for source, target in TOP.items()}

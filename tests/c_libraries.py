@@ -9,6 +9,7 @@ import pytest
 
 import stagec
 from stagec.backends.cpu import portable_host
+from stagec.core.dims import is_open
 
 STRICT = ["-std=c99", "-D_POSIX_C_SOURCE=200112L", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -77,27 +78,34 @@ static const stagec_threads both = {two, &shared};
 """
 
 
-def main_source(exported, threads=False, calls=2):
+def avals(exported, rows=None):
+    """The avals of the arguments and of the results of a function, which may be for any number of rows."""
+    known = [exported.in_avals, exported.out_avals]
+    return [[a.update(shape=[rows if rows and is_open(n) else n for n in a.shape]) for a in part] for part in known]
+
+
+def main_source(exported, threads=False, calls=2, rows=None):
     """A program in C that reads the arguments from a file, calls the function, and writes the results to a file."""
-    lines, names = [], []
-    for i, aval in enumerate(exported.in_avals):
+    lines, names = [], [str(rows)] if rows else []
+    taken, made = avals(exported, rows)
+    for i, aval in enumerate(taken):
         lines.append(f"void *in{i} = room({aval.nbytes}, {aval.dtype.itemsize});")
         lines.append(f"if (fread(in{i}, 1, {aval.nbytes}, given) != {aval.nbytes}) return 5;")
         names.append(f"in{i}")
-    lines += [f"void *out{i} = room({a.nbytes}, {a.dtype.itemsize});" for i, a in enumerate(exported.out_avals)]
-    names += [f"out{i}" for i in range(len(exported.out_avals))]
+    lines += [f"void *out{i} = room({a.nbytes}, {a.dtype.itemsize});" for i, a in enumerate(made)]
+    names += [f"out{i}" for i in range(len(made))]
     lines.append("void *work = room(F_WORKSPACE, 16);")
     last = "&both" if threads else "NULL"
     lines.append(f"for (int i = 0; i < {calls}; i++) if (f({', '.join([*names, 'work', last])})) return 6;")
-    for i, aval in enumerate(exported.out_avals):
+    for i, aval in enumerate(made):
         lines.append(f"if (fwrite(out{i}, 1, {aval.nbytes}, made) != {aval.nbytes}) return 7;")
-    lines += [f"free({name});" for name in (*names, "work")]
+    lines += [f"free({name});" for name in (*names, "work") if name != str(rows)]
     if threads:
         lines.append("if (!shared) return 9;")
     return _MAIN.format(body="\n".join(f"  {line}" for line in lines), threads=_THREADS if threads else "")
 
 
-def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=False):
+def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=False, rows=None):
     """The results of the function in a program of its own.
 
     Args:
@@ -105,10 +113,11 @@ def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=F
       compiler: one for another processor.
       runner: a command that runs programs for that processor.
       threads: whether two threads share the work.
+      rows: how many there are, where their number is open.
     """
     folder = os.fspath(folder)
     with open(os.path.join(folder, "main.c"), "w") as file:
-        file.write(main_source(exported, threads))
+        file.write(main_source(exported, threads, rows=rows))
     with open(os.path.join(folder, "given"), "wb") as file:
         file.writelines(np.asarray(leaf).tobytes() for leaf in stagec.tree.leaves(arguments))
     objects = [f for f in os.listdir(folder) if f.endswith(".o")]
@@ -123,7 +132,7 @@ def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=F
     with open(os.path.join(folder, "made"), "rb") as file:
         data = file.read()
     found = []
-    for aval in exported.out_avals:
+    for aval in avals(exported, rows)[1]:
         found.append(np.frombuffer(data[: aval.nbytes], aval.dtype).reshape(aval.shape))
         data = data[aval.nbytes :]
     assert data == b""

@@ -19,7 +19,7 @@ from stagec.backends import BACKENDS
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-_BLOCK = re.compile(r"^```(?:python|(?:c|js)(?= file=))([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(?:python|(?:c|cpp|js|rust|toml)(?= file=))([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _EXAMPLE_FILE = re.compile(r"<doctest (\S+)\[\d+\]>")
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -96,12 +96,14 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     for block in _BLOCK.finditer(text):
         line = text.count("\n", 0, block.start()) + 1
         flags, code = block.group(1), block.group(2)
-        needed = re.findall(r"needs=(\w+)", flags)
+        needed = re.findall(r"needs=([\w+]+)", flags)
         if not all(map(is_here, needed)):
             left_out += needed
             continue
         if "file=" in flags:
-            (tmp_path / re.search(r"file=(\S+)", flags).group(1)).write_text(code)
+            file = tmp_path / re.search(r"file=(\S+)", flags).group(1)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(code)
         elif ">>>" in code:
             run_session(code, namespace, page, line)
         else:

@@ -60,10 +60,15 @@ def form(
 
 
 def formed(
-    module: Any, options: PassOptions, straight_line: bool, weights: Sequence[int] = (), whole: bool = False
+    module: Any,
+    options: PassOptions,
+    straight_line: bool,
+    weights: Sequence[int] = (),
+    whole: bool = False,
+    alone: bool = False,
 ) -> tuple[Kernels, dict[str, int]]:
     """The kernels that replace operations of a module, whose executables are not in it yet; and what `form` returns."""
-    kernels = Kernels(module, weights)
+    kernels = Kernels(module, weights, alone=alone)
     processor = Processor.of(options.machine, options.features)
     hits: dict[str, int] = {}
     with module.context:

@@ -169,14 +169,18 @@ class Kernels:
     Args:
       weights: arguments that are the same at each call.
       dialects: those of the operations around the calls, which the module's context may not have loaded.
+      alone: whether the compiler has no code for what is no kernel.
     """
 
-    def __init__(self, module: Any, weights: Iterable[int] = (), dialects: Sequence[str] = ()) -> None:
+    def __init__(
+        self, module: Any, weights: Iterable[int] = (), dialects: Sequence[str] = (), alone: bool = False
+    ) -> None:
         # Calls of kernels are operations of `flow`, and the module may be compiled in this context.
         bindings.prepare(module.context)
         for dialect in ("flow", *dialects):
             module.context.dialects[dialect]
         self.module = module
+        self.alone = alone
         self.plan = Plan()
         self.weights = Weights(module, weights)
         self.by_symbol: dict[str, Kernel] = {}

@@ -63,6 +63,9 @@ class Processor:
         """
         if machine == "aarch64":
             return cls(vector_bytes=16, registers=32, fused=True, halves=True)
+        if machine == "riscv64":
+            # Without vectors: each takes four of the 32 registers of floats.
+            return cls(vector_bytes=16, registers=8, fused=True)
         if {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= features:
             matrices = {element for name, elements in _MATRICES.items() if name in features for element in elements}
             if "amx_tile" not in features:

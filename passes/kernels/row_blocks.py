@@ -194,13 +194,17 @@ class _Pass:
                 made = self.target.kernels.dispatch(kernel, [placed.value for placed in operands], types)
             self.places.update((r, Placed(v, Place.SHARED)) for r, v in zip(op.results, made))
             return
+        # Results that are written in place come first: the memory of tied operands precedes that of other results.
+        order = sorted(range(len(op.results)), key=lambda i: op.results[i] not in self.returned)
+        results = [(op.results[i], types[i]) for i in order]
         places = [p.place for p in operands]
-        places += [Place.ROW if result in self.returned else Place.BLOCK for result in op.results]
+        places += [Place.ROW if result in self.returned else Place.BLOCK for result, _ in results]
         by_row = frozenset(i for i, place in enumerate(places) if place is Place.ROW)
         by_block = frozenset(i for i, place in enumerate(places) if place is Place.BLOCK)
-        kernel = dataclasses.replace(kernel, blocks=Blocks(self.rows, by_row, by_block))
-        results = self._dispatch(kernel, operands, list(zip(op.results, types)), op)
-        for result, value in zip(op.results, results):
+        outputs = tuple([kernel.outputs[i] for i in order])
+        kernel = dataclasses.replace(kernel, outputs=outputs, blocks=Blocks(self.rows, by_row, by_block))
+        made = self._dispatch(kernel, operands, results, op)
+        for (result, _), value in zip(results, made):
             if result in self.returned:
                 self.target._results[self.returned[result]] = value
                 self.places[result] = Placed(value, Place.ROW)

@@ -70,6 +70,8 @@ class Exported(OwnCopy):
                     fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
                 )
             for target in targets:
+                if not target.on.has_runtime(target):
+                    continue  # a C library needs no program of the runtime's
                 options = runnable.code.options_for(target)
                 program = build.obtain(
                     runnable.code.graph, options, trace.name, runnable.code.used_names, trace.definition
@@ -112,8 +114,9 @@ class Exported(OwnCopy):
     ) -> list[str]:
         """Write a C library: the function as C99 and machine code for Linux, which needs neither Python nor a runtime.
 
-        There is a header, the host part as readable C, an object file for each target, and `CMakeLists.txt`. Of
-        several levels of x86-64, a call takes the highest that the processor has.
+        There are headers for C and C++, the host part as readable C, an object file for each target, and
+        `CMakeLists.txt`. Of several levels of x86-64, a call takes the highest that the processor has. Where the first
+        axis of arrays is open and their rows are independent, the number of rows is the first argument in C.
 
         Args:
           folder: where the files are written; it is made if need be.
@@ -126,8 +129,8 @@ class Exported(OwnCopy):
 
         Raises:
           ArgumentValueError: `weights` is neither.
-          UnsupportedError: the function needs a runtime, an array has open dimensions, or a target is no level of
-            x86-64 and not aarch64.
+          UnsupportedError: the function needs a runtime, other dimensions are open, or a target is none of the levels
+            of x86-64, aarch64, riscv64 and armv7.
           OSError: a file cannot be written.
 
         >>> import os, stagec, stagec.numpy as snp, tempfile
@@ -136,7 +139,7 @@ class Exported(OwnCopy):
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     files = stagec.export(scale, "cpu:x86-64-v3")("f32[3]").to_c(folder)
         ...     sorted(map(os.path.basename, files))
-        ['CMakeLists.txt', 'scale-x86-64-v3.o', 'scale.c', 'scale.h']
+        ['CMakeLists.txt', 'scale-x86-64-v3.o', 'scale.c', 'scale.h', 'scale.hpp']
         """
         from stagec.standalone import c_library  # which needs the compiler
 
@@ -147,7 +150,9 @@ class Exported(OwnCopy):
         c_library.check_targets(self.fun_name, targets)
         return c_library.write(os.fspath(folder), self._standalone(name, targets, weights == "file"))
 
-    def to_wasm(self, folder: str | os.PathLike[str], *, name: str = "") -> list[str]:
+    def to_wasm(
+        self, folder: str | os.PathLike[str], *, name: str = "", weights: Literal["module", "file"] = "module"
+    ) -> list[str]:
         """Write a WebAssembly module of the function, and an ES module that loads it, with its types.
 
         The targets do not matter: the module runs in browsers and in Node, with vectors of 128 bits and one thread.
@@ -155,12 +160,16 @@ class Exported(OwnCopy):
         Args:
           folder: where the files are written; it is made if need be.
           name: of the function and the files, instead of its own.
+          weights: where the arrays that the function closes over are: in the module, or in a file of their own, which
+            is loaded beside it.
 
         Returns:
           The paths of the files.
 
         Raises:
-          UnsupportedError: the function needs a runtime or the C library, or an array has open dimensions.
+          ArgumentValueError: `weights` is neither.
+          UnsupportedError: the function needs a runtime or the C library, or other dimensions are open than the number
+            of independent rows.
           OSError: a file cannot be written.
 
         >>> import os, stagec, stagec.numpy as snp, tempfile
@@ -171,7 +180,10 @@ class Exported(OwnCopy):
         """
         from stagec.standalone import web  # which needs the compiler
 
-        return web.write(os.fspath(folder), self._standalone(name, [web.TARGET]))
+        if weights not in ("module", "file"):
+            fix = "use weights='module' or weights='file'"
+            raise location.error(errors.ArgumentValueError, f"to_wasm: {weights!r} says not where weights are", fix=fix)
+        return web.write(os.fspath(folder), self._standalone(name, [web.TARGET], weights == "file"))
 
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         """Write a page that runs the function in a browser: one file, which asks no server for anything.
@@ -335,6 +347,13 @@ class _Writer:
 
     def signature(self, exported: Exported) -> manifest.Signature:
         runnable, trace = exported._runnable, exported._trace
+        for target in map(Target.parse, exported.targets):
+            if not target.on.has_runtime(target):
+                raise location.error(
+                    errors.UnsupportedError,
+                    f"{trace.name} was exported for {target}, for which there is no runtime",
+                    fix="write a C library, with to_c, or export it for other targets",
+                )
         for tree in (trace.in_tree, trace.out_tree):
             trees.check_depth(tree)
         # Weights are known by the user's own arrays, which several functions may share.

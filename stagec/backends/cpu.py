@@ -13,11 +13,19 @@ _X86_LEVELS: dict[str, frozenset[str]] = {
     "x86-64-v3": frozenset({"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"}),
     "x86-64-v4": frozenset({"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
 }
-# Architecture name -> (LLVM triple, CPU). The embedded ELF ignores the triple's system part.
-_CPU_ARCHITECTURES: dict[str, tuple[str, str]] = {
-    **{level: ("x86_64-unknown-linux-gnu", level) for level in _X86_LEVELS},
-    "aarch64": ("aarch64-unknown-linux-gnu", "generic"),
+# Architecture name -> flags of the compiler. The embedded ELF ignores the triple's system part.
+_CPU_ARCHITECTURES: dict[str, dict[str, str]] = {
+    **{level: {"triple": "x86_64-unknown-linux-gnu", "cpu": level} for level in _X86_LEVELS},
+    "aarch64": {"triple": "aarch64-unknown-linux-gnu", "cpu": "generic"},
+    # RV64GC, and ARMv7-A with NEON, as Linux distributions and boards have them.
+    "riscv64": {
+        **{"triple": "riscv64-unknown-linux-gnu", "cpu": "generic-rv64"},
+        **{"cpu-features": "+m,+a,+f,+d,+c", "abi": "lp64d"},
+    },
+    "armv7": {"triple": "armv7a-unknown-linux-gnueabihf", "cpu": "generic", "cpu-features": "+neon,+vfp3"},
 }
+# IREE has no packages for these.
+_WITHOUT_RUNTIME = ("riscv64", "armv7")
 
 # Features that can be asked for by name, in LLVM's spelling; and the kernel's, where that differs.
 _FEATURES: dict[str, tuple[str, ...]] = {
@@ -82,10 +90,8 @@ class Cpu(Backend):
             "--iree-llvmcpu-stack-allocation-limit=1048576",
             "--iree-llvmcpu-debug-symbols=false",
         )
-        if target.arch in _CPU_ARCHITECTURES:
-            flags += (f"--iree-llvmcpu-target-triple={_CPU_ARCHITECTURES[target.arch][0]}",)
-        cpu = "generic" if target.arch == "aarch64" else target.arch
-        flags += (f"--iree-llvmcpu-target-cpu={cpu}",)
+        known = _CPU_ARCHITECTURES.get(target.arch, {"cpu": target.arch})
+        flags += tuple([f"--iree-llvmcpu-target-{name}={value}" for name, value in known.items()])
         if target.features:
             features = ",".join(f"+{feature}" for feature in target.features)
             flags += (f"--iree-llvmcpu-target-cpu-features={features}",)
@@ -96,7 +102,7 @@ class Cpu(Backend):
         sets = {name: (*flags, VECTOR_SUMS) for name, flags in FAST.items()}
         if kernels:
             sets = {"kernels": sums, **sets}
-            if target.arch != "aarch64":
+            if target.arch in ("host", "generic", *_X86_LEVELS):
                 sets = {"direct": sums, **sets}
         return {**sets, "plain": sums, "careful": _CAREFUL, "separate": _CAREFUL}
 
@@ -109,6 +115,9 @@ class Cpu(Backend):
             parts["cpu model"] = cpu_model()
             parts["cpu features"] = " ".join(sorted(cpu_features()))
         return parts
+
+    def has_runtime(self, target: Target) -> bool:
+        return target.arch not in _WITHOUT_RUNTIME
 
     def missing_here(self, target: Target) -> frozenset[str]:
         if target.arch in ("host", "generic"):

@@ -206,6 +206,10 @@ class Backend(abc.ABC):
         """Properties of this machine that change the code, by name, for a cache key."""
         return {}
 
+    def has_runtime(self, target: Target) -> bool:
+        """Whether Python can load programs there, on some machine; else C programs only can call them."""
+        return True
+
     def missing_here(self, target: Target) -> frozenset[str]:
         """CPU features that a target's code may use and this machine lacks."""
         return frozenset()

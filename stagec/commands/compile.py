@@ -52,7 +52,8 @@ class _Output(OutputFile):
 @click.option(
     "--weights-file",
     is_flag=True,
-    help="With --emit c, put these arrays into a file of their own, which programs map into memory.",
+    help="With --emit c or --emit wasm, put these arrays into a file of their own, which programs map into memory and "
+    "pages load.",
 )
 @trace_options
 def compile_function(
@@ -79,8 +80,8 @@ def compile_function(
     """
     if emit != "file" and no_weights:
         raise click.UsageError("--no-weights is for files: a library holds the arrays that the function closes over")
-    if weights_file and emit != "c":
-        raise click.UsageError("--weights-file is for --emit c")
+    if weights_file and emit not in ("c", "wasm"):
+        raise click.UsageError("--weights-file is for --emit c and --emit wasm")
     started = time.perf_counter()
     with enabled_dtypes(function, x64):
         with user_output():
@@ -95,6 +96,6 @@ def compile_function(
             exported.to_html(output, name=name or "")
             files = [output]
         else:
-            files = exported.to_wasm(output, name=name or "")
+            files = exported.to_wasm(output, name=name or "", weights="file" if weights_file else "module")
     size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)
     click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")

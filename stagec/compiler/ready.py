@@ -128,9 +128,12 @@ def _for_device(source: bytes, disables_fusion: bool) -> Ready:
 
 
 def with_own_kernels(
-    source: bytes, flag_set: FlagSet, target: Target, options: CompileOptions, module: Any = None
+    source: bytes, flag_set: FlagSet, target: Target, options: CompileOptions, module: Any = None, alone: bool = False
 ) -> tuple[Ready, bool, bool]:
     """The module with kernels of our own; `module` is changed if it is given.
+
+    Args:
+      alone: whether there is nothing but kernels, so that these need not be faster than the compiler's own code.
 
     Returns:
       the module, whether it has kernels or needs none, and whether it has control flow for direct compilation only.
@@ -140,7 +143,7 @@ def with_own_kernels(
     try:
         # Direct compilation is also for programs that only call Python functions or return their arguments.
         settings = pass_options(target), options.straight, options.weights, flag_set.direct
-        kernels, matches = own_kernels.formed(module, *settings)
+        kernels, matches = own_kernels.formed(module, *settings, alone)
         formed = bool(matches) or direct.is_direct(module)
         controlled = flag_set.direct and has_control(module)
     except Exception as error:  # a fault of stagec's, which the other flag sets do not have

@@ -26,7 +26,7 @@ _OF_LONG_ROWS = (1,)
 _LONG = 512
 
 
-def _sizes(graph: Graph) -> tuple[int, ...]:
+def block_sizes(graph: Graph) -> tuple[int, ...]:
     """The sizes of blocks for a program, from large to small."""
     if any(e.primitive.name == "dot_general" for e in graph.equations):
         return _OF_PRODUCTS
@@ -49,7 +49,7 @@ def formed(module: Any, graph: Graph, target: Target, weights: Sequence[int], op
     settings = ready.pass_options(target)
     try:
         found = RowBlocks(ir().Module.parse(ready.serialize(module), module.context))
-        for rows in _sizes(graph):
+        for rows in block_sizes(graph):
             if rows <= symbol.upper:
                 part = optimized(open_graph.at(graph, {symbol: rows}))
                 found.add(own_kernels.formed(part, settings, True, weights)[0], rows)

@@ -13,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_values import symbols
 from stagec.core.graph import Equation, Graph
+from stagec.core.location import UNKNOWN, Location
 from stagec.primitives.reduction import reduction_batch
 from stagec.primitives.table import batch_elementwise
 
@@ -22,13 +23,34 @@ def open_size(graph: Graph) -> Dim | None:
 
     None if the program has other open sizes, or an operation that may read other rows.
     """
-    found = list(open_graph.sizes(graph))
-    if len(found) != 1 or dims.of_symbol(symbols(found[0])[0]) is not found[0]:
-        return None
-    avals = [*graph.in_avals, *graph.out_avals, *(v.aval for e in graph.equations for v in e.outputs)]
-    if not all(map(_leads, avals)) or not all(a.is_open for a in graph.out_avals):
-        return None
-    return found[0] if all(map(_is_row_wise, graph.equations)) else None
+    return None if obstacle(graph) else next(iter(open_graph.sizes(graph)))
+
+
+def obstacle(graph: Graph, alone: bool = False) -> tuple[str, Location] | None:
+    """Why a program with open dimensions may not compute its rows in blocks, and the line; None if it may.
+
+    Args:
+      alone: whether nothing else computes it, so that it may have loops and windows, which are not known to be faster.
+    """
+    found = open_graph.sizes(graph)
+    if not found:
+        return "it has no open size", UNKNOWN
+    size, *others = found
+    if others:
+        return f"it has the open sizes {size} and {others[0]}", found[others[0]]
+    if dims.of_symbol(symbols(size)[0]) is not size:
+        return f"its open size is {size}", found[size]
+    if not all(map(_leads, graph.in_avals)):
+        return f"an argument has {size} on another axis than its first", UNKNOWN
+    for equation in graph.equations:
+        name = equation.primitive.name
+        if not all(_leads(v.aval) for v in equation.outputs):
+            return f"a result of {name} has {size} on another axis than its first", equation.location
+        if not _is_row_wise(equation, alone):
+            return f"{name} may read other rows of {size}", equation.location
+    if not all(a.is_open for a in graph.out_avals):
+        return f"a result has no axis of size {size}", UNKNOWN
+    return None
 
 
 def _leads(aval: ShapedArray) -> bool:
@@ -36,13 +58,16 @@ def _leads(aval: ShapedArray) -> bool:
     return not any(map(is_open, aval.shape[1:]))
 
 
-def _is_row_wise(equation: Equation) -> bool:
+def _is_row_wise(equation: Equation, alone: bool) -> bool:
+    """Whether open results follow row by row, and others from arrays alone that are not open."""
     primitive, params = equation.primitive, equation.params
     if primitive.effects:
         return False
     if not any(v.aval.is_open for v in (*equation.inputs, *equation.outputs)):
         # It must not depend on the number of rows either.
         return not open_graph.sizes(params)
+    if alone and primitive.name in ("cond", "scan", "while"):
+        return _has_row_wise_bodies(equation)
     if not all(v.aval.is_open for v in equation.outputs):
         return False
     if primitive.batch is batch_elementwise:
@@ -50,8 +75,25 @@ def _is_row_wise(equation: Equation) -> bool:
         return not open_graph.sizes(params)
     if primitive.batch is reduction_batch:
         return 0 not in params["axes"]
-    rule = _RULES.get(primitive.name)
+    rule = _RULES.get(primitive.name) or (_MORE_RULES.get(primitive.name) if alone else None)
     return rule is not None and rule([v.aval for v in equation.inputs], params)
+
+
+def _has_row_wise_bodies(equation: Equation) -> bool:
+    """Whether all graphs of control flow are row-wise, and a loop is not one over the rows."""
+    params = equation.params
+    if equation.primitive.name == "scan":
+        scanned = equation.inputs[params["num_consts"] + params["num_carry"] :]
+        if is_open(params["length"]) or any(v.aval.is_open for v in scanned):
+            return False
+    bodies = [part for value in params.values() for part in (value if isinstance(value, tuple) else (value,))]
+    return all(map(_is_row_wise_body, [body for body in bodies if isinstance(body, Graph)]))
+
+
+def _is_row_wise_body(graph: Graph) -> bool:
+    return all(map(_leads, graph.in_avals)) and all(
+        all(_leads(v.aval) for v in e.outputs) and _is_row_wise(e, True) for e in graph.equations
+    )
 
 
 def _keeps_rows(avals: Sequence[ShapedArray], params: Mapping[str, Any]) -> bool:
@@ -98,4 +140,30 @@ _RULES: dict[str, Callable[[Sequence[ShapedArray], Mapping[str, Any]], bool]] = 
     "squeeze": _keeps_rows,
     "top_k": lambda avals, params: avals[0].ndim > 1,
     "transpose": lambda avals, params: params["permutation"][0] == 0,
+}
+
+
+def _looks_up_by_row(avals: Sequence[ShapedArray], params: Mapping[str, Any]) -> bool:
+    """Each row of indices looks into one table, or into its own row."""
+    table, indices = avals
+    numbers = params["dimension_numbers"]
+    own = numbers.operand_batching_dims[:1] == numbers.start_indices_batching_dims[:1] == (0,)
+    return indices.is_open and indices.ndim > 1 and 0 not in numbers.offset_dims and (own or not table.is_open)
+
+
+def _has_windows_in_rows(avals: Sequence[ShapedArray], params: Mapping[str, Any]) -> bool:
+    sizes = ("window_dimensions", "window_strides", "base_dilation", "window_dilation")
+    return params["padding"][0] == (0, 0) and all(params[name][0] == 1 for name in sizes)
+
+
+# Further ones. A slice of all rows begins at the first one, wherever it is asked to.
+_MORE_RULES: dict[str, Callable[[Sequence[ShapedArray], Mapping[str, Any]], bool]] = {
+    "dynamic_slice": lambda avals, params: True,
+    "dynamic_update_slice": lambda avals, params: avals[0].is_open and avals[1].is_open,
+    "gather": _looks_up_by_row,
+    "reduce_window_max": _has_windows_in_rows,
+    "reduce_window_min": _has_windows_in_rows,
+    "reduce_window_prod": _has_windows_in_rows,
+    "reduce_window_sum": _has_windows_in_rows,
+    "split": _is_along_row,
 }

@@ -1,14 +1,15 @@
-"""C libraries: a header, the host part in C99, and object files with the kernels and constants."""
+"""C libraries: headers, the host part in C99, and object files with the kernels and constants."""
 
 from __future__ import annotations
 
+import math
 import os
 
 from stagec.backends import Target
 from stagec.compiler import key
 from stagec.compiler.direct import library, machine_code
 from stagec.compiler.direct.program import NotDirectError
-from stagec.standalone import c_text
+from stagec.standalone import c_text, cpp_header
 from stagec.standalone.c_text import comment, declared
 from stagec.standalone.data_object import object_of
 from stagec.standalone.forming import refused
@@ -17,16 +18,20 @@ from stagec.standalone.names import constant
 
 # What a compiler says of the processor that it compiles for, and IREE's format of its executables.
 _MACHINES = {
-    "x86_64": ("__x86_64__", "embedded-elf-x86_64"),
-    "aarch64": ("__aarch64__", "embedded-elf-arm_64"),
+    "x86_64": ("defined __x86_64__", "embedded-elf-x86_64"),
+    "aarch64": ("defined __aarch64__", "embedded-elf-arm_64"),
+    "riscv64": ("defined __riscv_float_abi_double && __riscv_xlen == 64", "embedded-elf-riscv_64"),
+    "armv7": ("defined __ARM_PCS_VFP", "embedded-elf-arm_32"),
 }
+# Where functions of the C library take floats elsewhere than on the bare machine that the compiler describes.
+_TRIPLES = {"armv7": "armv7a-unknown-linux-gnueabihf"}
 # What is asked of the processor before code for a level runs. The rest of a level comes with it.
 _ASKED = {
     "x86-64": (),
     "x86-64-v2": ("sse4.2", "popcnt"),
     "x86-64-v3": ("avx2", "fma", "bmi2"),
     "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
-    "aarch64": (),
+    **dict.fromkeys(("aarch64", "riscv64", "armv7"), ()),
 }
 # Further features that compilers know by these names.
 _FEATURES = frozenset("avx512bf16 avx512ifma avx512vbmi avx512vbmi2 avx512vnni gfni".split())
@@ -44,6 +49,7 @@ def write(folder: str, function: Function) -> list[str]:
     """
     files = {
         f"{function.name}.h": _header(function).encode(),
+        f"{function.name}.hpp": cpp_header.printed(function, _made_by()).encode(),
         f"{function.name}.c": _source(function).encode(),
         "CMakeLists.txt": _cmake(function).encode(),
     }
@@ -96,10 +102,15 @@ def _symbol(function: Function, target: Target) -> str:
 
 def _object(function: Function, target: Target) -> bytes:
     """The object file for a processor."""
-    symbol, kernels = _symbol(function, target), function.routines[target].kernels
+    kernels = {
+        c_text.kernel_name(_symbol(function, target), routine, name): kernel
+        for routine in function.routines[target]
+        for name, kernel in routine.kernels.items()
+    }
     try:
         described = library.target(target.on.flags(target), [elf_format for _, elf_format in _MACHINES.values()])
-        return machine_code.linkable({f"{symbol}_{name}": kernel for name, kernel in kernels.items()}, described)
+        triple = _TRIPLES.get(target.machine, described["target_triple"])
+        return machine_code.linkable(kernels, {**described, "target_triple": triple})
     except machine_code.NoLlvmError as error:
         raise refused(function.label, str(error), "install the release of llvmlite that stagec asks for") from None
     except NotDirectError as error:
@@ -109,15 +120,19 @@ def _object(function: Function, target: Target) -> bytes:
 # Texts.
 
 
-def _described(parameter: Parameter) -> str:
+def _described(function: Function, parameter: Parameter) -> str:
     note = f", {parameter.scalar.note}" if parameter.scalar.note else ""
     label = "" if parameter.label == parameter.name else f" ({parameter.label})"
-    shape = ",".join(map(str, parameter.aval.shape))
+    sizes = list(map(str, parameter.aval.shape))
+    if function.rows and parameter.aval.is_open:
+        sizes[0] = function.rows.name
+    shape = ",".join(sizes)
     return comment(f"{parameter.name}: {parameter.aval.dtype}[{shape}]{note}{label}")
 
 
 def _prototype(function: Function) -> str:
-    given = [*declared(function.arguments, True), *declared(function.results, False)]
+    given = [f"size_t {function.rows.name}"] if function.rows else []
+    given += [*declared(function.arguments, True), *declared(function.results, False)]
     given += ["const void *weights"] if function.in_file else []
     return f"int {function.name}({', '.join([*given, 'void *workspace', 'const stagec_threads *threads'])})"
 
@@ -128,14 +143,17 @@ def _made_by() -> str:
 
 def _header(function: Function) -> str:
     large = function.name.upper()
-    rows = [_described(p) for p in (*function.arguments, *function.results)]
+    rows = [_described(function, p) for p in (*function.arguments, *function.results)]
     sizes, codes = [f"#define {large}_WORKSPACE {function.workspace}"], ""
+    if function.rows:
+        rows = [f"{function.rows.name}: the number of rows, {function.rows.shown}", *rows]
+        codes += f", or 3 if {function.rows.name} is not such a number"
     if function.in_file:
         rows += [
             f"weights: the {large}_WEIGHTS bytes of the file {function.name}.weights, at a multiple of {ALIGNMENT}"
         ]
         sizes += [f"#define {large}_WEIGHTS {function.constants.offsets[-1]}"]
-        codes = ", or 2 if the weights are not those of the library"
+        codes = f", or 2 if the weights are not those of the library{codes}"
     rows += [
         f"workspace: {large}_WORKSPACE bytes for the time of the call, at a multiple of 16",
         "threads: how threads share the work, or NULL for the calling thread alone",
@@ -184,8 +202,8 @@ typedef struct stagec_threads {{
 def _source(function: Function) -> str:
     # The most capable processor is asked for first.
     targets = sorted(function.routines, key=lambda t: (list(_ASKED).index(t.arch), len(t.features)), reverse=True)
-    macro, _ = _MACHINES[targets[0].machine]
-    parts = [c_text.routine(function, function.routines[t], _symbol(function, t)) for t in targets]
+    condition, _ = _MACHINES[targets[0].machine]
+    parts = [c_text.routines(function, function.routines[t], _symbol(function, t)) for t in targets]
     body = "".join([*parts, _entry(function, targets)])
     externs = "".join(
         f"extern const unsigned char {constant(function.name, i)}[{len(data)}];\n"
@@ -197,7 +215,7 @@ def _source(function: Function) -> str:
 
 #include <string.h>
 
-#ifndef {macro}
+#if !({condition})
 #error "the kernels are for another processor"
 #endif
 
@@ -207,6 +225,11 @@ def _source(function: Function) -> str:
 def _entry(function: Function, targets: list[Target]) -> str:
     given = [p.name for p in (*function.arguments, *function.results)]
     lines = ["", _prototype(function), "{"]
+    if function.rows:
+        name, least, most = function.rows
+        given = [name, *given]
+        test = f"{name} < {least}" + ("" if most == math.inf else f" || {name} > {most}")
+        lines += [f"  if ({test}) return 3;"]
     if function.in_file:
         given += ["weights"]
         mark = function.constants.mark

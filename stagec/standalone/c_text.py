@@ -31,8 +31,9 @@ _ORDERS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 _RUN = """
 /* A kernel with what it reads: the addresses of its memory, and below the numbers of a workgroup along three axes. */
 typedef int32_t kernel(const void *environment, const void *memory, const void *group);
+typedef struct { void *at __attribute__((aligned(8))); } place;
 typedef struct {
-  struct { uint64_t unused[4]; void *const *addresses; } memory __attribute__((aligned(16)));
+  struct { uint64_t unused[4]; const place *addresses; } memory __attribute__((aligned(16)));
   kernel *code;
   uint32_t x, y;
 } launch;
@@ -47,7 +48,7 @@ static void group(void *state, uint32_t i)
 }
 
 /* Runs the workgroups of a kernel: one after the other, or as the caller's threads share them. */
-static void run(const stagec_threads *threads, kernel *code, uint32_t x, uint32_t y, uint32_t z, void *const *addresses)
+static void run(const stagec_threads *threads, kernel *code, uint32_t x, uint32_t y, uint32_t z, const place *addresses)
 {
   launch of = {{{0}, addresses}, code, x, y};
   if (threads && x * y * z > 1)
@@ -76,13 +77,46 @@ def declared(parameters: Sequence[Parameter], is_constant: bool) -> list[str]:
     return [f"{'const ' if is_constant else ''}{p.scalar.type} *{p.name}" for p in parameters]
 
 
-def routine(function: Function, found: Routine, symbol: str) -> str:
-    """A static function that runs a plan.
+def routines(function: Function, found: Sequence[Routine], symbol: str) -> str:
+    """A static function for a processor.
 
     Args:
+      found: its plan, or those for some numbers of rows.
       symbol: its name, with which the names of kernels begin.
     """
-    return "\n".join(_Printer(function, found, symbol).text()) + "\n"
+    lines = [line for routine in found for line in _Printer(function, routine, symbol).text()]
+    return "\n".join([*lines, *(_by_rows(function, found, symbol) if function.rows else ())]) + "\n"
+
+
+def kernel_name(symbol: str, routine: Routine, kernel: str) -> str:
+    """The name of a kernel's function."""
+    return f"{routine.named(symbol)}_{kernel}"
+
+
+def _parameters(function: Function) -> tuple[list[str], list[str]]:
+    """The parameters of static functions: their declarations and their names."""
+    arrays = (*function.arguments, *function.results)
+    declarations = [*declared(function.arguments, True), *declared(function.results, False)]
+    declarations += ["const unsigned char *weights"] if function.in_file else []
+    names = [*(p.name for p in arrays), *(["weights"] if function.in_file else []), "work", "threads"]
+    return [*declarations, "unsigned char *work", "const stagec_threads *threads"], names
+
+
+def _by_rows(function: Function, found: Sequence[Routine], symbol: str) -> Iterator[str]:
+    """A function that has as many rows computed at once as are left."""
+    assert function.rows is not None
+    rows = {p.name: p.row for p in (*function.arguments, *function.results) if p.row}
+    declarations, names = _parameters(function)
+    passed = ", ".join([f"{name} + row * {rows[name]}" if name in rows else name for name in names])
+    count = function.rows.name
+    yield ""
+    yield f"static void {symbol}({', '.join([f'size_t {count}', *declarations])})"
+    yield "{"
+    yield "  size_t row = 0;"
+    for routine in found:
+        yield f"  for (; {count} - row >= {routine.rows}; row += {routine.rows})"
+        yield f"    {routine.named(symbol)}({passed});"
+    yield "}"
 
 
 class _Printer:
@@ -96,25 +130,21 @@ class _Printer:
         starts = {n: self._address(first, "unsigned char *") for n, first in plan.pointers.items()}
         head = [f"  unsigned char *p{n} = {start};" for n, start in starts.items()]
         head += [f"  {_TYPES[type_]} n{n} = 0;" for n, type_ in plan.numbers.items()]
-        parameters = [*declared(function.arguments, True), *declared(function.results, False)]
-        names = [p.name for p in (*function.arguments, *function.results)]
-        names += ["weights"] if function.in_file else []
-        parameters += ["const unsigned char *weights"] if function.in_file else []
-        parameters += ["unsigned char *work", "const stagec_threads *threads"]
+        parameters, names = _parameters(function)
         symbols = [self.kernel(symbol) for symbol in self.routine.kernels]
         yield ""
         yield from (f"kernel {name};" for name in symbols)
         yield ""
-        yield f"static void {self.symbol}({', '.join(parameters)})"
+        yield f"static void {self.routine.named(self.symbol)}({', '.join(parameters)})"
         yield "{"
         yield from head
-        yield from (f"  (void){name};" for name in (*names, "work", "threads") if name not in self._used)
+        yield from (f"  (void){name};" for name in names if name not in self._used)
         yield from body
         yield "}"
 
     def kernel(self, symbol: str) -> str:
         """The name of a kernel's function."""
-        return f"{self.symbol}_{symbol}"
+        return kernel_name(self.symbol, self.routine, symbol)
 
     # Memory.
 
@@ -197,8 +227,8 @@ class _Printer:
         x, y, z = (*self.routine.kernels[run.call.kernel].workgroups, 1, 1, 1)[:3]
         self._used.add("threads")
         yield f"/* {described(run.call, self.routine.kernels[run.call.kernel])} */"
-        memory = ", ".join(map(self._operand, run.memory))
-        yield f"run(threads, {self.kernel(run.call.kernel)}, {x}, {y}, {z}, (void *[]){{{memory}}});"
+        memory = ", ".join([f"{{{self._operand(address)}}}" for address in run.memory])
+        yield f"run(threads, {self.kernel(run.call.kernel)}, {x}, {y}, {z}, (place[]){{{memory}}});"
 
     def _load(self, load: Load) -> Iterator[str]:
         if load.type == "i1":

@@ -54,7 +54,7 @@ def _formed(module: Any, options: ProgramOptions, name: str) -> Formed:
     asked = options.of_compiler()
     source = ready.serialize(module)
     opened = driver.opened(source, options.target, name, asked).module
-    made, _, _ = ready.with_own_kernels(source, FlagSet("direct", ()), options.target, asked, opened)
+    made, _, _ = ready.with_own_kernels(source, FlagSet("direct", ()), options.target, asked, opened, alone=True)
     if made.kernels is None:
         raise NotDirectError("it has no kernels of stagec's own")
     program, written = reading.read(made.module), made.kernels.by_symbol
@@ -65,14 +65,18 @@ def _formed(module: Any, options: ProgramOptions, name: str) -> Formed:
 _FIX = "compute this part outside of the function, or use stagec.save and stagec.load, which have a runtime"
 
 
-def refused(name: str, reason: str, fix: str = _FIX, line: str = "loc(unknown)") -> errors.UnsupportedError:
+def refused(
+    name: str, reason: str, fix: str = _FIX, line: str | location.Location = location.UNKNOWN
+) -> errors.UnsupportedError:
     """The error for a function that needs more than kernels.
 
     Args:
-      line: where the reason is, as MLIR prints it.
+      line: where the reason is; as text, as MLIR prints it.
     """
-    what, found = f"{name} cannot run without a runtime: {reason}", printed.location(line)
-    if found is None:
+    what = f"{name} cannot run without a runtime: {reason}"
+    if isinstance(line, str):
+        found = printed.location(line)
+        line = location.UNKNOWN if found is None else location.Location(found.file, found.line, name)
+    if line is location.UNKNOWN:
         return location.error(errors.UnsupportedError, what, fix=fix)
-    where = location.Location(found.file, found.line, name)
-    return errors.UnsupportedError(errors.message(what, str(where), fix=fix))
+    return errors.UnsupportedError(errors.message(what, str(line), fix=fix))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -13,11 +14,14 @@ import numpy as np
 from passes.kernels.dispatch import Kernel
 from stagec.backends import Target
 from stagec.compiler.build import ProgramOptions
+from stagec.core import open_graph
 from stagec.core.aval import ShapedArray
+from stagec.core.dims_terms import Symbol
 from stagec.core.graph import Graph
 from stagec.standalone.forming import formed, refused
 from stagec.standalone.names import WORDS, Scalar, identifier, scalar_of
 from stagec.standalone.plan import Base, Plan, Result, planned
+from stagec.standalone.rows import blocks, counted
 
 
 class Parameter(NamedTuple):
@@ -35,6 +39,29 @@ class Parameter(NamedTuple):
     aval: ShapedArray
     scalar: Scalar
 
+    @property
+    def row(self) -> int:
+        """The numbers in a row, if the number of rows is open; else 0."""
+        return math.prod(self.aval.shape[1:]) * self.scalar.parts if self.aval.is_open else 0
+
+
+class Rows(NamedTuple):
+    """How many rows there are, a number that the caller passes.
+
+    Attributes:
+      name: an identifier in C.
+      least, most: the numbers for which the function is right.
+    """
+
+    name: str
+    least: int
+    most: float
+
+    @property
+    def shown(self) -> str:
+        """The numbers in words."""
+        return f"{self.least} or more" if self.most == math.inf else f"from {self.least} to {self.most}"
+
 
 class Routine(NamedTuple):
     """The function for a processor.
@@ -42,10 +69,16 @@ class Routine(NamedTuple):
     Attributes:
       plan: what it does.
       kernels: by symbol.
+      rows: how many rows it computes; 0 if their number is not open.
     """
 
     plan: Plan
     kernels: dict[str, Kernel]
+    rows: int = 0
+
+    def named(self, function: str) -> str:
+        """The name of the code for these rows."""
+        return f"{function}_{self.rows}" if self.rows else function
 
 
 # Where constants lie in a file: what kernels expect of any array, and after what says whose file it is.
@@ -94,28 +127,35 @@ class Function:
       name: an identifier.
       label: what the user calls it.
       arguments, results: in the order of the leaves.
-      routines: by target.
+      routines: by target; several, for fewer and fewer rows at once, if the number of rows is open.
       constants: what all of them read.
       in_file: whether the caller passes these, as the content of a file.
+      rows: the number of rows, if it is open.
     """
 
     name: str
     label: str
     arguments: tuple[Parameter, ...]
     results: tuple[Parameter, ...]
-    routines: dict[Target, Routine]
+    routines: dict[Target, tuple[Routine, ...]]
     constants: Constants
     in_file: bool = False
+    rows: Rows | None = None
+
+    @property
+    def every_routine(self) -> list[Routine]:
+        """Those for all targets."""
+        return [routine for routines in self.routines.values() for routine in routines]
 
     @property
     def workspace(self) -> int:
         """The bytes of memory that a call needs besides its arguments and results."""
-        return max([routine.plan.workspace for routine in self.routines.values()])
+        return max([routine.plan.workspace for routine in self.every_routine])
 
     @property
     def stack(self) -> int:
         """The bytes of stack that a kernel needs at most for its arrays."""
-        return max([k.scratch for routine in self.routines.values() for k in routine.kernels.values()], default=0)
+        return max([k.scratch for routine in self.every_routine for k in routine.kernels.values()], default=0)
 
 
 class Source(NamedTuple):
@@ -140,6 +180,16 @@ class Source(NamedTuple):
     arguments: Sequence[tuple[str, ShapedArray]]
     returned: Sequence[tuple[str, ShapedArray]]
 
+    def at(self, symbol: Symbol, rows: int) -> Source:
+        """The function for a number of rows."""
+        values = {symbol: rows}
+        arguments, returned = (
+            [(label, aval.at(values)) for label, aval in arrays] for arrays in (self.arguments, self.returned)
+        )
+        options = {target: dataclasses.replace(options, is_open=False) for target, options in self.options.items()}
+        graph = open_graph.at(self.graph, values)
+        return self._replace(graph=graph, options=options, arguments=arguments, returned=returned)
+
 
 def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
     """Plan a function for its targets.
@@ -151,28 +201,33 @@ def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
     Raises:
       UnsupportedError: the function needs more than kernels, or an array has no form in C.
     """
-    taken = {*WORDS, "weights"} if in_file else set(WORDS)
+    symbol = counted(source.name, source.graph, [*source.arguments, *source.returned])
+    taken = {*WORDS, *(("weights",) if in_file else ()), *(("row",) if symbol else ())}
     name = identifier(name or source.name, taken)
     arguments, results = (
-        tuple([_parameter(source, label, aval, taken) for label, aval in rows])
-        for rows in (source.arguments, source.returned)
+        tuple([_parameter(source, label, aval, taken) for label, aval in arrays])
+        for arrays in (source.arguments, source.returned)
     )
+    rows = Rows(identifier(symbol.name, taken), symbol.lower, symbol.upper) if symbol else None
     constants = Constants()
-    routines = {target: _routine(source, options, constants) for target, options in source.options.items()}
-    return Function(name, source.name, arguments, results, routines, constants, in_file)
+    sources = [(0, source)]
+    if symbol:
+        sources = [(n, source.at(symbol, n)) for n in blocks(source.graph, symbol)]
+    routines = {
+        target: tuple([_routine(part, part.options[target], constants, n) for n, part in sources])
+        for target in source.options
+    }
+    return Function(name, source.name, arguments, results, routines, constants, in_file, rows)
 
 
 def _parameter(source: Source, label: str, aval: ShapedArray, taken: set[str]) -> Parameter:
-    if aval.is_open:
-        reason = f"{label} is {aval.short()}, whose sizes are known only when it is called"
-        raise refused(source.name, reason, fix="export it for sizes that are numbers, once for each that you need")
     scalar = scalar_of(aval.dtype)
     if scalar is None:
         raise refused(source.name, f"{label} has elements of {aval.dtype}, which C does not have")
     return Parameter(identifier(label, taken), label, aval, scalar)
 
 
-def _routine(source: Source, options: ProgramOptions, constants: Constants) -> Routine:
+def _routine(source: Source, options: ProgramOptions, constants: Constants, rows: int) -> Routine:
     names = [name for name, _ in source.arguments]
     hidden = len(source.captured)
     used = [f"captured{i}" if i < hidden else names[i - hidden] for i in source.used]
@@ -198,4 +253,4 @@ def _routine(source: Source, options: ProgramOptions, constants: Constants) -> R
         n: constants.add(known.data * (known.bytes // max(1, len(known.data))))
         for n, known in found.program.constants.items()
     }
-    return Routine(planned(found.program, given, results, of_program), found.kernels)
+    return Routine(planned(found.program, given, results, of_program), found.kernels, rows)

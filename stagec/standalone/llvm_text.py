@@ -28,7 +28,8 @@ _ORDERS = {"EQ": "eq", "NE": "ne", "LT": "slt", "LE": "sle", "GT": "sgt", "GE": 
 
 
 def printed(function: Function, routine: Routine) -> str:
-    """The function, which takes the addresses of its arguments and results, and that of the workspace.
+    """The function, which takes the addresses of its arguments and results, of its constants if they are in a file,
+    and of the workspace.
 
     The names of its kernels begin with its own.
     """
@@ -60,8 +61,9 @@ class _Printer:
         self.statements(plan.statements)
         # No identifier has a dot, so names of other values are free.
         names = [p.name for p in (*self.function.arguments, *self.function.results)]
+        names += ["weights"] if self.function.in_file else []
         given = ", ".join([f"ptr %given.{name}" for name in (*names, "work")])
-        head = f"define void @{self.function.name}({given}) {{"
+        head = f"define void @{self.routine.named(self.function.name)}({given}) {{"
         return "\n".join([head, "entry:", *self.lines, "ret void", "}", ""])
 
     # Text.
@@ -91,9 +93,12 @@ class _Printer:
     # Values.
 
     def address(self, address: Address) -> str:
-        base = address.base
+        base, offset = address.base, address.offset
         if base.kind == "pointer":
             name = self.let(f"load ptr, ptr %p{base.number}")
+        elif base.kind == "constant" and self.function.in_file:
+            name = "%given.weights"
+            offset += self.function.constants.offsets[base.number]
         elif base.kind == "constant":
             name = f"@{constant(self.function.name, base.number)}"
         elif base.kind == "workspace":
@@ -101,7 +106,7 @@ class _Printer:
         else:
             found = self.function.arguments if base.kind == "argument" else self.function.results
             name = f"%given.{found[base.number].name}"
-        return self.let(f"getelementptr i8, ptr {name}, i64 {address.offset}") if address.offset else name
+        return self.let(f"getelementptr i8, ptr {name}, i64 {offset}") if offset else name
 
     def number(self, n: int) -> str:
         known = self.routine.plan.literals.get(n)
@@ -169,7 +174,7 @@ class _Printer:
                 number = self.let(f"urem i32 {i}, {count}") if count > 1 else "0"
                 self.do(f"store i32 {number}, ptr {self.let(f'getelementptr i32, ptr %group, i64 {axis}')}")
                 i = self.let(f"udiv i32 {i}, {count}") if count > 1 else i
-            symbol = f"{self.function.name}_{run.call.kernel}"
+            symbol = f"{self.routine.named(self.function.name)}_{run.call.kernel}"
             self.let(f"call i32 @{symbol}(ptr %dispatch, ptr %dispatch, ptr %group)")
 
         self.times(math.prod(counts), body)

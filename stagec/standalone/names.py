@@ -64,7 +64,7 @@ WORDS = frozenset(
     struct super switch template this thread_local throw true try typedef typeid typename typeof undefined union unix
     unsigned using var virtual void volatile wchar_t while with xor xor_eq yield
     abort exit free main malloc memcpy memset printf
-    group kernel launch repeat run threads work workspace
+    group kernel launch place repeat run threads work workspace
     """.split()
 )
 

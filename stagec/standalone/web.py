@@ -6,6 +6,7 @@ import base64
 import html
 import importlib.resources
 import json
+import math
 import os
 import subprocess
 
@@ -14,6 +15,7 @@ from stagec.compiler import key, scratch
 from stagec.compiler.diagnostics import linker_path
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.program import NotDirectError
+from stagec.core.dims import is_open
 from stagec.core.webpage import filled
 from stagec.standalone import llvm_text
 from stagec.standalone.forming import refused
@@ -47,6 +49,8 @@ def write(folder: str, function: Function) -> list[str]:
         f"{name}.js": _loader(function).encode(),
         f"{name}.d.ts": _types(function).encode(),
     }
+    if function.in_file:
+        files[_weights_name(function)] = function.constants.in_file()
     os.makedirs(folder, exist_ok=True)
     for file, content in files.items():
         with open(os.path.join(folder, file), "wb") as out:
@@ -60,11 +64,12 @@ def module(function: Function) -> bytes:
     Raises:
       UnsupportedError: a kernel has no form, or needs another library.
     """
-    routine = function.routines[TARGET]
-    constants = [_constant(constant(function.name, i), data) for i, data in enumerate(function.constants.data)]
-    named = {f"{function.name}_{name}": kernel for name, kernel in routine.kernels.items()}
+    routines = function.routines[TARGET]
+    data = () if function.in_file else function.constants.data
+    constants = [_constant(constant(function.name, i), content) for i, content in enumerate(data)]
+    named = {f"{r.named(function.name)}_{name}": kernel for r in routines for name, kernel in r.kernels.items()}
     try:
-        text = "".join([*constants, llvm_text.printed(function, routine)])
+        text = "".join([*constants, *[llvm_text.printed(function, routine) for routine in routines]])
         return _linked(function, machine_code.linkable(named, _DESCRIBED, text))
     except machine_code.NoLlvmError as error:
         raise refused(function.label, str(error), "install the release of llvmlite that stagec asks for") from None
@@ -88,7 +93,8 @@ def _linked(function: Function, data: bytes) -> bytes:
         given, made = os.path.join(folder, "given.o"), os.path.join(folder, "made.wasm")
         with open(given, "wb") as file:
             file.write(data)
-        flags = [f"--export={function.name}", "--export=__heap_base", "--strip-all", "--stack-first"]
+        exported = [routine.named(function.name) for routine in function.routines[TARGET]]
+        flags = [*(f"--export={name}" for name in (*exported, "__heap_base")), "--strip-all", "--stack-first"]
         stack = f"stack-size={-(-(function.stack + _STACK) // 64) * 64}"
         command = [linker, "-flavor", "wasm", "--no-entry", *flags, "-z", stack, given, "-o", made]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -106,6 +112,9 @@ def page(function: Function) -> str:
     Raises:
       UnsupportedError: the function needs another library.
     """
+    if function.rows:
+        what = f"{function.rows.name} is known only when it is called, and the form needs all sizes"
+        raise refused(function.label, what, "export it for sizes that are numbers, once for each that you need")
     template = importlib.resources.files("stagec.standalone").joinpath("function.html").read_text("utf-8")
     parts = {
         "title": html.escape(function.label),
@@ -121,12 +130,14 @@ def _made_by() -> str:
 
 
 def _row(parameter: Parameter) -> str:
-    fields = {"name": parameter.name, "shape": list(map(int, parameter.aval.shape)), "dtype": str(parameter.aval.dtype)}
-    return f"  {{ ...{json.dumps(fields)}, array: {parameter.scalar.array}, length: {_length(parameter)} }},\n"
+    shape = [str(size) if is_open(size) else int(size) for size in parameter.aval.shape]
+    fields = {"name": parameter.name, "shape": shape, "dtype": str(parameter.aval.dtype)}
+    sizes = f"row: {parameter.row}" if parameter.row else f"length: {parameter.aval.size * parameter.scalar.parts}"
+    return f"  {{ ...{json.dumps(fields)}, array: {parameter.scalar.array}, {sizes} }},\n"
 
 
-def _length(parameter: Parameter) -> int:
-    return parameter.aval.size * parameter.scalar.parts
+def _weights_name(function: Function) -> str:
+    return f"{function.name}.weights"
 
 
 def _loader(function: Function) -> str:
@@ -138,10 +149,28 @@ def _loader(function: Function) -> str:
         "arguments": "".join(map(_row, function.arguments)),
         "results": "".join(map(_row, function.results)),
         "workspace": str(function.workspace),
+        "weights": _weights(function),
+        "rows": _rows(function),
     }
     for field, value in fields.items():
         text = text.replace(f"@{field}@", value)
     return text
+
+
+def _rows(function: Function) -> str:
+    """What the loader knows of an open number of rows."""
+    if function.rows is None:
+        return "null"
+    bounds = {"least": function.rows.least, "most": None if math.isinf(function.rows.most) else function.rows.most}
+    return json.dumps({**bounds, "blocks": [routine.rows for routine in function.routines[TARGET]]})
+
+
+def _weights(function: Function) -> str:
+    """What the loader knows of the file of constants."""
+    if not function.in_file:
+        return "null"
+    known = {"file": _weights_name(function), "bytes": function.constants.offsets[-1]}
+    return json.dumps({**known, "mark": function.constants.mark.hex()})
 
 
 def _types(function: Function) -> str:
@@ -150,13 +179,20 @@ def _types(function: Function) -> str:
         made = function.results[0].scalar.array
     else:
         made = "{ " + "; ".join([f"{p.name}: {p.scalar.array}" for p in function.results]) + " }"
-    rows = [f" *   {p.name}: {p.aval.dtype}{list(p.aval.shape)}" for p in (*function.arguments, *function.results)]
+    rows = [
+        f" *   {p.name}: {p.aval.dtype}[{', '.join(map(str, p.aval.shape))}]"
+        for p in (*function.arguments, *function.results)
+    ]
     lines = "\n".join(rows)
+    place = "URL | string | Response | BufferSource"
+    weights, fetched = f", weights?: {place}" if function.in_file else "", "the file next to this one"
+    if function.in_file:
+        fetched = "the files next to this one. The bytes of the weights are copied"
     return f"""/** {function.label.replace("*/", "* /")}, compiled by {_made_by()}. Arrays are in row-major order:
 {lines}
  */
 export type Call = ({given}) => {made};
 
-/** Compiles the module; by default the file next to this one. */
-export function load(source?: URL | string | Response | BufferSource | WebAssembly.Module): Promise<Call>;
+/** Compiles the module; by default {fetched}. */
+export function load(source?: {place} | WebAssembly.Module{weights}): Promise<Call>;
 """

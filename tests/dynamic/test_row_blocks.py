@@ -19,6 +19,7 @@ FILTER = RNG.standard_normal((3, 3, 1, 2)).astype(np.float32)
 ROW_WISE = {
     "elementwise": lambda x: snp.tanh(x) * 2 + snp.exp(-x * x),
     "several results": lambda x: (x * 2, nn.softmax(x), x.sum(1), x.argmax(1), x > 0),
+    "results and values between": lambda x: (snp.sort(x * 2, 1), (x * 2).max(1)),
     "normalization": lambda x: (x - x.mean(-1, keepdims=True)) / snp.sqrt(x.var(-1, keepdims=True) + 1e-5),
     "constants": lambda x: x * ROW + ROW[None] + snp.eye(20)[3],
     "counters along rows": lambda x: x + snp.arange(20) + nn.one_hot(x.argmax(1), 20),

@@ -491,21 +491,39 @@ CASES = [
     ),
     (
         "export it for sizes that are numbers, once for each that you need",
-        lambda: exported("f32[b]").to_c("square"),
-        lambda: [exported(f"f32[{n}]").to_c(f"square{n}") for n in (1, 8)],
+        lambda: exported("f32[b]").to_html("square.html"),
+        lambda: [exported(f"f32[{n}]").to_html(f"square{n}.html") for n in (1, 8)],
     ),
     (
-        "use cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, cpu:aarch64",
+        "export it for sizes that are numbers, or leave nothing open but the number of independent rows",
+        lambda: exported("f32[3,b]").to_c("square"),
+        lambda: [exported(text).to_c(f"square{i}") for i, text in enumerate(("f32[3,1]", "f32[3,8]", "f32[b,3]"))],
+    ),
+    (
+        "use cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, cpu:aarch64, cpu:riscv64, cpu:armv7",
         lambda: stagec.export(square, "cpu:generic")(V).to_c("square"),
         lambda: [
             stagec.export(square, f"cpu:{level}")(V).to_c(f"square-{level}")
-            for level in ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64")
+            for level in ("x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64", "riscv64", "armv7")
         ],
     ),
     (
         "use weights='object' or weights='file'",
         lambda: exported(V).to_c("square", weights=False),
         lambda: [exported(V).to_c(f"square-{where}", weights=where) for where in ("object", "file")],
+    ),
+    (
+        "write a C library, with to_c, or export it for other targets",
+        lambda: stagec.export(square, "cpu:riscv64")(V).save("square.stagec"),
+        lambda: (
+            stagec.export(square, "cpu:riscv64")(V).to_c("square-riscv64"),
+            stagec.export(square, "cpu:aarch64")(V).save("square.stagec"),
+        ),
+    ),
+    (
+        "use weights='module' or weights='file'",
+        lambda: exported(V).to_wasm("square", weights="object"),
+        lambda: [exported(V).to_wasm(f"square-{where}", weights=where) for where in ("module", "file")],
     ),
     (
         "write one for each",

@@ -22,16 +22,30 @@ def copy_tree(folder):
     unwanted = shutil.ignore_patterns(".*cache", "__pycache__", "*.egg-info", "stagec_runtime", "build", "dist")
     for name in ("stagec", "passes", "runtime", "tests", "docs", "examples", ".ci"):
         shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
-    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"):
-        shutil.copy(ROOT / name, folder / name)
+    for name in (
+        "pyproject.toml",
+        "MANIFEST.in",
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "SECURITY.md",
+        "CITATION.cff",
+        "noxfile.py",
+    ):
+        shutil.copyfile(ROOT / name, folder / name)
 
 
-def build(folder):
+def build(folder, umask=0o022):
     """A folder with the sdist and the wheel of stagec and of stagec-runtime, made from a copy of the tree."""
     source = folder / "source"
-    copy_tree(source)
-    for project in (source, source / "runtime"):
-        run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", project, cwd=folder)
+    before = os.umask(umask)
+    try:
+        copy_tree(source)
+        settings = {"STAGEC_NO_ISOLATION": "1", "SOURCE_DATE_EPOCH": "1700000000"}
+        run(sys.executable, source / ".ci" / "archives", folder / "dist", cwd=folder, settings=settings)
+    finally:
+        os.umask(before)
     return folder / "dist"
 
 
@@ -44,9 +58,10 @@ def locked(path):
         yield
 
 
-def run(*command, cwd, code=0):
+def run(*command, cwd, code=0, settings=()):
     """What a command prints; its exit code is checked."""
-    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, env=CLEAN)
+    environment = CLEAN | dict(settings)
+    done = subprocess.run([*map(str, command)], cwd=cwd, capture_output=True, text=True, env=environment)
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
 

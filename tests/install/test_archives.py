@@ -1,10 +1,11 @@
 """The archives of both distributions: what is in them, and how they get along."""
 
+import hashlib
 import tarfile
 import zipfile
 
 import pytest
-from environments import ROOT, RUNTIME, Environment, required
+from environments import ROOT, RUNTIME, Environment, build, required
 
 import stagec
 
@@ -45,6 +46,39 @@ def test_the_sdist_holds_what_a_clone_does(archives):
 def test_the_distributions_share_no_file(wheels):
     full, runtime = ({*zipfile.ZipFile(wheel).namelist()} for wheel in wheels)
     assert full & runtime == set()
+
+
+def test_the_same_tree_has_the_same_archives(archives, tmp_path):
+    """Whenever it was written, and by whom: files of the other copy are younger, and nobody else may read them."""
+    again = build(tmp_path, umask=0o077)
+    found = [{p.name: p.read_bytes() for p in folder.iterdir()} for folder in (archives, again)]
+    assert sorted(found[0]) == sorted(found[1]) and len(found[0]) == 5
+    assert [name for name in found[0] if found[0][name] != found[1][name]] == []
+
+
+def test_the_sums_are_those_of_the_archives(archives):
+    rows = [line.split("  ") for line in (archives / "SHA256SUMS").read_text().splitlines()]
+    assert {name for _, name in rows} == {p.name for p in archives.iterdir()} - {"SHA256SUMS"}
+    for digest, name in rows:
+        assert hashlib.sha256((archives / name).read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("kind", [".whl", ".tar.gz"])
+def test_archives_install_from_an_index(kind, archives, tmp_path):
+    """A folder with a page for each distribution, as package indexes have, and requirements that are there already."""
+    for name in ("stagec", "stagec-runtime"):
+        folder = tmp_path / "index" / name
+        folder.mkdir(parents=True)
+        (archive,) = archives.glob(f"{name.replace('-', '_')}-*{kind}")
+        digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+        (folder / "index.html").write_text(f'<a href="{archive.as_uri()}#sha256={digest}">{archive.name}</a>')
+    made = Environment(tmp_path / "venv", [*required(ROOT), "setuptools"])
+    index = ("--index-url", (tmp_path / "index").as_uri(), "--no-build-isolation", "--no-compile")
+    made.pip("install", "--quiet", *index, f"stagec=={stagec.__version__}")
+    assert made.run("-c", COMPILE) == "[2.0, 2.0]\n"
+    made.pip("uninstall", "--yes", "--quiet", "stagec")
+    made.pip("install", "--quiet", *index, "stagec-runtime")
+    assert made.command("stagec-runtime", "--version").startswith(f"stagec {stagec.__version__}")
 
 
 def test_both_may_be_installed_and_either_removed(wheels, tmp_path, models):

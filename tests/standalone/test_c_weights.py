@@ -102,4 +102,4 @@ def test_the_command_writes_the_file(folder, tmp_path):
         in (tmp_path / "c" / "apply.h").read_text()
     )
     refused = CliRunner().invoke(cli, [*given, "-o", str(tmp_path / "file")])
-    assert refused.exit_code == 2 and "--weights-file is for --emit c" in refused.output
+    assert refused.exit_code == 2 and "--weights-file is for --emit c and --emit wasm" in refused.output

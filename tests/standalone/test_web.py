@@ -6,7 +6,9 @@ import subprocess
 
 import numpy as np
 import pytest
+from c_libraries import avals
 from test_c_libraries import DOUBLES, OF_THE_HOST, PROGRAMS, assert_same_bits, doubles, of_the_host
+from test_c_rows import PROGRAMS as ROWS, given
 
 import stagec
 import stagec.numpy as snp
@@ -25,8 +27,8 @@ import { inputs, load, outputs } from "./f.js";
 const call = await load();
 const data = readFileSync("given");
 let at = data.byteOffset;
-const given = inputs.map(({ array, length }) => {
-  const bytes = length * array.BYTES_PER_ELEMENT;
+const given = inputs.map(({ array, length, row }) => {
+  const bytes = (length ?? row * ROWS) * array.BYTES_PER_ELEMENT;
   at += bytes;
   return new array(data.buffer.slice(at - bytes, at));
 });
@@ -37,15 +39,15 @@ writeFileSync("made", Buffer.concat(all.map((one) => Buffer.from(one.buffer))));
 """
 
 
-def ran(folder, exported, arguments):
+def ran(folder, exported, arguments, rows=None):
     """The results of a module in Node."""
     exported.to_wasm(folder, name="f")
-    (folder / "main.mjs").write_text(_MAIN)
+    (folder / "main.mjs").write_text(_MAIN.replace("ROWS", str(rows)))
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "given").write_bytes(b"".join([np.asarray(leaf).tobytes() for leaf in stagec.tree.leaves(arguments)]))
     subprocess.run(["node", "main.mjs"], cwd=folder, check=True, timeout=60)
     data, found = (folder / "made").read_bytes(), []
-    for aval in exported.out_avals:
+    for aval in avals(exported, rows)[1]:
         found.append(np.frombuffer(data[: aval.nbytes], aval.dtype).reshape(aval.shape))
         data = data[aval.nbytes :]
     assert data == b""
@@ -98,19 +100,52 @@ def test_the_stack_has_room_for_what_kernels_spill(tmp_path):
 
 def test_arguments_that_do_not_fit_are_refused(tmp_path):
     stagec.export(lambda x, y: x + y)("f32[2,3]", "f32[]").to_wasm(tmp_path, name="f")
-    (tmp_path / "package.json").write_text('{"type": "module"}')
     calls = ["new Float32Array(6)", "[1, 2], new Float32Array(1)", "new Float32Array(5), new Float32Array(1)"]
-    tries = "\n".join(f"try {{ call({given}); }} catch (error) {{ said.push(`${{error}}`); }}" for given in calls)
-    (tmp_path / "main.mjs").write_text(
-        f'import {{ load }} from "./f.js";\nconst call = await load(), said = [];\n{tries}\n'
-        "console.log(JSON.stringify(said));\n"
-    )
-    done = subprocess.run(["node", "main.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert json.loads(done.stdout) == [
+    assert tried(tmp_path, calls) == [
         "TypeError: f takes 2 arrays, not 1",
         "TypeError: x is a Float32Array, not Array",
         "RangeError: x has 5 elements, not the 6 of shape [2,3]",
     ]
+
+
+def tried(folder, calls):
+    """The errors of calls with these arguments."""
+    (folder / "package.json").write_text('{"type": "module"}')
+    tries = "\n".join(f"try {{ call({given}); }} catch (error) {{ said.push(`${{error}}`); }}" for given in calls)
+    (folder / "main.mjs").write_text(
+        f'import {{ load }} from "./f.js";\nconst call = await load(), said = [];\n{tries}\n'
+        "console.log(JSON.stringify(said));\n"
+    )
+    done = subprocess.run(["node", "main.mjs"], cwd=folder, check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", ["network", "several", "narrow", "lookups"])
+def test_any_number_of_rows_is_computed(name, tmp_path):
+    function, *descriptions = ROWS[name]
+    exported = stagec.export(function, TARGET)(*descriptions)
+    jitted = stagec.jit(function, target=TARGET)
+    for rows in (1, 75, 700):
+        arguments = given(descriptions, rows)
+        found = ran(tmp_path, exported, arguments, rows)
+        for a, b in zip(found, stagec.tree.leaves(jitted(*arguments)), strict=True):
+            np.testing.assert_allclose(a, np.asarray(b), rtol=2e-5, atol=1e-6)
+
+
+def test_arrays_of_other_numbers_of_rows_are_refused(tmp_path):
+    x = stagec.ShapeDtypeStruct(("b <= 9", 3), "float32")
+    stagec.export(lambda x, y: x.sum(1) + y)(x, stagec.ShapeDtypeStruct(("b",), "float32")).to_wasm(tmp_path, name="f")
+    sizes = [(5, 1), (6, 1), (0, 0), (30, 10)]
+    assert tried(tmp_path, [f"new Float32Array({a}), new Float32Array({b})" for a, b in sizes]) == [
+        "RangeError: x has 5 elements, not the 3 of shape [b,3] for 1 rows",
+        "RangeError: y has 1 elements, not the 2 of shape [b] for 2 rows",
+        "RangeError: f takes 1 to 9 rows, not 0",
+        "RangeError: f takes 1 to 9 rows, not 10",
+    ]
+    types = (tmp_path / "f.d.ts").read_text()
+    assert (
+        "x: float32[b, 3]" in types and "export type Call = (x: Float32Array, y: Float32Array) => Float32Array" in types
+    )
 
 
 def test_the_types_name_the_arrays(tmp_path):

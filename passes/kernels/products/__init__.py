@@ -31,10 +31,9 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
         product = read(op.opview)
         if product is None and (ordered := matrices(op)) is not None:
             op, product = ordered, read(ordered.opview)
-        how = tiling(product, processor, _is_known(kernels, op, product)) if product is not None else None
         if product is None:
             kernels.plan.refuse("product", op.location, "element types or axes that kernels have no code for")
-        elif how is None:
+        elif (how := tiling(product, processor, _is_known(kernels, op, product), kernels.alone)) is None:
             kernels.plan.refuse("product", op.location, "few columns, which the compiler's own code is better for")
         else:
             _form(kernels, processor, op, product, how, written)

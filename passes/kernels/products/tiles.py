@@ -77,11 +77,12 @@ class Tiling:
         return self.vectors * self.lanes
 
 
-def tiling(product: Product, processor: Processor, known: bool = False) -> Tiling | None:
+def tiling(product: Product, processor: Processor, known: bool = False, alone: bool = False) -> Tiling | None:
     """How to compute a product; None where the compiler's own code is better.
 
     Args:
       known: whether the right operand is the same at each call, so that packing it costs no time.
+      alone: whether there is no other code.
     """
     size = ELEMENTS[product.element].size
     lanes = processor.lanes(product.element)
@@ -92,7 +93,7 @@ def tiling(product: Product, processor: Processor, known: bool = False) -> Tilin
         return _pairs(product, processor)
     if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
         return _dots(product, processor)
-    if n < lanes // 2 and m > 1 and m * n * k > _FEW:
+    if n < lanes // 2 and m > 1 and m * n * k > _FEW and not alone:
         return None
     rows, vectors = register_tile(m, n, lanes, size, processor, _SLACK if m * n * k <= _SMALL else 1.005)
     readable = product.rhs.column == 1

@@ -106,4 +106,6 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
     is_known = triple.startswith("x86_64") and "avx" in known
     features = ",".join(name for name in features.split(",") if name[1:] in known or not is_known)
     options = {"cpu": cpu, "features": features, "opt": _LEVEL, "reloc": "pic", "codemodel": "small"}
+    if triple.startswith("riscv64"):
+        options |= {"abiname": "lp64d", "codemodel": "medium"}  # floats are passed in registers; code may lie anywhere
     return _binding().Target.from_triple(triple).create_target_machine(**options)
