@@ -29,7 +29,6 @@ NAMES = {
     },
     "**Other generators of random numbers**: there is one, threefry2x32, partitionable, with typed and raw keys.": {
         "jax": "default_prng_impl enable_custom_prng legacy_prng_key threefry_partitionable",
-        "jax.experimental": "random",
     },
     "**Internals of JAX**, with which its interpreters are extended, and classes that it returns. Functions of stagec "
     "return [classes of its own](index.md).": {
@@ -37,7 +36,6 @@ NAMES = {
         "jax.debug": "DebugEffect OrderedDebugEffect",
         "jax.errors": "JaxprTypeError",
         "jax.experimental": "hijax profiler source_mapper",
-        "jax.ref": "AbstractRef",
         "jax.stages": None,
     },
     "**XLA, Pallas and TPUs**: programs are compiled by IREE, and host functions are called with `pure_callback`.": {
