@@ -17,6 +17,7 @@ from stagec.compat.refusals import OF_JAX
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import errors, location
 from stagec.runtime.array import Array
+from stagec.tree_util import default_registry
 
 VERSION = version.__version__
 # Modules of JAX whose counterparts here have other names. Those of `jax._src` are else the public ones of that name.
@@ -26,7 +27,11 @@ _RENAMED = {
     "jax._src.checkify": "stagec.experimental.checkify",
     "jax._src.config": "stagec.compat.options",
     "jax._src.linear_util": "stagec.compat.extend.linear_util",
+    "jax._src.effects": "stagec.compat.experimental.hijax",
+    "jax._src.hijax": "stagec.compat.experimental.hijax",
     "jax._src.public_test_util": "stagec.compat.public_test_util",
+    "jax._src.state": "stagec.ref",
+    "jax._src.state.types": "stagec.ref",
     "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
     "jax._src.test_util": "stagec.test_util",
     "jax._src.xla_bridge": "stagec.compat.extend.backend",
@@ -34,7 +39,8 @@ _RENAMED = {
     **{
         f"jax.{name}": f"stagec.compat.{name}"
         for name in """
-            api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.layout
+            api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.hijax
+            experimental.layout
             export extend extend.backend extend.linear_util extend.source_info_util interpreters interpreters.ad
             interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring sharding
             stages version
@@ -62,7 +68,9 @@ _EXTRA: dict[str, dict[str, Any]] = {
         **options.OF_JAX,
         **OF_JAX,
     },
+    "jax._src.tree_util": {"_registry": default_registry},
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
+    "jax.experimental": {"cur_qdd": lambda x: x.cur_qdd()},
     "jax.numpy": {"ndarray": Array},
 }
 
@@ -88,8 +96,8 @@ class Alias(types.ModuleType):
             value = getattr(self._target, name)
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
                 value = alias(own)
-            elif self.__name__ == "jax.random":
-                value = _without_sharding(value)
+            elif self.__name__ == "jax.random" or name in _PLACED.get(self.__name__, ()):
+                value = _without_sharding(self.__name__, value)
         # Looked up once: the names of stagec's modules do not change.
         self.__dict__[name] = value
         return value
@@ -98,8 +106,25 @@ class Alias(types.ModuleType):
         return dir(self._target)
 
 
-def _without_sharding(function: Any) -> Any:
-    """Wrap a function of `jax.random` so that it accepts `out_sharding=None`, as JAX's do."""
+# Functions that say in JAX where their results are, besides those of `jax.random`.
+_PLACED = {
+    "jax.lax": frozenset(
+        """
+        broadcast broadcast_in_dim broadcasted_iota conv_general_dilated dot dot_general empty ragged_dot
+        ragged_dot_general reduce reduce_sum reshape
+        """.split()
+    ),
+    "jax.numpy": frozenset(
+        """
+        arange array asarray bincount broadcast_to dot einsum empty full full_like matmul ones ones_like percentile
+        ravel repeat reshape tensordot zeros zeros_like
+        """.split()
+    ),
+}
+
+
+def _without_sharding(module: str, function: Any) -> Any:
+    """Wrap a function so that it accepts `out_sharding=None`, as JAX's do."""
     if not isinstance(function, types.FunctionType):
         return function
 
@@ -108,7 +133,7 @@ def _without_sharding(function: Any) -> Any:
         if out_sharding is not None:
             raise location.error(
                 errors.UnsupportedError,
-                f"jax.random.{function.__name__}: out_sharding={out_sharding!r}",
+                f"{module}.{function.__name__}: out_sharding={out_sharding!r}",
                 fix="leave out_sharding out; an array is on one device",
             )
         return function(*args, **kwargs)
