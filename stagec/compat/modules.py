@@ -43,7 +43,7 @@ _RENAMED = {
             experimental.layout
             export extend extend.backend extend.linear_util extend.source_info_util interpreters interpreters.ad
             interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring sharding
-            stages version
+            profiler stages version
         """.split()
     },
     "jax.extend.core": "stagec.compat.core",
@@ -53,8 +53,8 @@ _RENAMED = {
 _KNOWN = """
     api_util core custom_batching custom_derivatives debug dlpack dtypes errors experimental export image interpreters
     interpreters.ad interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lax lax.linalg
-    lib monitoring nn nn.initializers numpy numpy.fft numpy.linalg ops random ref scipy sharding stages tree tree_util
-    typing version
+    lib monitoring nn nn.initializers numpy numpy.fft numpy.linalg ops profiler random ref scipy sharding stages tree
+    tree_util typing version
 """.split()
 
 # Attributes of JAX's modules that stagec's modules lack.

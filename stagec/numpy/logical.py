@@ -273,7 +273,7 @@ def _of_parts(
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         return join(test(cplx.real(x)), test(cplx.imag(x)))
-    return test(x) if dtypes.is_float(dtype) else filled(x, of_integers)
+    return test(x) if dtypes.is_float(dtype) else convert_element_type(filled(x, of_integers), dtypes.bool_)
 
 
 def isposinf(x: ArrayLike, /) -> Array:

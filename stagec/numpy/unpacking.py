@@ -39,7 +39,7 @@ def signbit(x: ArrayLike, /) -> Array:
         return logic.lt(x, literal(0, dtype_of(x)))
     if dtype == dtypes.bool_ or dtypes.is_unsigned(dtype):
         return broadcast_in_dim(np.False_, aval_of(x).shape, ())
-    return logic.lt(x, 0)
+    return logic.lt(x, literal(0, dtype))
 
 
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:

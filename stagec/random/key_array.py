@@ -111,7 +111,7 @@ class PRNGKeyArray(_Base):
         return PRNGKeyArray(*(getattr(w, method)(*args, **kwargs) for w in self._words))
 
     def __getitem__(self, index: Any) -> PRNGKeyArray:
-        return self._map("__getitem__", index)
+        return self if index is Ellipsis else self._map("__getitem__", index)
 
     def __len__(self) -> int:
         if not self.shape:

@@ -1,7 +1,7 @@
 """`jax.experimental.hijax`: types and primitives of values that are not arrays, which a program defines.
 
-A primitive is computed when it is bound, also while a function is traced: its values may hold traced arrays. They are
-no arguments or results of traced functions, and programs have no equations for them.
+A primitive is computed when it is bound. Programs have no equations for such values, so no function that uses them can
+be traced.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 from stagec.compat.ad_util import Zero
 from stagec.compat.core import AbstractValue, Effect, ShapedArray, pytype_aval_mappings
 from stagec.compat.interpreters.ad import instantiate_zeros, is_undefined_primal
+from stagec.core import errors, location
+from stagec.core.config import state
 from stagec.primitives.references import AbstractRef
 
 __all__ = [
@@ -95,7 +97,17 @@ class HiPrimitive:
         self.name = name
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Compute, by the rule `impl`, or by `to_lojax` if there is no such rule."""
+        """Compute, by the rule `impl`, or by `to_lojax` if there is no such rule.
+
+        Raises:
+          UnsupportedError: a function is being traced.
+        """
+        if state.trace is not None:
+            raise location.error(
+                errors.UnsupportedError,
+                f"{self.name}: values that are not arrays cannot be traced",
+                fix="pass the arrays that they hold to the function, and return the new ones",
+            )
         rule: Callable[..., Any] = getattr(self, "impl", None) or getattr(self, "to_lojax")  # noqa: B009
         return rule(*args, **params)
 
