@@ -130,3 +130,51 @@ def test_a_graph_is_made_where_axes_have_names():
     assert stagec.make_jaxpr(stagec.jit(f), axis_env=[("i", 4), ("j", 3)])(1.0).eqns[0].primitive.name == "jit"
     with pytest.raises(NameError, match="unbound axis name: j"):
         stagec.make_jaxpr(f, axis_env=[("i", 4)])(1.0)
+
+
+DTYPES = "bool int8 uint8 int16 uint32 float16 bfloat16 float32 complex64".split()
+
+
+@pytest.mark.parametrize("one", DTYPES)
+def test_products_of_two_dtypes_have_that_of_jax(one):
+    jax = pytest.importorskip("jax")
+    numbers = (((1,), (0,)), ((), ()))
+    for other in DTYPES:
+        x, y = np.ones((2, 3)).astype(stagec.dtypes.canonicalize_dtype(one)), snp.full((3, 2), 3).astype(other)
+        found = stagec.lax.dot_general(x, y, numbers)
+        try:
+            expected = jax.lax.dot_general(x, np.asarray(y), numbers)
+        except TypeError:
+            continue
+        assert found.dtype == expected.dtype, (one, other)
+        np.testing.assert_array_equal(found, expected, err_msg=f"{one} {other}")
+
+
+def test_windows_out_of_range_are_clipped_unless_they_are_to_be_filled():
+    jax = pytest.importorskip("jax")
+    for j in (stagec, jax):
+        numbers = j.lax.GatherDimensionNumbers((), (0,), (0,))
+        read = [j.lax.gather(X, np.array([[7], [-2], [1]]), numbers, (1,), mode=m) for m in (None, "clip", "fill")]
+        assert read[0].tolist() == read[1].tolist() == [3, 1, 2]
+        assert np.isnan(read[2]).tolist() == [True, True, False]
+        assert np.isnan(j.numpy.take_along_axis(X, np.array([7, 1]), 0)).tolist() == [True, False]
+
+
+def test_primitives_take_the_operands_and_parameters_of_jax():
+    jax = pytest.importorskip("jax")
+    from jax.extend.core import primitives as theirs
+
+    from stagec.compat import core
+    from stagec.compat.extend import primitives as ours
+
+    calls = [
+        lambda p: p.igamma_p.bind(X, 2 * X),
+        lambda p: p.igammac_p.bind(X, 2 * X),
+        lambda p: p.exp_p.bind(X, accuracy=None),
+        lambda p: p.broadcast_in_dim_p.bind(X, shape=(2, 3), broadcast_dimensions=(1,), sharding=None),
+    ]
+    for call in calls:
+        np.testing.assert_allclose(call(ours), call(theirs), rtol=1e-5)
+    graph = stagec.make_jaxpr(lambda x: stagec.lax.igamma(x, 2.0))(ONE)
+    again = stagec.jit(lambda x: core.eval_jaxpr(graph.jaxpr, graph.consts, x)[0])(ONE)
+    np.testing.assert_allclose(again, jax.lax.igamma(ONE, np.float32(2)), rtol=1e-5)

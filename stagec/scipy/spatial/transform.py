@@ -18,6 +18,7 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.containers import register_dataclass
 from stagec.core.exports import exported as _exported
 from stagec.numpy.promotion import promote_inexact
+from stagec.numpy.reductions import strong
 from stagec.primitives.axes import shape_error
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -28,7 +29,7 @@ _SMALL = 1e-3
 
 
 def _floats(x: ArrayLike) -> Array:
-    return promote_inexact(snp.asarray(x))[0]
+    return strong(promote_inexact(snp.asarray(x))[0])
 
 
 def _with_size(name: str, x: ArrayLike, *sizes: int) -> Array:
