@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stagec.compat import options, sharding, version
+from stagec.compat.dtypes import finfo
 from stagec.compat.refusals import OF_JAX
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import errors, location
@@ -71,7 +72,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "jax._src.tree_util": {"_registry": default_registry},
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
     "jax.experimental": {"cur_qdd": lambda x: x.cur_qdd()},
-    "jax.numpy": {"ndarray": Array},
+    "jax.numpy": {"finfo": finfo, "ndarray": Array},
 }
 
 

@@ -58,6 +58,8 @@ CALLS = {
     "polynomials of which the shorter ones stretch": lambda j: (
         [j.numpy.polyadd(X[:, None] * X, X[:n]) for n in (1, 3)] + [j.numpy.polysub(X[:1, None], X[:, None] * X)]
     ),
+    "a cotangent of integers": lambda j: j.vjp(lambda x: (x * 2, j.numpy.arange(3)), ONE)[1]((ONE, j.numpy.arange(3))),
+    "softmax of complex numbers": lambda j: [j.nn.softmax(X * (1 + 1j)), j.nn.log_softmax(X * (3 - 1j))],
     "counts without weights": lambda j: j.numpy.histogram2d(X, X, bins=[X, X])[0],
     "labels that are not letters": lambda j: [j.numpy.einsum(s, X[:, None] * X, X) for s in ("1q,1->q", "q1,k")],
     "a batch beside a reference": lambda j: j.vmap(lambda x, r: x + r[...], (0, None))(X, j.new_ref(X)),
@@ -178,3 +180,18 @@ def test_primitives_take_the_operands_and_parameters_of_jax():
     graph = stagec.make_jaxpr(lambda x: stagec.lax.igamma(x, 2.0))(ONE)
     again = stagec.jit(lambda x: core.eval_jaxpr(graph.jaxpr, graph.consts, x)[0])(ONE)
     np.testing.assert_allclose(again, jax.lax.igamma(ONE, np.float32(2)), rtol=1e-5)
+
+
+def test_static_arguments_of_a_wrapper_are_those_that_are_named():
+    import functools
+
+    def shown(a, b):
+        return a
+
+    @functools.partial(stagec.jit, static_argnums=(0,), static_argnames=["b"])
+    @functools.wraps(shown)
+    def wrapper(first, *args, **kwargs):
+        return args[0] * (2 if kwargs["b"] == "double" else 1)
+
+    assert float(wrapper("any", ONE, b="double")) == 2
+    assert float(stagec.jit(lambda a, b: b, static_argnums=(0,), static_argnames=("a",))("any", ONE)) == 1
