@@ -13,9 +13,10 @@ from stagec.typing import DTypeLike
 __all__ = ["DType", "ExtendedDType", "TypePromotionError", "extended", "finfo", "to_complex_dtype"]
 
 
-def finfo(dtype: Any) -> ml_dtypes.finfo:
+def finfo(dtype: Any) -> Any:
     """The limits of a floating dtype, as scalars of it; those of `stagec.numpy.finfo` are Python floats."""
-    return ml_dtypes.finfo(_limits(dtype).dtype)
+    limits: Any = ml_dtypes.finfo
+    return limits(_limits(dtype).dtype)
 
 
 def to_complex_dtype(dtype: DTypeLike) -> DType:

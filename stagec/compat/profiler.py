@@ -95,7 +95,8 @@ class TraceAnnotation:
         self._blocks.pop().__exit__(kind, error, where)
 
     def __call__(self, function: F) -> F:
-        return annotate_function(function, self._name, **self._details)
+        annotated: F = annotate_function(function, self._name, **self._details)
+        return annotated
 
 
 class StepTraceAnnotation(TraceAnnotation):

@@ -35,8 +35,8 @@ NOT_WRITTEN = MissingRule("the rule is not implemented")
 Rule = Any
 
 
-# Parameters of JAX's equations that are None where nothing was asked for.
-_OF_JAX = frozenset({"accuracy", "out_sharding", "sharding"})
+# Parameters of JAX's equations: a program, and those that are None where nothing was asked for.
+_OF_JAX = frozenset({"accuracy", "jaxpr", "out_sharding", "sharding"})
 
 
 class Primitive:
@@ -108,6 +108,9 @@ class Primitive:
         """Apply to what users pass: arrays, tracers, NumPy arrays, numbers and literals of a graph."""
         if not _OF_JAX.isdisjoint(params):
             params = {k: v for k, v in params.items() if k not in _OF_JAX or v is not None}
+            if "jaxpr" in params:
+                found = params.pop("jaxpr")
+                args, params["graph"] = (*found.consts, *args), found.graph
         return self(*map(Primitive.operand, args), **params)
 
     def bind_with_trace(self, trace: Any, args: Any, avals: Any, params: dict[str, Any]) -> Any:

@@ -31,7 +31,7 @@ def _as_shape(size: Size, *parameters: ArrayLike) -> tuple[int, ...]:
     """The shape of a draw; without a size, that of its parameters."""
     if size is None:
         return np.broadcast_shapes(*map(shape_of, parameters))
-    return tuple(map(operator.index, size)) if isinstance(size, (tuple, list)) else (operator.index(size),)
+    return tuple(map(operator.index, size)) if isinstance(size, Sequence) else (operator.index(size),)
 
 
 @register_dataclass

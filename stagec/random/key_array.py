@@ -88,7 +88,7 @@ class PRNGKeyArray(_Base):
 
     @property
     def aval(self) -> ShapedArray:  # type: ignore[override]
-        return ShapedArray.of(self.shape, KEY_DTYPE)  # type: ignore[arg-type]
+        return ShapedArray.of(self.shape, KEY_DTYPE)
 
     @property
     def itemsize(self) -> int:

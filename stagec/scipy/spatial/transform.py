@@ -20,6 +20,7 @@ from stagec.core.exports import exported as _exported
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.primitives.axes import shape_error
+from stagec.random.key_array import KeyLike
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = ["Rotation", "Slerp"]
@@ -189,7 +190,7 @@ class Rotation:
         return cls(quat if num is None else snp.broadcast_to(quat, (num, 4)))
 
     @classmethod
-    def random(cls, random_key: random.KeyLike, num: int | None = None) -> Rotation:
+    def random(cls, random_key: KeyLike, num: int | None = None) -> Rotation:
         """Rotations that are drawn uniformly from all."""
         return cls.from_quat(random.normal(random_key, (4,) if num is None else (num, 4)))
 
