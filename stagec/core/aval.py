@@ -88,6 +88,10 @@ class ShapedArray:
         """`f32[2,3]`"""
         return f"{dtypes.short(self.dtype)}[{','.join(map(str, self.shape))}]"
 
+    def str_short(self, short_dtypes: bool = False, **of_shardings: bool) -> str:
+        """The text of `short` or `long`, under JAX's name."""
+        return self.short() if short_dtypes else self.long()
+
     def long(self) -> str:
         """`float32[2,3]`"""
         return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"

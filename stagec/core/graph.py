@@ -92,6 +92,7 @@ class Equation:
     # JAX's names.
     invars = property(operator.attrgetter("inputs"))
     outvars = property(operator.attrgetter("outputs"))
+    source_info = property(operator.attrgetter("location"))
 
 
 class Graph(OwnCopy):

@@ -110,7 +110,7 @@ class Primitive:
             params = {k: v for k, v in params.items() if k not in _OF_JAX or v is not None}
             if "jaxpr" in params:
                 found = params.pop("jaxpr")
-                args, params["graph"] = (*found.consts, *args), found.graph
+                args, params["graph"] = (*found.consts, *args), getattr(found, "graph", found)
         return self(*map(Primitive.operand, args), **params)
 
     def bind_with_trace(self, trace: Any, args: Any, avals: Any, params: dict[str, Any]) -> Any:

@@ -87,8 +87,8 @@ class PRNGKeyArray(_Base):
         return KEY_DTYPE
 
     @property
-    def aval(self) -> ShapedArray:  # type: ignore[override]
-        return ShapedArray.of(self.shape, KEY_DTYPE)
+    def aval(self) -> ShapedArray:
+        return ShapedArray.of(self.shape, KEY_DTYPE)  # type: ignore[arg-type]
 
     @property
     def itemsize(self) -> int:
