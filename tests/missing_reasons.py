@@ -56,10 +56,9 @@ NAMES = {
         "jax.numpy": "int1 uint1",
     },
     "**Not written.** For quantized products there is `nn.scaled_matmul`; for reuse of keys `stagec.debug_key_reuse`; "
-    "for higher derivatives `stagec.jvp` of `stagec.jvp`; for rotations SciPy, outside of programs.": {
+    "for higher derivatives `stagec.jvp` of `stagec.jvp`.": {
         "jax.experimental": "jet key_reuse ode rnn",
         "jax.nn": "get_scaled_dot_general_config scaled_dot_general",
-        "jax.scipy.spatial.transform": None,
     },
 }
 
