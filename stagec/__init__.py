@@ -35,6 +35,7 @@ if _typing.TYPE_CHECKING:
         custom_batching,
         custom_derivatives,
         debug,
+        distributed,
         dlpack,
         dtypes,
         errors,
@@ -48,6 +49,7 @@ if _typing.TYPE_CHECKING:
         random,
         ref,
         scipy,
+        sharding,
         test_util,
         tree,
         tree_util,
@@ -82,8 +84,16 @@ if _typing.TYPE_CHECKING:
     from stagec.api.jit import clear_caches, jit
     from stagec.api.load import Loaded, load
     from stagec.api.naming import named_call, named_scope
+    from stagec.api.pmap import pmap
     from stagec.api.remat import checkpoint, checkpoint_policies, remat
     from stagec.api.shapes import eval_shape, make_graph, make_graph as make_jaxpr
+    from stagec.api.shard_map import shard_map, smap
+    from stagec.api.sharded import (
+        make_array_from_callback,
+        make_array_from_process_local_data,
+        make_array_from_single_device_arrays,
+        reshard,
+    )
     from stagec.control.callback import pure_callback
     from stagec.core.array import Array
     from stagec.core.dtypes import float0
@@ -94,6 +104,8 @@ if _typing.TYPE_CHECKING:
     from stagec.primitives.references import Ref, freeze, new_ref
     from stagec.profiling.profile import profile
     from stagec.ref import empty_ref, free_ref
+    from stagec.runtime.mesh import PartitionSpec as P, make_mesh, set_mesh
+    from stagec.runtime.sharding import NamedSharding, Shard
     from stagec.viewing.view import view
 else:
     from stagec.runtime.array import Array
@@ -111,10 +123,13 @@ __all__ = [
     "Device",
     "Exported",
     "Loaded",
+    "NamedSharding",
+    "P",
     "Pass",
     "Pattern",
     "Ref",
     "ShapeDtypeStruct",
+    "Shard",
     "StagecError",
     "ad_checkpoint",
     "block_until_ready",
@@ -145,6 +160,7 @@ __all__ = [
     "device_put",
     "devices",
     "disable_jit",
+    "distributed",
     "dlpack",
     "ds",
     "dtypes",
@@ -179,8 +195,12 @@ __all__ = [
     "local_device_count",
     "local_devices",
     "log_compiles",
+    "make_array_from_callback",
+    "make_array_from_process_local_data",
+    "make_array_from_single_device_arrays",
     "make_graph",
     "make_jaxpr",
+    "make_mesh",
     "memory_stats",
     "named_call",
     "named_scope",
@@ -191,6 +211,7 @@ __all__ = [
     "numpy_rank_promotion",
     "ops",
     "pattern",
+    "pmap",
     "print_environment_info",
     "process_count",
     "process_index",
@@ -200,8 +221,13 @@ __all__ = [
     "random",
     "ref",
     "remat",
+    "reshard",
     "save",
     "scipy",
+    "set_mesh",
+    "shard_map",
+    "sharding",
+    "smap",
     "test_util",
     "tree",
     "tree_util",
@@ -222,6 +248,7 @@ _LAZY = {
             "custom_batching",
             "custom_derivatives",
             "debug",
+            "distributed",
             "dlpack",
             "dtypes",
             "errors",
@@ -235,6 +262,7 @@ _LAZY = {
             "random",
             "ref",
             "scipy",
+            "sharding",
             "test_util",
             "tree",
             "tree_util",
@@ -289,6 +317,20 @@ _LAZY = {
     **dict.fromkeys(("checkpoint", "checkpoint_policies", "remat"), ("stagec.api.remat", "{}")),
     **dict.fromkeys(("named_call", "named_scope"), ("stagec.api.naming", "{}")),
     "vmap": ("stagec.api.batching", "{}"),
+    "pmap": ("stagec.api.pmap", "{}"),
+    **dict.fromkeys(("shard_map", "smap"), ("stagec.api.shard_map", "{}")),
+    **dict.fromkeys(
+        (
+            "make_array_from_callback",
+            "make_array_from_process_local_data",
+            "make_array_from_single_device_arrays",
+            "reshard",
+        ),
+        ("stagec.api.sharded", "{}"),
+    ),
+    "P": ("stagec.runtime.mesh", "PartitionSpec"),
+    **dict.fromkeys(("make_mesh", "set_mesh"), ("stagec.runtime.mesh", "{}")),
+    **dict.fromkeys(("NamedSharding", "Shard"), ("stagec.runtime.sharding", "{}")),
 }
 
 

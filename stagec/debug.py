@@ -13,14 +13,19 @@ import numpy as np
 
 from stagec.control.callback import debug_callback
 from stagec.core import errors, location
+from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.operators import ArrayOperators
+from stagec.runtime.array import Array as _Value
 
 __all__ = [
     "breakpoint",
     "callback",
+    "inspect_array_sharding",
     "log",
     "print",
+    "visualize_array_sharding",
+    "visualize_sharding",
 ]
 
 _logger = logging.getLogger("stagec.debug")
@@ -43,7 +48,7 @@ def print(
         be formatted while tracing.
       args, kwargs: the values that it names: arrays, or any objects that are known while tracing.
       ordered: accepted; lines always come in the order of the program.
-      partitioned: accepted for JAX's sake; arrays are on one device.
+      partitioned: accepted for JAX's sake; an array that is split among devices is printed as a whole.
       skip_format_check: do not compare `fmt` with the arguments while tracing.
 
     Raises:
@@ -218,6 +223,79 @@ def _check_format(name: str, fmt: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def inspect_array_sharding(value: Array, *, callback: Callable[[Any], None]) -> None:
+    """Call a function with the sharding of an array.
+
+    Args:
+      callback: of the sharding; called at once. Inside of a traced function, whose arrays are split as its arguments
+        will be, it gets None.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.debug.inspect_array_sharding(snp.ones(2), callback=lambda s: builtins.print(s))
+    SingleDeviceSharding(device=CpuDevice(id=0))
+    """
+    callback(getattr(value, "sharding", None) if type(value) is _Value else None)
+
+
+def visualize_array_sharding(arr: Array, **kwargs: Any) -> None:
+    """Print which device has which part of an array of one or two dimensions; see `visualize_sharding`.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> stagec.debug.visualize_array_sharding(snp.ones(2))
+    ┌───────┐
+    │ CPU 0 │
+    └───────┘
+    """
+    if type(arr) is not _Value:
+        raise location.error(
+            errors.ArgumentTypeError,
+            f"visualize_array_sharding: {errors.brief(arr)} is no array with a value",
+            fix="call it outside of traced functions",
+        )
+    visualize_sharding(arr.shape, arr.sharding, **kwargs)
+
+
+def visualize_sharding(shape: Sequence[int], sharding: Any, **kwargs: Any) -> None:
+    """Print which device has which part of an array of a shape with one or two dimensions.
+
+    Args:
+      kwargs: how JAX draws it; accepted, and without effect.
+
+    Raises:
+      ShapeError: the shape has no or more than two dimensions.
+
+    >>> import stagec
+    >>> mesh = stagec.make_mesh((1,), ("x",))
+    >>> stagec.debug.visualize_sharding((2, 2), stagec.NamedSharding(mesh, stagec.P("x")))
+    ┌───────┐
+    │ CPU 0 │
+    └───────┘
+    """
+    if not 1 <= len(shape) <= 2:
+        raise location.error(
+            errors.ShapeError,
+            f"visualize_sharding: shape {tuple(shape)} has {len(shape)} dimensions",
+            fix="draw arrays of one or two dimensions",
+        )
+    owners: dict[Any, list[str]] = {}
+    for device, index in sharding.devices_indices_map(tuple(shape)).items():
+        starts = tuple([s.indices(n)[0] for s, n in zip(index, shape)])
+        owners.setdefault((0, *starts)[-2:], []).append(str(device.id))
+    name = next(iter(sharding.device_set)).platform.upper()
+    rows = sorted({r for r, _ in owners})
+    columns = sorted({c for _, c in owners})
+    cells = [[f"{name} {','.join(owners[r, c])}" for c in columns] for r in rows]
+    width = max(len(cell) for row in cells for cell in row) + 2
+
+    def line(left: str, middle: str, right: str) -> str:
+        return left + middle.join(["─" * width] * len(columns)) + right
+
+    drawn = ["│" + "│".join(cell.center(width) for cell in row) + "│" for row in cells]
+    builtins.print(line("┌", "┬", "┐"))
+    builtins.print(("\n" + line("├", "┼", "┤") + "\n").join(drawn))
+    builtins.print(line("└", "┴", "┘"))
 
 
 _publish(globals())

@@ -2,18 +2,13 @@
 
 # reason -> module of JAX -> its names, or None for all that the module has
 NAMES = {
-    "**Several devices or processes in one program**, and what describes how arrays lie on them: a program runs on one "
-    "device.": {
-        "jax": "NamedSharding P Shard auto_pcast host_count host_id host_ids make_array_from_callback "
-        "make_array_from_process_local_data make_array_from_single_device_arrays make_mesh pmap "
-        "remove_size_one_mesh_axis_from_type reshard set_mesh shard_map smap thread_guard",
-        "jax.Array": "addressable_shards global_shards sharding",
-        "jax.debug": "inspect_array_sharding visualize_array_sharding visualize_sharding",
-        "jax.distributed": None,
-        "jax.experimental": "array_serialization colocated_python compute_on custom_partitioning layout mesh_utils "
-        "multihost_utils pjit shard_alike shard_map topologies transfer",
+    "**Several accelerators in one program**, and types of arrays that say how they are split: the devices of a "
+    "process [share one memory](../how-to/several-devices.md).": {
+        "jax": "auto_pcast host_count host_id host_ids remove_size_one_mesh_axis_from_type thread_guard",
+        "jax.experimental": "array_serialization colocated_python compute_on custom_partitioning layout shard_alike "
+        "topologies transfer",
         "jax.lax": "precv psend ragged_all_to_all",
-        "jax.sharding": None,
+        "jax.sharding": "AbstractDevice ManualAxisType auto_axes explicit_axes",
     },
     "**Options of JAX's own machinery**, for which stagec has [options of its own](config.md), or no use: its "
     "checks of itself, its caches and guards, changes of its own that it makes step by step. `stagec.explain` says "

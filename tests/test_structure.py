@@ -51,7 +51,9 @@ LAYERS = [
         "stagec.ad_checkpoint",
         "stagec.custom_batching",
         "stagec.custom_derivatives",
+        "stagec.distributed",
         "stagec.experimental",
+        "stagec.sharding",
         "stagec.test_util",
     ),
     ("stagec.foreign",),
@@ -231,17 +233,20 @@ def test_public_names_are_these():
 
     assert sorted(stagec.__all__) == sorted(
         """
-        Array Device Exported Loaded Pass Pattern Ref ShapeDtypeStruct StagecError ad_checkpoint
+        Array Device Exported Loaded NamedSharding P Pass Pattern Ref Shard ShapeDtypeStruct StagecError ad_checkpoint
         block_until_ready check check_tracer_leaks checking_leaks checkpoint checkpoint_policies clear_caches
         closure_convert compat config copy_to_host_async custom_batching custom_derivatives custom_gradient
         custom_jvp custom_vjp debug debug_infs debug_key_reuse debug_nans default_backend default_device
-        default_matmul_precision device_count device_get device_put devices disable_jit dlpack ds dtypes
+        default_matmul_precision device_count device_get device_put devices disable_jit distributed dlpack ds dtypes
         effects_barrier empty_ref enable_x64 ensure_compile_time_eval errors eval_shape experimental explain
         export flatten_util float0 free_ref freeze from_stablehlo fwd_and_bwd grad hessian image jacfwd jacobian
         jacrev jit jvp lax linear_transpose linearize live_arrays load local_device_count local_devices
-        log_compiles make_graph make_jaxpr memory_stats named_call named_scope new_ref nn numpy
-        numpy_dtype_promotion numpy_rank_promotion ops pattern print_environment_info process_count
-        process_index process_indices profile pure_callback random ref remat save scipy test_util tree tree_util typeof
+        log_compiles make_array_from_callback make_array_from_process_local_data
+        make_array_from_single_device_arrays make_graph make_jaxpr make_mesh memory_stats named_call named_scope
+        new_ref nn numpy
+        numpy_dtype_promotion numpy_rank_promotion ops pattern pmap print_environment_info process_count
+        process_index process_indices profile pure_callback random ref remat reshard save scipy set_mesh
+        shard_map sharding smap test_util tree tree_util typeof
         typing value_and_grad view vjp vmap
         """.split()
     )
@@ -254,8 +259,8 @@ def test_names_of_jax_that_do_not_exist_yet_say_what_to_do():
 
     with pytest.raises(AttributeError, match=r"no attribute 'tree_map'\n.*\n  Fix: use stagec\.tree\.map"):
         stagec.tree_map  # noqa: B018
-    with pytest.raises(AttributeError, match=r"jax\.pmap"):
-        stagec.pmap  # noqa: B018
+    with pytest.raises(AttributeError, match=r"jax\.transfer_guard"):
+        stagec.transfer_guard  # noqa: B018
 
 
 PUBLIC = ["passes", "stagec", *sorted(f"stagec.{p.parent.name}" for p in (ROOT / "stagec").glob("*/__init__.py"))]
@@ -312,6 +317,7 @@ LAZY = {
     # The compiler, MLIR and the passes: a process that finds its programs in the cache or in a file needs none of them.
     "iree.compiler": "the compiler",
     "passes": "the compiler",
+    "mpi4py": "an extra",
     "stagec.foreign.parsed": "the compiler: a call of a stored program needs none",
     "stagec.commands.foreign": "reading a module needs MLIR, and stagec-runtime has neither",
     "passes.analysis.in_place": "the compiler",

@@ -38,14 +38,14 @@ class ShapeDtypeStruct:
     ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("dtype", "shape", "weak_type")
-    # Asked of types by code that was written for several devices; a value is on one.
-    sharding = None
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
     def __init__(self, shape: Any, dtype: Any, weak_type: bool = False, sharding: Any = None) -> None:
         self.shape = as_shape(sizes(shape), "ShapeDtypeStruct")
         self.dtype = dtypes.canonicalize(dtype)
         self.weak_type = weak_type
+        # How the array is split, for whoever asks; it takes no part in a comparison.
+        self.sharding = sharding
 
     @classmethod
     def like(cls, x: Any) -> ShapeDtypeStruct:

@@ -17,6 +17,7 @@ from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
 from stagec.runtime.placement import placed
+from stagec.runtime.propagation import sign
 from stagec.runtime.runnable import Runnable
 
 _instances: WeakSet[FastPathDispatch] = WeakSet()
@@ -111,11 +112,13 @@ class FastPathDispatch(abc.ABC):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         arrange: Callable[[Sequence[Any]], list[Any]] | None = None,
+        shardings: Sequence[Any] | None = None,
     ) -> None:
         """Let the next call with this signature skip everything but the program.
 
         Args:
           arrange: makes the program's leaves from the call's.
+          shardings: how the results are split.
         """
         if runnable.trivial:
             return
@@ -129,10 +132,11 @@ class FastPathDispatch(abc.ABC):
             self._forget()
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and all(type(a) is Array for a in args):
-            run = runner(runnable, committed, in_avals, out_tree, True)
+            run = runner(runnable, committed, in_avals, out_tree, True, shardings)
             self._fast[key] = recording.recorded("call", runnable.name, run)
             return
-        run = recording.recorded("call", runnable.name, runner(runnable, committed, in_avals, out_tree, False))
+        run = runner(runnable, committed, in_avals, out_tree, False, shardings)
+        run = recording.recorded("call", runnable.name, run)
         self._described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
 
     def _forget(self) -> None:
@@ -141,10 +145,23 @@ class FastPathDispatch(abc.ABC):
 
 
 def runner(
-    runnable: Runnable[Any], committed: bool, in_avals: Sequence[ShapedArray], out_tree: pytree.PyTreeDef, plain: bool
+    runnable: Runnable[Any],
+    committed: bool,
+    in_avals: Sequence[ShapedArray],
+    out_tree: pytree.PyTreeDef,
+    plain: bool,
+    shardings: Sequence[Any] | None = None,
 ) -> Callable[[Sequence[Any]], Any]:
     """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
     build = builder(out_tree)
+    if shardings is not None:
+
+        def run_split(leaves: Sequence[Any]) -> Any:
+            results = runnable.run([leaf_value(a) for a in leaves], committed)
+            sign(results, shardings)
+            return build(results)
+
+        return run_split
     if not runnable.direct or any(a.weak_type for a in runnable.out_avals):
 
         def run_graph(leaves: Sequence[Any]) -> Any:

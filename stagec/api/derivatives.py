@@ -14,15 +14,17 @@ from stagec.api.flat import (
     operand,
 )
 from stagec.api.references import passed_references
+from stagec.control.collective_rows import alike
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.axis import typed_axes
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Aux, R
 from stagec.core.dtypes import float0
 from stagec.core.functions import check_callable
 from stagec.core.graph import trace_flat
 from stagec.core.wrapping import shown_name
-from stagec.core.zero import Linear, differentiable, zero_of
+from stagec.core.zero import Linear, differentiable, is_zero, zero_of
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref, read, returning, write
@@ -51,18 +53,48 @@ def _only(name: str, cts: tuple[Any, ...]) -> Any:
     return cts[0]
 
 
-def pull_back(linear: LinearFunction, cts: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Any]:
+class Variation:
+    """Along which axes of `shard_map`s in force the arguments and results of a function differ.
+
+    Args:
+      primals, outs: the values; kept where axes are in force, else only counted.
+    """
+
+    def __init__(self, primals: Sequence[Any], outs: Sequence[Any]) -> None:
+        typed = bool(typed_axes())
+        self._primals = list(primals) if typed else None
+        self._outs = list(outs) if typed else None
+
+    def of_results(self, cts: Sequence[Any]) -> list[Any]:
+        """Cotangents of the results, which differ where the results do."""
+        return _alike(cts, self._outs)
+
+    def of_arguments(self, cts: Sequence[Any]) -> list[Any]:
+        """Cotangents of the arguments, summed along axes along which the arguments do not differ."""
+        return _alike(cts, self._primals)
+
+
+def _alike(cts: Sequence[Any], values: Sequence[Any] | None) -> list[Any]:
+    if values is None:
+        return list(cts)
+    return [ct if ct is None or is_zero(ct) else alike(ct, v) for ct, v in zip(cts, values, strict=True)]
+
+
+def pull_back(
+    linear: LinearFunction, cts: Sequence[Any], avals: Sequence[ShapedArray], variation: Variation
+) -> list[Any]:
     """Cotangents of all arguments, zeros where there is none.
 
     Args:
       cts: of all results; those of results that do not depend on the arguments are not read.
       avals: of the arguments.
     """
+    cts = variation.of_results(cts)
     graph, first = linear.graph, len(linear.residuals)
     operands = [*linear.residuals, *[Linear(v.aval) for v in graph.inputs[first:]]]
     read = [ct for ct, o in zip(cts, linear.outs, strict=True) if o is None]
     found = iter(transpose_graph(graph, operands, read)[first:])
-    pulled = [next(found) if used else None for used in linear.used]
+    pulled = variation.of_arguments([next(found) if used else None for used in linear.used])
     return [as_tangent(ct, aval) for ct, aval in zip(pulled, avals)]
 
 
@@ -76,7 +108,9 @@ class _Pull:
         avals: list[ShapedArray],
         out_tree: pytree.PyTreeDef,
         out_avals: list[ShapedArray],
+        variation: Variation,
     ) -> None:
+        self.variation = variation
         self.graph, self.outs, self.used = linear.graph, linear.outs, linear.used
         self.tree, self.avals = tree, avals
         self.out_tree, self.out_avals = out_tree, out_avals
@@ -85,7 +119,7 @@ class _Pull:
     def __call__(self, residuals: list[Any], *ct: Any) -> tuple[Any, ...]:
         cts = _checked("vjp", "cotangent", _only("vjp", ct), self.out_tree, self.out_avals)
         linear = LinearFunction(self.graph, residuals, self.outs, self.used)
-        args, _ = self.tree.unflatten(pull_back(linear, cts, self.avals))
+        args, _ = self.tree.unflatten(pull_back(linear, cts, self.avals, self.variation))
         return tuple(args)
 
 
@@ -248,7 +282,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     outs, linear = linearize_flat(flat, values, shown_name(fun))
     out_tree, out_avals = flat.out_tree, [aval_of(o) for o in outs]
 
-    function = _Pull(linear, tree, [aval_of(v) for v in values], out_tree, out_avals)
+    variation = Variation(values, outs)
+    function = _Pull(linear, tree, [aval_of(v) for v in values], out_tree, out_avals, variation)
     pull = pytree.Partial(function, [as_array(r) for r in linear.residuals])
     value = out_tree.unflatten([as_array(o) for o in outs])
     return (value, pull, flat.aux) if has_aux else (value, pull)

@@ -8,34 +8,34 @@ from typing import Any, overload
 import numpy as np
 
 from stagec.api.arguments import leaf_value
+from stagec.api.sharded import put
 from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import from_numpy
+from stagec.numpy.arguments import Placement, constrained, from_numpy
 from stagec.runtime import device as _device
 from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device
+from stagec.runtime.mesh import PartitionSpec
+from stagec.runtime.sharding import Sharding, as_sharding
 from stagec.typing import ArrayLike
 
 
 @overload
 def device_put(
-    x: ArrayLike, device: Device | str | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+    x: ArrayLike, device: Placement = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
 ) -> Array: ...
 @overload
-def device_put(
-    x: Any, device: Device | str | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
-) -> Any: ...
-def device_put(
-    x: Any, device: Device | str | None = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
-) -> Any:
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any: ...
+def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """Move data to a device, and keep it there: what is computed from it runs on that device.
 
     Args:
       x: an array, a NumPy array, a number, or a pytree of these.
-      device: a `Device`, a description such as `"vulkan"` or `"cuda:1"`, or a pytree prefix of these.
+      device: a `Device`, a description such as `"vulkan"` or `"cuda:1"`, a sharding, a `PartitionSpec` for the mesh in
+        force, or a pytree prefix of these.
         With None, data that is on a device already stays as it is, and other data goes to the
         default device without being committed to it.
       src, donate, may_alias: accepted for code written for JAX. Arrays are immutable, and those that are passed
@@ -46,6 +46,7 @@ def device_put(
 
     Raises:
       DeviceError: there is no such device.
+      ShapeError: an axis is not a multiple of the parts that a sharding splits it into.
       ArgumentTypeError: a leaf is not an array or a number.
 
     >>> import stagec, numpy as np
@@ -57,13 +58,14 @@ def device_put(
     targets = (
         pytree.broadcast_prefix(device, x, is_leaf=lambda d: d is None) if device is not None else [None] * len(leaves)
     )
-    return tree.unflatten([_put(leaf, None if d is None else _device.find(d)) for leaf, d in zip(leaves, targets)])
+    return tree.unflatten([_put(leaf, d) for leaf, d in zip(leaves, targets)])
 
 
-def _put(leaf: Any, device: Device | None) -> Any:
+def _put(leaf: Any, device: Any) -> Any:
     value = leaf_value(leaf)
+    split = isinstance(device, (Sharding, PartitionSpec))
     if isinstance(value, Tracer):
-        return value
+        return constrained(value, device, "device_put") if split else value
     if type(value) is not ConcreteArray and not isinstance(value, (Literal, np.ndarray, np.generic)):
         raise location.error(
             errors.ArgumentTypeError,
@@ -75,8 +77,10 @@ def _put(leaf: Any, device: Device | None) -> Any:
         array = from_numpy(value.value, weak_type=value.aval.weak_type)
     else:
         array = value if type(value) is ConcreteArray else from_numpy(np.asarray(value))
+    if split:
+        return put(array, as_sharding(device, "device_put"))
     if device is not None:
-        return array.on(device, True)
+        return array.on(_device.find(device), True)
     return array if type(value) is ConcreteArray else array.on(_device.default(), False)
 
 
@@ -133,5 +137,5 @@ def memory_stats(device: Device | str | None = None) -> dict[str, int]:
     if chosen.is_cpu:
         return found
     gc.collect()  # arrays that only garbage refers to are not in use
-    there = [a for a in gc.get_objects() if type(a) is ConcreteArray and a.device is chosen and not a.is_deleted()]
+    there = [a for a in gc.get_objects() if type(a) is ConcreteArray and a.home is chosen and not a.is_deleted()]
     return {"bytes_in_use": sum(a.nbytes for a in there), **found}

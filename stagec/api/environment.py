@@ -64,7 +64,7 @@ def checking_leaks() -> contextlib.AbstractContextManager[None]:
 
 
 def device_count(backend: str | None = None) -> int:
-    """The number of devices of a platform, in all processes: there is one.
+    """The number of devices of a platform, in all processes.
 
     >>> import stagec
     >>> stagec.device_count("cpu")
@@ -77,34 +77,35 @@ def local_devices(process_index: int | None = None, backend: str | None = None) 
     """The devices of a platform that belong to a process.
 
     Args:
-      process_index: None, or 0 for the one process there is.
+      process_index: the number of the process; by default this one's.
 
     >>> import stagec
     >>> stagec.local_devices(backend="cpu")
     [CpuDevice(id=0)]
     """
-    if process_index not in (None, 0):
+    chosen = _device.processes[0] if process_index is None else process_index
+    if not 0 <= chosen < _device.processes[1]:
         raise location.error(
             errors.DeviceError,
-            f"local_devices: process_index={process_index!r}, but a program runs in one process",
-            fix="leave process_index out",
+            f"local_devices: process_index={process_index!r}, and there are {_device.processes[1]} processes",
+            fix="leave process_index out for those of this process",
         )
-    return _device.devices(backend)
+    return [d for d in _device.devices(backend) if d.process_index == chosen]
 
 
 def process_count(backend: str | None = None) -> int:
-    """The number of processes that a program runs in: one."""
-    return 1
+    """The number of processes that a program runs in: one, unless `distributed.initialize` has joined more."""
+    return _device.processes[1]
 
 
 def process_index(backend: str | None = None) -> int:
-    """The number of this process among those of a program: zero."""
-    return 0
+    """The number of this process among those of a program."""
+    return _device.processes[0]
 
 
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of a program's processes."""
-    return [0]
+    return list(range(_device.processes[1]))
 
 
 def effects_barrier() -> None:
@@ -124,7 +125,7 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     """
     gc.collect()  # arrays that only garbage refers to do not live
     found = [a for a in gc.get_objects() if type(a) is Array and not a.is_deleted()]
-    return found if platform is None else [a for a in found if a.device.platform == platform]
+    return found if platform is None else [a for a in found if a.home.platform == platform]
 
 
 def copy_to_host_async(x: X) -> X:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Concatenate, Literal, overload
 
-from stagec.api.derivatives import pull_back, refuse_reduce_axes
+from stagec.api.derivatives import Variation, pull_back, refuse_reduce_axes
 from stagec.api.flat import FlatFunction, leaf_names, operand, positions
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
@@ -126,7 +126,8 @@ def value_and_grad(
         flat = FlatFunction(chosen.function, chosen.tree, has_aux)
         outs, linear = linearize_flat(flat, chosen.primals, chosen.name)
         value = _check_scalar(fun, outs, flat.out_tree, holomorphic)
-        found = pull_back(linear, [literal(1, aval_of(value).dtype)], [aval_of(p) for p in chosen.primals])
+        ones = [literal(1, aval_of(value).dtype)]
+        found = pull_back(linear, ones, [aval_of(p) for p in chosen.primals], Variation(chosen.primals, outs))
         result = as_array(value)
         return ((result, flat.aux) if has_aux else result), chosen.gradient(found)
 

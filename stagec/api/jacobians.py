@@ -7,7 +7,7 @@ from typing import Any, Concatenate, Literal, overload
 
 import numpy as np
 
-from stagec.api.derivatives import pull_back
+from stagec.api.derivatives import Variation, pull_back
 from stagec.api.flat import FlatFunction, as_tangent
 from stagec.api.gradients import Chosen, check_result_dtype
 from stagec.core.array import Array
@@ -145,9 +145,10 @@ def jacrev(
             check_result_dtype("jacrev", fun, aval, holomorphic)
         avals = chosen.avals
         active = [i for i, a in enumerate(avals) if differentiable(a)]
+        variation = Variation(chosen.primals, outs)
 
         def pull(*cts: Any) -> list[Any]:
-            found = pull_back(linear, cts, [aval_of(p) for p in chosen.primals])
+            found = pull_back(linear, cts, avals, variation)
             return [found[i] for i in active]
 
         bases, total = _bases(out_avals)

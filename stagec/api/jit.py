@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import time
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from passes.errors import PipelineError
 from passes.fast_math import FLAGS, FastMath, setting
+from stagec.api import spanning
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
@@ -24,6 +26,7 @@ from stagec.api.references import (
     write_back,
 )
 from stagec.api.settings import JitSettings
+from stagec.api.sharded import with_shardings
 from stagec.api.stages import Lowered, Traced
 from stagec.api.targets import chosen_target
 from stagec.api.tiers import evaluation
@@ -44,6 +47,7 @@ from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.runtime import plans
 from stagec.runtime.device import Device
 from stagec.runtime.placement import committed_device
+from stagec.runtime.propagation import sign_results
 from stagec.runtime.runnable import Runnable
 
 if TYPE_CHECKING:
@@ -71,6 +75,13 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
     def _shown_name(self) -> str:
         return self._name
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        try:
+            return inspect.signature(self._function)
+        except (TypeError, ValueError):  # of what is no Python function
+            raise AttributeError("__signature__") from None
+
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit:
             return self._function(*args, **kwargs)
@@ -82,15 +93,21 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         trace, values, refs = self._traced_with_references(args, kwargs)
         self._refuse_shapes(values, args, kwargs)
         outs: Sequence[Any]
-        if state.trace is None:
+        mesh = spanning.mesh_of(trace.graph, [*trace.captured, *values]) if state.trace is None else None
+        if mesh is not None:
+            outs = spanning.run(trace.graph, [*trace.captured, *values], mesh, self._settings.options(), trace.name)
+        elif state.trace is None:
             device, committed = self._settings.placement(trace, values)
             runnable = self._settings.runnable(trace, device)
             checked = config.checks_values()
             run = run_checked if checked else Runnable.run
             outs = run(runnable, values, committed, evaluation(runnable, self._settings.tiered))
-            if state.plain and not checked and not refs and (runnable.is_ready or runnable.trivial):
+            shardings = sign_results(trace.graph, [*trace.captured, *values], outs)
+            known = state.plain and not checked and not refs and not trace.reads_mesh
+            if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
-                self._remember(runnable, committed, trace.graph.in_avals, trace.out_tree, args, kwargs, arrange)
+                avals, tree = trace.graph.in_avals, trace.out_tree
+                self._remember(runnable, committed, avals, tree, args, kwargs, arrange, shardings)
         elif self._settings.inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
@@ -177,6 +194,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
         avals = unified([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
+        if state.mesh is not None:
+            key = (*key, state.mesh)
         passed = passed_references(leaves, lambda: rules.leaf_names(args, kwargs))
         if passed:
             key = (*key, tuple(passed))
@@ -227,6 +246,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             return values + [read(r) for r in (*inner, *frame.used)]
 
         started = time.perf_counter()
+        mesh_reads = state.mesh_reads
         graph, captured = trace_flat(flat, avals, names, self._name, frame=frame)
         assert out_tree is not None, "the traced function ran"
         log.event(
@@ -256,6 +276,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             rules.donated_leaves(args, kwargs),
             static,
             references,
+            state.mesh_reads > mesh_reads,
         )
 
     def _bad_output(self, result: Any, leaf: Any) -> errors.OutputTypeError:
@@ -393,8 +414,8 @@ def jit(
     passes: Any = (),
     tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
-    in_shardings: None = None,
-    out_shardings: None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
     python: bool = False,
 ) -> JitFunction[P, R]: ...
@@ -416,8 +437,8 @@ def jit(
     passes: Any = (),
     tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
-    in_shardings: None = None,
-    out_shardings: None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
     python: bool = False,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
@@ -438,8 +459,8 @@ def jit(
     passes: Any = (),
     tiered: bool | Literal["exact"] | None = None,
     dynamic: Mapping[str, str] | None = None,
-    in_shardings: None = None,
-    out_shardings: None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
     python: bool = False,
 ) -> Any:
@@ -464,7 +485,9 @@ def jit(
         so for programs only of which both compute the same bits. By default, the option `tiered` decides.
       dynamic: arguments whose dimensions are open, such as `{"x": "b, _"}`: the function is traced and compiled once
         for all sizes that a name such as `b` may have. `_` is the size of the first call, `...` all axes between.
-      in_shardings, out_shardings: None, or pytrees of it; for code written for JAX.
+      in_shardings: how the positional arguments that are not static are split among devices: a `NamedSharding`, a
+        `PartitionSpec` for the mesh in force, or a pytree prefix of these; None for what stays as it is.
+      out_shardings: how the results are split; by default, as follows from the arguments.
       compiler_options: options of XLA, which have no effect; for code written for JAX.
       python: Python's own `if`, `for`, `while`, `break` and `return` may depend on traced values, and arrays may be
         written in place; the function is rewritten from its source.
@@ -523,15 +546,10 @@ def jit(
         raise location.error(
             ValueError, f"jit: tiered={errors.brief(tiered)} is not a setting", fix="give True, False or 'exact'"
         )
-    for name, given in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
-        if pytree.leaves(given):
-            raise location.error(
-                errors.UnsupportedError,
-                f"jit: {name}={errors.brief(given)}; stagec runs a program on one device",
-                fix="leave it out; stagec.device_put(x, device) and jit(device=...) choose a device",
-            )
     extra = user_passes(passes)
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
+    if in_shardings is not None or out_shardings is not None:
+        fun = with_shardings(fun, rules, in_shardings, out_shardings)
     arguments = JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened)
     return PythonFunction(fun, arguments) if python else JitFunction(fun, arguments)
 

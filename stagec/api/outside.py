@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from stagec.api import spanning
 from stagec.api.arguments import ArgumentRules
 from stagec.api.calls import runner
 from stagec.api.settings import JitSettings
@@ -16,6 +17,7 @@ from stagec.core.graph import Graph
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
+from stagec.runtime.propagation import sign_results
 
 _settings = JitSettings(ArgumentRules(lambda: None))
 _all: WeakSet[Program] = WeakSet()
@@ -44,11 +46,16 @@ class Program:
         if plain and self._fast is not None:
             return self._fast(values)
         trace, given = self._trace, list(values)
+        everything = [*trace.captured, *given]
+        mesh = spanning.mesh_of(trace.graph, everything)
+        if mesh is not None:
+            return spanning.run(trace.graph, everything, mesh, _settings.options(), trace.name)
         device, committed = _settings.placement(trace, given)
         runnable = _settings.runnable(trace, device)
         results = runnable.run(given, committed, evaluation(runnable, self._tiered))
+        shardings = sign_results(trace.graph, everything, results)
         if plain and runnable.is_ready:
-            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, True)
+            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, True, shardings)
         return results
 
     def forget(self) -> None:

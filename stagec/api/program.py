@@ -76,8 +76,9 @@ def runnable_graph(
       donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
       packs: whether the program may take packed copies of closed-over arrays.
     """
-    opened = is_open(graph)
     avals_of_results = graph.out_avals
+    graph = expanded(graph)
+    opened = is_open(graph)
     if opened:
         options = options.for_open()
     else:
@@ -100,7 +101,7 @@ def runnable_graph(
                 computed.append(atom)
             plan.append(("computed", slot[atom]))
     # The output's weak type is the graph's; the executable is shared by digest and does not know it.
-    kept, used = prune(expanded(Graph(graph.inputs, graph.equations, computed)), keep_unused or opened)
+    kept, used = prune(Graph(graph.inputs, graph.equations, computed), keep_unused or opened)
     inputs = [i for i, u in enumerate(used) if u]
     reused = tuple(i + hidden for i in donated)
     names = [f"captured{i}" for i in range(hidden)] + list(argument_names)

@@ -28,7 +28,7 @@ class TracedSignature:
 
     __slots__ = (
         *("_conditions", "captured", "definition", "donated", "graph", "in_tree", "leaf_names", "name"),
-        *("out_tree", "references", "runnables", "static"),
+        *("out_tree", "reads_mesh", "references", "runnables", "static"),
     )
 
     def __init__(
@@ -43,6 +43,7 @@ class TracedSignature:
         donated: list[int],
         static: tuple[Any, ...],
         references: TracedReferences | None = None,
+        reads_mesh: bool = False,
     ) -> None:
         self.graph = graph
         self.captured = captured
@@ -56,6 +57,8 @@ class TracedSignature:
         # Position or name of each static argument, and its `StaticValue`.
         self.static = static
         self.references = references
+        # Whether the function asked for the mesh in force.
+        self.reads_mesh = reads_mesh
         self.runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = {}
         self._conditions: Conditions | None = None
 

@@ -196,7 +196,7 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
 
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
     """The names of the batches' axes."""
-    return [name for name, _ in named_axes()]
+    return [name for name, *_ in named_axes()]
 
 
 def nonempty_axis_env_DO_NOT_USE() -> bool:

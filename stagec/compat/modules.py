@@ -12,11 +12,11 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from stagec.compat import options, sharding, version
+from stagec.compat import options, version
 from stagec.compat.dtypes import finfo
-from stagec.compat.refusals import OF_JAX
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
-from stagec.core import errors, location
+from stagec.core import location
+from stagec.numpy.arguments import constrained
 from stagec.runtime.array import Array
 from stagec.tree_util import default_registry
 
@@ -31,6 +31,8 @@ _RENAMED = {
     "jax._src.effects": "stagec.compat.experimental.hijax",
     "jax._src.hijax": "stagec.compat.experimental.hijax",
     "jax._src.public_test_util": "stagec.compat.public_test_util",
+    "jax._src.mesh": "stagec.sharding",
+    "jax._src.sharding_impls": "stagec.sharding",
     "jax._src.state": "stagec.ref",
     "jax._src.state.types": "stagec.ref",
     "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
@@ -43,8 +45,8 @@ _RENAMED = {
             api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.hijax
             experimental.layout
             export extend extend.backend extend.linear_util extend.source_info_util interpreters interpreters.ad
-            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring sharding
-            profiler stages version
+            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring profiler
+            stages version
         """.split()
     },
     "jax.extend.core": "stagec.compat.core",
@@ -63,11 +65,8 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "jax": {
         "__version__": VERSION,
         "__version_info__": tuple(map(int, VERSION.split("."))),
-        "NamedSharding": sharding.NamedSharding,
-        "P": sharding.PartitionSpec,
         "config": options.config,
         **options.OF_JAX,
-        **OF_JAX,
     },
     "jax._src.tree_util": {"_registry": default_registry},
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
@@ -98,7 +97,7 @@ class Alias(types.ModuleType):
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
                 value = alias(own)
             elif self.__name__ == "jax.random" or name in _PLACED.get(self.__name__, ()):
-                value = _without_sharding(self.__name__, value)
+                value = _with_sharding(self.__name__, value)
         # Looked up once: the names of stagec's modules do not change.
         self.__dict__[name] = value
         return value
@@ -124,20 +123,15 @@ _PLACED = {
 }
 
 
-def _without_sharding(module: str, function: Any) -> Any:
-    """Wrap a function so that it accepts `out_sharding=None`, as JAX's do."""
+def _with_sharding(module: str, function: Any) -> Any:
+    """Wrap a function so that it accepts `out_sharding`, as JAX's do."""
     if not isinstance(function, types.FunctionType):
         return function
 
     @functools.wraps(function)
-    def call(*args: Any, out_sharding: None = None, **kwargs: Any) -> Any:
-        if out_sharding is not None:
-            raise location.error(
-                errors.UnsupportedError,
-                f"{module}.{function.__name__}: out_sharding={out_sharding!r}",
-                fix="leave out_sharding out; an array is on one device",
-            )
-        return function(*args, **kwargs)
+    def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        return found if out_sharding is None else constrained(found, out_sharding, f"{module}.{function.__name__}")
 
     return call
 
@@ -190,6 +184,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Load what the module stands for; its attributes are found when they are asked for."""
         module._target  # noqa: B018
         if module.__name__ == "jax":
+            options.config.read_xla_flags()
             for name in _KNOWN:
                 spec = self.find_spec(f"jax.{name}")
                 assert spec is not None, "all names of JAX are found"

@@ -40,6 +40,9 @@ EFFECTIVE = {
     "jax_compilation_cache_max_size": Same("cache_max_bytes", lambda value: sys.maxsize if value == -1 else value),
     "jax_dump_ir_to": Same("dump"),
     "jax_enable_compilation_cache": Same("enable_cache"),
+    "jax_num_cpu_devices": Same(
+        "num_cpu_devices", lambda value: 1 if value == -1 else value, lambda count: count if count > 1 else -1
+    ),
     "jax_log_compiles": Same("log", lambda on: "compile" if on else "", lambda log: "compile" in log or "all" in log),
     "jax_platform_name": Same("platforms"),
     "jax_platforms": _text("platforms"),
@@ -102,7 +105,6 @@ _HELD: list[tuple[Any, str]] = [
         jax_serialization_version jax_xla_profile_version mock_num_gpu_processes
         """,
     ),
-    (-1, "jax_num_cpu_devices"),
     (2, "jax_cpu_get_local_topology_timeout_minutes"),
     (3, "jax_pgle_profiling_runs"),
     (5, "jax_cpu_get_global_topology_timeout_minutes jax_tracer_error_num_traceback_frames"),
@@ -221,6 +223,13 @@ class Config:
             text = os.environ.get(name.upper())
             if text is not None:
                 self.update(name, self._parse(name, text))
+
+    def read_xla_flags(self) -> None:
+        """Divide the CPU as `--xla_force_host_platform_device_count` in `XLA_FLAGS` says."""
+        for flag in os.environ.get("XLA_FLAGS", "").split():
+            name, _, count = flag.partition("=")
+            if name == "--xla_force_host_platform_device_count" and count.isdigit():
+                self.update("jax_num_cpu_devices", int(count))
 
     def _parse(self, name: str, text: str) -> Any:
         """The value that a text stands for, by the type of the option's value."""

@@ -1,4 +1,4 @@
-"""Functions that JAX has and stagec has not: they can be imported and looked up, and calling them is an error."""
+"""Functions and classes that JAX has and stagec has not: they can be looked up, and calling them is an error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from stagec.core import errors, location
-
-ONE_DEVICE = "stagec runs a program on one device"
-VMAP = "leave it out, or use stagec.vmap, which maps over an axis"
 
 
 def refused(name: str, why: str, fix: str) -> Callable[..., NoReturn]:
@@ -22,16 +19,10 @@ def refused(name: str, why: str, fix: str) -> Callable[..., NoReturn]:
     return function
 
 
-def pmap(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Callable[..., NoReturn]:
-    """A function that raises `UnsupportedError`: libraries call `pmap` when they are imported."""
-    return refused("jax.pmap", ONE_DEVICE, VMAP)
+class Absent:
+    """A class of JAX without instances, for annotations and `isinstance`."""
 
-
-# Of the module `jax` itself.
-OF_JAX: dict[str, Callable[..., Any]] = {
-    "pmap": pmap,
-    **{
-        name: refused(f"jax.{name}", ONE_DEVICE, VMAP)
-        for name in ("make_mesh", "reshard", "set_mesh", "shard_map", "smap")
-    },
-}
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise location.error(
+            errors.UnsupportedError, f"stagec has no {type(self).__name__}", fix="leave it out; the compiler chooses"
+        )

@@ -1,167 +1,129 @@
-"""Collective operations among the elements of a batch, computed by their batching rules."""
+"""Collective operations among the elements of a batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import math
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from stagec.control.collective_rows import all_gather_p, axis_index_p, pmax_p, pmin_p, psum_p, pvary_p
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
-from stagec.core.aval import ShapedArray
-from stagec.core.axis import axis_length, unbound
+from stagec.core.axis import axis_length, typed_axes
 from stagec.core.callables import X
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MissingRule, Primitive, SinglePrimitive
-from stagec.primitives import arithmetic, reduce, shape, slicing
-from stagec.primitives.broadcast import linear, moveaxis_to_front
+from stagec.core.primitive import Primitive
+from stagec.primitives import arithmetic, joining, reduce, shape, slicing
 from stagec.primitives.convert import as_array, convert_element_type
-from stagec.primitives.iota import iota
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 
 __all__ = ["all_gather", "axis_index", "axis_size", "pmax", "pmean", "pmin", "psum"]
 
 # A name of a batch's axis, or a tuple of names.
 AxisName: TypeAlias = Hashable
-
-
-def _eval(*args: Any, axis_name: Any, **params: Any) -> Any:
-    raise unbound(axis_name)
-
-
-def _lower(cx: Any, *args: Any, axis_name: Any, **params: Any) -> Any:
-    raise unbound(axis_name)
-
-
-def _across(over: Callable[..., Any]) -> Callable[..., Any]:
-    """The batching rule of a row: `over` for its own axis; for other axes it is elementwise.
-
-    Args:
-      over: `(x, dim, size) -> result`, the same for each element of the batch.
-    """
-
-    def rule(primitive: Primitive, args: Sequence[Any], dims: Sequence[Any], size: Any, params: Any) -> Any:
-        (x,), (dim,) = args, dims
-        if params["axis_name"] != size.name:
-            return primitive(x, **params), dim
-        return over(x, dim, size), None
-
-    return rule
-
-
-def _sum_over(x: Any, dim: int | None, size: Any) -> Any:
-    if dim is None:
-        return arithmetic.mul(x, literal(int(size), aval_of(x).dtype))
-    return reduce.reduce_sum(x, (dim,))
-
-
-_NO_DERIVATIVE = MissingRule("the extreme over a batch has no rule; sum or gather instead")
-
-psum_p: SinglePrimitive = SinglePrimitive(
-    "psum",
-    shape=lambda x, *, axis_name: x.strip_weak_type(),
-    eval=_eval,
-    lower=_lower,
-    jvp=linear(),
-    transpose=lambda ct, x, *, axis_name: [psum_p(ct, axis_name=axis_name)],
-    batch=_across(_sum_over),
-)
-pmax_p = SinglePrimitive(
-    "pmax",
-    shape=lambda x, *, axis_name: x,
-    eval=_eval,
-    lower=_lower,
-    jvp=_NO_DERIVATIVE,
-    transpose=NOT_LINEAR,
-    batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_max(x, (dim,))),
-)
-pmin_p = SinglePrimitive(
-    "pmin",
-    shape=lambda x, *, axis_name: x,
-    eval=_eval,
-    lower=_lower,
-    jvp=_NO_DERIVATIVE,
-    transpose=NOT_LINEAR,
-    batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_min(x, (dim,))),
-)
-
-
-def _gather_shape(x: ShapedArray, *, axis_name: Any, size: int) -> ShapedArray:
-    return x.update(shape=(size, *x.shape))
-
-
-def _gather_transpose(ct: Any, x: Any, *, axis_name: Any, size: int) -> list[Any]:
-    everything = psum_p(ct, axis_name=axis_name)
-    mine = axis_index_p(axis_name=axis_name)
-    return [slicing.dynamic_index_in_dim(everything, mine, 0, False)]
-
-
-def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: Any) -> Any:
-    (x,), (dim,) = args, dims
-    if params["axis_name"] != size.name:
-        return primitive(x, **params), None if dim is None else dim + 1
-    return moveaxis_to_front(x, dim, size), None
-
-
-all_gather_p = SinglePrimitive(
-    "all_gather",
-    shape=_gather_shape,
-    eval=_eval,
-    lower=_lower,
-    jvp=linear(),
-    transpose=_gather_transpose,
-    batch=_gather_batch,
-)
-
-
-def _index_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: Any) -> Any:
-    return iota(np.dtype(np.int32), int(size)), 0
-
-
-axis_index_p = SinglePrimitive(
-    "axis_index",
-    shape=lambda *, axis_name: ShapedArray.of((), np.dtype(np.int32)),
-    eval=_eval,
-    lower=_lower,
-    jvp=NOT_DIFFERENTIABLE,
-    transpose=NOT_LINEAR,
-    batch=_index_batch,
-)
+# Numbers of elements that are one another's company; all together by default.
+Groups: TypeAlias = Sequence[Sequence[int]] | None
 
 
 def _names(axis_name: Any) -> tuple[Any, ...]:
     return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
-def _over_axes(what: str, primitive: Primitive, x: Any, axis_name: Any, groups: Any) -> Any:
-    """Apply a row over each named axis to each leaf."""
-    if groups is not None:
-        raise location.error(
-            errors.UnsupportedError,
-            f"{what}: axis_index_groups is for devices, and vmap has none",
-            fix="leave axis_index_groups out",
-        )
-    names = _names(axis_name)
-    for name in names:
-        axis_length(name)
+class Members:
+    """The elements of a batch that take part in an operation together.
+
+    Args:
+      what: the operation, for errors.
+      axis_name: a name, or several, whose last counts fastest.
+      groups: the numbers of the elements of each group, where not all take part together.
+
+    Attributes:
+      size: how many there are.
+    """
+
+    def __init__(self, what: str, axis_name: Any, groups: Groups = None) -> None:
+        self.names = _names(axis_name)
+        self._sizes = [axis_length(name) for name in self.names]
+        count = math.prod(self._sizes)
+        self._groups = None if groups is None else [list(group) for group in groups]
+        self.size = count if self._groups is None else len(self._groups[0]) if self._groups else 0
+        if self._groups is not None and (
+            sorted(i for group in self._groups for i in group) != list(range(count))
+            or any(len(group) != self.size for group in self._groups)
+        ):
+            raise location.error(
+                ValueError,
+                f"{what}: axis_index_groups={errors.brief(groups)} do not divide an axis of {count}",
+                fix=f"give groups of one size that have each number from 0 to {count - 1} once",
+            )
+
+    def index(self) -> Any:
+        """The number of this element among its company."""
+        index = axis_index(self.names)
+        return index if self._groups is None else _entry(self._positions, index)
+
+    @property
+    def _positions(self) -> np.ndarray[Any, Any]:
+        assert self._groups is not None, "there are groups"
+        found = np.zeros(math.prod(self._sizes), np.int32)
+        for group in self._groups:
+            found[group] = np.arange(self.size)
+        return found
+
+    def gathered(self, value: Any) -> Any:
+        """The values of all members, along a new first axis."""
+        found = value
+        for name, size in zip(reversed(self.names), reversed(self._sizes)):
+            found = all_gather_p(found, axis_name=name, size=size)
+        if len(self.names) != 1:
+            found = shape.reshape(found, (math.prod(self._sizes), *aval_of(value).shape))
+        if self._groups is None:
+            return found
+        companies = np.zeros((math.prod(self._sizes), self.size), np.int32)
+        for group in self._groups:
+            companies[group] = group
+        mine = _entry(companies, axis_index(self.names))
+        rows = [slicing.dynamic_index_in_dim(found, slicing.index_in_dim(mine, j, 0, False)) for j in range(self.size)]
+        return joining.concatenate(rows, 0)
+
+    def varied(self, value: Any) -> Any:
+        """A value that is the same for all members as one that may differ: so JAX types what it gathers."""
+        typed = typed_axes()
+        for name in self.names:
+            if name in typed:
+                value = pvary_p(value, axis_name=name)
+        return value
+
+
+def _entry(table: np.ndarray[Any, Any], index: Any) -> Any:
+    return slicing.dynamic_index_in_dim(as_operand(table), index, 0, False)
+
+
+def _over_axes(what: str, primitive: Primitive, x: Any, axis_name: Any, groups: Groups, over: Any) -> Any:
+    """Apply a row over each named axis to each leaf; `over` combines the values of a group."""
+    members = Members(what, axis_name, groups)
 
     def one(leaf: Any) -> Any:
         value = as_operand(leaf, what)
         if dtypes.is_bool(aval_of(value).dtype) and primitive is psum_p:
             value = convert_element_type(value, np.dtype(np.int32))
-        for name in names:
+        if groups is not None:
+            return as_array(over(members.gathered(value), (0,)))
+        for name in members.names:
             value = primitive(value, axis_name=name)
         return as_array(value)
 
     return pytree.map_leaves(one, x)
 
 
-def psum(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
+def psum(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None) -> X:
     """The sum over all elements of a batch that `vmap(..., axis_name=...)` maps.
 
     Args:
       x: pytree of arrays. A Python number gives a number: `psum(1, name)` is the axis's length.
       axis_name: a name, or a tuple of names.
+      axis_index_groups: lists of elements' numbers, of one length, each of which is summed by itself.
 
     Raises:
       NameError: no `vmap` in force has that name.
@@ -171,17 +133,15 @@ def psum(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
     >>> stagec.vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(snp.array([1.0, 3.0]))
     Array([0.25, 0.75], dtype=float32)
     """
-    if isinstance(x, (int, float, complex)) and not isinstance(x, np.generic) and axis_index_groups is None:
-        total: Any = x
-        for name in _names(axis_name):
-            total = total * axis_length(name)
+    if isinstance(x, (int, float, complex)) and not isinstance(x, np.generic):
+        total: Any = x * Members("psum", axis_name, axis_index_groups).size
         return total
-    return _over_axes("psum", psum_p, x, axis_name, axis_index_groups)
+    return _over_axes("psum", psum_p, x, axis_name, axis_index_groups, reduce.reduce_sum)
 
 
-def pmean(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
+def pmean(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None) -> X:
     """The mean over all elements of a batch; arguments as those of `psum`."""
-    count = psum(1, axis_name)
+    count = psum(1, axis_name, axis_index_groups=axis_index_groups)
 
     def one(total: Any) -> Any:
         aval = aval_of(as_operand(total))
@@ -192,17 +152,17 @@ def pmean(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
     return pytree.map_leaves(one, psum(x, axis_name, axis_index_groups=axis_index_groups))
 
 
-def pmax(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
+def pmax(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None) -> X:
     """The largest over all elements of a batch; arguments as those of `psum`. It has no derivative."""
-    return _over_axes("pmax", pmax_p, x, axis_name, axis_index_groups)
+    return _over_axes("pmax", pmax_p, x, axis_name, axis_index_groups, reduce.reduce_max)
 
 
-def pmin(x: X, axis_name: AxisName, *, axis_index_groups: None = None) -> X:
+def pmin(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None) -> X:
     """The smallest over all elements of a batch; arguments as those of `psum`. It has no derivative."""
-    return _over_axes("pmin", pmin_p, x, axis_name, axis_index_groups)
+    return _over_axes("pmin", pmin_p, x, axis_name, axis_index_groups, reduce.reduce_min)
 
 
-def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False) -> X:
+def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None, axis: int = 0, tiled: bool = False) -> X:
     """All elements of a batch, in each of them.
 
     Args:
@@ -210,13 +170,7 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: None = None, axi
       axis: where the batch's axis goes.
       tiled: join the elements along `axis` rather than stack them.
     """
-    if axis_index_groups is not None or isinstance(axis_name, (tuple, list)):
-        raise location.error(
-            errors.UnsupportedError,
-            "all_gather: one axis at a time, without groups",
-            fix="gather along one axis after the other",
-        )
-    size = axis_length(axis_name)
+    members = Members("all_gather", axis_name, axis_index_groups)
 
     def one(leaf: Any) -> Operand:
         value = as_operand(leaf, "all_gather")
@@ -228,13 +182,13 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: None = None, axi
                 f"all_gather: axis {axis} of {rank} axes",
                 fix=f"give an axis from {-rank} to {rank - 1}",
             )
-        out = all_gather_p(value, axis_name=axis_name, size=size)
+        out = members.varied(members.gathered(value))
         count = aval_of(out).ndim
         order = [*range(1, position + 1), 0, *range(position + 1, count)]
         out = shape.transpose(out, order) if position else out
         if tiled:
             full = list(aval_of(value).shape)
-            full[position] *= size
+            full[position] *= members.size
             out = shape.reshape(out, full)
         return out
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stagec.control.collective import AxisName, all_gather, axis_index, psum
+from stagec.control.collective import AxisName, Groups, Members, psum
 from stagec.core import errors, location, pytree
-from stagec.core.axis import axis_length
+from stagec.core.axis import typed_axes
 from stagec.core.callables import X
 from stagec.primitives import logic, shape, slicing
 from stagec.primitives.axes import canonical_axis, canonical_index
@@ -17,15 +17,6 @@ from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import as_operand, aval_of
 
 __all__ = ["all_to_all", "pbroadcast", "pcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes"]
-
-
-def _refused(name: str, axis_name: Any, groups: Any) -> None:
-    if groups is not None or isinstance(axis_name, (tuple, list)):
-        raise location.error(
-            errors.UnsupportedError,
-            f"{name}: one axis at a time, without groups",
-            fix="leave axis_index_groups out, and pass one name",
-        )
 
 
 def _each(x: X, one: Callable[[Any], Any]) -> X:
@@ -45,8 +36,8 @@ def ppermute(x: X, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> X:
     >>> stagec.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(snp.array([5, 6, 7]))
     Array([0, 5, 6], dtype=int32)
     """
-    _refused("ppermute", axis_name, None)
-    size = axis_length(axis_name)
+    members = Members("ppermute", axis_name)
+    size = members.size
     pairs = [(int(s), int(d)) for s, d in perm]
     sources, destinations = ([p[i] for p in pairs] for i in (0, 1))
     inside = all(0 <= i < size for i in [*sources, *destinations])
@@ -62,9 +53,9 @@ def ppermute(x: X, axis_name: AxisName, perm: Sequence[tuple[int, int]]) -> X:
     reached[destinations] = True
 
     def one(value: Any) -> Any:
-        index = axis_index(axis_name)
+        index = members.index()
         source = slicing.dynamic_index_in_dim(as_operand(table), index, 0, False)
-        found = slicing.dynamic_index_in_dim(all_gather(value, axis_name), source, 0, False)
+        found = slicing.dynamic_index_in_dim(members.gathered(value), source, 0, False)
         if reached.all():
             return found
         there = slicing.dynamic_index_in_dim(as_operand(reached), index, 0, False)
@@ -81,8 +72,7 @@ def pshuffle(x: X, axis_name: AxisName, perm: Sequence[int]) -> X:
     >>> stagec.vmap(lambda x: lax.pshuffle(x, "i", [2, 0, 1]), axis_name="i")(snp.array([5, 6, 7]))
     Array([7, 5, 6], dtype=int32)
     """
-    _refused("pshuffle", axis_name, None)
-    size = axis_length(axis_name)
+    size = Members("pshuffle", axis_name).size
     if sorted(perm) != list(range(size)):
         raise location.error(
             ValueError,
@@ -100,9 +90,9 @@ def pbroadcast(x: X, axis_name: AxisName, source: int) -> X:
     >>> stagec.vmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(snp.array([5, 6, 7]))
     Array([6, 6, 6], dtype=int32)
     """
-    _refused("pbroadcast", axis_name, None)
-    number = canonical_index(source, axis_length(axis_name), "pbroadcast", f"the batch {axis_name!r}")
-    return _each(x, lambda value: slicing.index_in_dim(all_gather(value, axis_name), number, 0, False))
+    members = Members("pbroadcast", axis_name)
+    number = canonical_index(source, members.size, "pbroadcast", f"the batch {axis_name!r}")
+    return _each(x, lambda value: members.varied(slicing.index_in_dim(members.gathered(value), number, 0, False)))
 
 
 def all_to_all(
@@ -111,7 +101,7 @@ def all_to_all(
     split_axis: int,
     concat_axis: int,
     *,
-    axis_index_groups: None = None,
+    axis_index_groups: Groups = None,
     tiled: bool = False,
 ) -> X:
     """Exchange an axis of the values with the axis of a batch: element `i` gets the parts with number `i` of all.
@@ -126,13 +116,12 @@ def all_to_all(
     Array([[1, 3],
            [2, 4]], dtype=int32)
     """
-    _refused("all_to_all", axis_name, axis_index_groups)
-    size = axis_length(axis_name)
+    members = Members("all_to_all", axis_name, axis_index_groups)
 
     def one(value: Any) -> Any:
         rank = aval_of(value).ndim
         split = canonical_axis(split_axis, rank, "all_to_all")
-        found = _part(all_gather(value, axis_name), axis_name, split + 1, size, "all_to_all", tiled)
+        found = _part(members.gathered(value), members, split + 1, "all_to_all", tiled)
         # The parts are numbered by the first axis.
         position = canonical_axis(concat_axis, rank, "all_to_all")
         order = [*range(1, position + 1), 0, *range(position + 1, aval_of(found).ndim)]
@@ -145,7 +134,7 @@ def all_to_all(
     return _each(x, one)
 
 
-def pswapaxes(x: X, axis_name: AxisName, axis: int, *, axis_index_groups: None = None) -> X:
+def pswapaxes(x: X, axis_name: AxisName, axis: int, *, axis_index_groups: Groups = None) -> X:
     """Exchange an axis of the values, as long as the batch, with the axis of the batch."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
@@ -155,7 +144,7 @@ def psum_scatter(
     axis_name: AxisName,
     *,
     scatter_dimension: int = 0,
-    axis_index_groups: None = None,
+    axis_index_groups: Groups = None,
     tiled: bool = False,
 ) -> X:
     """The sum over all elements of a batch, of which element `i` gets the part with number `i`.
@@ -168,26 +157,26 @@ def psum_scatter(
     >>> stagec.vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(snp.array([[1, 2], [3, 4]]))
     Array([4, 6], dtype=int32)
     """
-    _refused("psum_scatter", axis_name, axis_index_groups)
-    size = axis_length(axis_name)
+    members = Members("psum_scatter", axis_name, axis_index_groups)
 
     def one(value: Any) -> Any:
         axis = canonical_axis(scatter_dimension, aval_of(value).ndim, "psum_scatter")
-        return _part(psum(value, axis_name), axis_name, axis, size, "psum_scatter", tiled)
+        total = psum(value, axis_name, axis_index_groups=axis_index_groups)
+        return _part(total, members, axis, "psum_scatter", tiled)
 
     return _each(x, one)
 
 
-def _part(value: Any, axis_name: Any, axis: int, size: int, name: str, tiled: bool) -> Any:
+def _part(value: Any, members: Members, axis: int, name: str, tiled: bool) -> Any:
     """The part of an axis that belongs to an element of the batch."""
-    length = aval_of(value).shape[axis]
+    length, size = aval_of(value).shape[axis], members.size
     if length % size if tiled else length != size:
         raise location.error(
             errors.ShapeError,
             f"{name}: an axis of size {length} does not fit a batch of {size}",
             fix=f"take apart an axis of size {size}, or a multiple of it with tiled=True",
         )
-    index = axis_index(axis_name)
+    index = members.index()
     if not tiled:
         return slicing.dynamic_index_in_dim(value, index, axis, False)
     width = length // size
@@ -195,13 +184,18 @@ def _part(value: Any, axis_name: Any, axis: int, size: int, name: str, tiled: bo
 
 
 def pcast(x: X, axis_name: AxisName, *, to: str) -> X:
-    """`x` itself: whether a value differs along a batch's axis is no part of its type here.
+    """`x`, which from here on counts as different along an axis: its gradient inside of `shard_map` is not summed.
+
+    Under `vmap`, where values have no such type, it is `x` itself.
 
     Args:
-      to: `"varying"`, `"reduced"` or `"unreduced"`.
+      to: `"varying"`; `"reduced"` and `"unreduced"` are not supported.
     """
     if to not in ("varying", "reduced", "unreduced"):
-        raise location.error(ValueError, f"pcast: to is {to!r}", fix="pass 'varying', 'reduced' or 'unreduced' for it")
-    for name in axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,):
-        axis_length(name)
-    return x
+        raise location.error(ValueError, f"pcast: to is {to!r}", fix="pass 'varying' for it")
+    if to != "varying":
+        raise location.error(
+            errors.UnsupportedError, f"pcast: to={to!r}: a value holds sums, not their terms", fix="pass 'varying'"
+        )
+    members = Members("pcast", axis_name)
+    return _each(x, members.varied) if typed_axes() else x

@@ -1,7 +1,7 @@
-"""Expands primitives that users define into the functions that they are lowered to.
+"""Leaves out of a graph what is not compiled: users' primitives, and constraints on how values are split.
 
-A program's key covers a primitive's name and parameters, but not the code of a user's function. So no such primitive is
-left in the graph that is compiled.
+A program's key covers a primitive's name and parameters, but not the code of a user's function. So users' primitives
+are expanded into the functions that they are lowered to. How values are split among devices does not change a program.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 from stagec.control.call import jit_p
 from stagec.core import errors, location
-from stagec.core.graph import Equation, Graph, all_equations, trace_flat
+from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_flat
 from stagec.core.primitive import Primitive
+from stagec.primitives.constraint import sharding_constraint_p
 
 
 class UserPrimitive(Primitive):
@@ -28,10 +29,25 @@ class UserPrimitive(Primitive):
 
 
 def expanded(graph: Graph) -> Graph:
-    """The graph with calls of graphs in the place of users' primitives; the same one where there are none."""
-    if not any(isinstance(e.primitive, UserPrimitive) for e in all_equations(graph)):
+    """The graph with calls of graphs in the place of users' primitives, and without what says how values are split.
+
+    The same graph where there is none of both.
+    """
+    if not any(_goes(e) for e in all_equations(graph)):
         return graph
-    return Graph(graph.inputs, [_expanded_equation(e) for e in graph.equations], graph.outputs)
+    known: dict[Any, Atom] = {}
+    equations = []
+    for e in graph.equations:
+        inputs = [known.get(a, a) for a in e.inputs]
+        if e.primitive is sharding_constraint_p:
+            known[e.outputs[0]] = inputs[0]
+        else:
+            equations.append(_expanded_equation(Equation(e.primitive, inputs, e.outputs, e.params, e.location)))
+    return Graph(graph.inputs, equations, [known.get(a, a) for a in graph.outputs])
+
+
+def _goes(equation: Equation) -> bool:
+    return isinstance(equation.primitive, UserPrimitive) or equation.primitive is sharding_constraint_p
 
 
 def _expanded_equation(equation: Equation) -> Equation:

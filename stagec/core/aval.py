@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,8 @@ class ShapedArray:
     size: int
     is_open: bool  # whether a size is known only when the program runs
     small: bool  # whether the dtype has up to eight bits, and operations compute in another one
-    # Asked of types by code that was written for several devices; a value is on one.
-    sharding = None
+    # Makes the sharding that a type has; given by `runtime/sharding.py`.
+    sharding_of: Callable[[ShapedArray], Any]
 
     _interned: dict[tuple[Any, ...], ShapedArray] = {}  # noqa: RUF012
 
@@ -60,6 +60,11 @@ class ShapedArray:
 
     def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: None = None) -> ShapedArray:
         return cls.of(tuple(shape), _dtype(dtype), bool(weak_type))
+
+    @property
+    def sharding(self) -> Any:
+        """That of a value that is whole: how a value is split is no part of its type here."""
+        return ShapedArray.sharding_of(self)
 
     @property
     def nbytes(self) -> int:

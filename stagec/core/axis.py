@@ -9,18 +9,25 @@ from stagec.core.config import state
 
 
 class Axis(int):
-    """The length of a batch, and the axis's name where it has one. Otherwise a plain integer."""
+    """The length of a batch, and the axis's name where it has one. Otherwise a plain integer.
+
+    Attributes:
+      typed: whether values that are the same along the axis are another kind of value than those that differ, as in
+        `shard_map`: then a sum's cotangent is not summed again, and the gradient of what does not differ is a sum.
+    """
 
     name: Any
+    typed: bool
 
-    def __new__(cls, size: int, name: Any = None) -> Axis:
+    def __new__(cls, size: int, name: Any = None, typed: bool = False) -> Axis:
         self = super().__new__(cls, size)
         self.name = name if name is not None else getattr(size, "name", None)
+        self.typed = typed or getattr(size, "typed", False)
         return self
 
     # Graphs that a rule made for a named axis must not be reused for an axis of another name.
     def __eq__(self, other: object) -> bool:
-        return int(self) == other and (type(other) is not Axis or self.name == other.name)
+        return int(self) == other and (type(other) is not Axis or (self.name, self.typed) == (other.name, other.typed))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -29,13 +36,14 @@ class Axis(int):
         return int.__hash__(self)
 
     def __reduce__(self) -> Any:
-        return Axis, (int(self), self.name)
+        return Axis, (int(self), self.name, self.typed)
 
 
 class OpenAxis:
     """A batch whose length is an open dimension. It has no name, since what uses names needs the length."""
 
     name = None
+    typed = False
 
     def __init__(self, name: Any) -> None:
         if name is not None:
@@ -46,14 +54,14 @@ class OpenAxis:
             )
 
 
-def named_axes() -> tuple[tuple[Any, int], ...]:
-    """Names and lengths of the axes in force, the innermost first."""
+def named_axes() -> tuple[tuple[Any, int, bool], ...]:
+    """Names and lengths of the axes in force, and whether they are typed; the innermost first."""
     found = []
     trace = state.trace
     while trace is not None:
         axis = trace.axis
         if axis is not None and axis.name is not None:
-            found.append((axis.name, int(axis)))
+            found.append((axis.name, int(axis), axis.typed))
         trace = trace.parent
     return tuple(found)
 
@@ -64,15 +72,20 @@ def axis_length(name: Any) -> int:
     Raises:
       NameError: no `vmap` of that name is in force.
     """
-    for known, size in named_axes():
+    for known, size, _ in named_axes():
         if known == name:
             return size
     raise unbound(name)
 
 
+def typed_axes() -> list[Any]:
+    """The names of the typed axes in force."""
+    return [] if state.trace is None else [name for name, _, typed in named_axes() if typed]
+
+
 def unbound(name: Any) -> NameError:
     """The error for a name that no `vmap` in force has."""
-    known = ", ".join([repr(n) for n, _ in named_axes()])
+    known = ", ".join([repr(n) for n, *_ in named_axes()])
     return location.error(
         NameError,
         f"unbound axis name: {name}",

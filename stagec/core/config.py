@@ -53,6 +53,13 @@ def _whole_number(text: str) -> int:
         raise ValueError(f"{text!r} is not a whole number") from None
 
 
+def _positive(text: str) -> int:
+    value = _whole_number(text)
+    if value < 1:
+        raise ValueError(f"{text!r} is not a positive number")
+    return value
+
+
 def _one_of(*choices: str, any_case: bool = False) -> Callable[[str], str]:
     """A parser of one word of several."""
 
@@ -98,6 +105,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "cache_remote": ("STAGEC_CACHE_REMOTE", str, "", False),
     "cache_remote_write": ("STAGEC_CACHE_REMOTE_WRITE", _flag, False, False),
     "num_threads": ("STAGEC_NUM_THREADS", _whole_number, 0, False),
+    "num_cpu_devices": ("STAGEC_NUM_CPU_DEVICES", _positive, 1, False),
     "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", _whole_number, 128, True),
     "loop_checkpoint_bytes": ("STAGEC_LOOP_CHECKPOINT_BYTES", _whole_number, 1 << 18, True),
     "packed_copy_bytes": ("STAGEC_PACKED_COPY_BYTES", _whole_number, 1 << 30, True),
@@ -126,9 +134,12 @@ class ThreadState(threading.local):
 
     `plain` is true while neither is in force; the hot path of a jitted call
     reads only that. While `evaluates` is true, NumPy computes every operation.
+    `mesh` is the mesh of the block, and `mesh_reads` counts who asked for it.
     """
 
     evaluates = False
+    mesh: Any = None
+    mesh_reads = 0
 
     def __init__(self) -> None:
         self.trace: Any = None

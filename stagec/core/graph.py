@@ -393,7 +393,8 @@ class GraphTrace(Trace):
                 aval = ShapedArray.of(array.shape, array.dtype)
             else:
                 array, aval = value, value.aval
-            if aval.nbytes <= config.captured_constant_bytes and (aval.ndim == 0 or aval.size > 0):
+            small = aval.nbytes <= config.captured_constant_bytes and (aval.ndim == 0 or aval.size > 0)
+            if small and getattr(array, "local", None) is None:  # not one of several processes
                 return Literal(np.asarray(array), aval)
         var = Var(aval)
         self.captured.append(value)

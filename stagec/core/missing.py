@@ -32,7 +32,6 @@ _INSTEAD = {
     "stagec": {
         "tree_map": "use stagec.tree.map(f, tree)",
         "tree_leaves": "use stagec.tree.leaves(tree)",
-        "pmap": "there is one device for each program; stagec.vmap maps over an axis",
         "ffi": "call Python functions with stagec.pure_callback",
     },
     "stagec.numpy": {
@@ -65,7 +64,6 @@ _INSTEAD = {
         "map": "use stagec.vmap(f)(x)",
         "put": "arrays are immutable; use x.at[index].set(value)",
         "resize": "arrays are immutable; use stagec.numpy.resize(x, shape)",
-        "sharding": "an array is on one device, x.device",
         "to": "use x.astype(dtype), or stagec.device_put(x, device)",
         "type": "use x.astype(dtype)",
         "to_numpy": "use numpy.asarray(x)",
@@ -134,14 +132,11 @@ _OF_TENSORS = {
 }
 # What JAX has in the module of the same name; of NumPy, NumPy itself is asked.
 _JAX = {
-    "stagec": "NamedSharding P distributed "
-    "ffi host_count make_mesh pmap profiler "
-    "set_mesh shard_map sharding stages transfer_guard version",
+    "stagec": "ffi host_count profiler stages transfer_guard version",
     "stagec.lax": "precv psend ragged_all_to_all",
     "stagec.numpy": " ".join(_SMALL_DTYPES),
     "stagec.nn": "scaled_dot_general",
     "stagec.scipy": "spatial",
-    "stagec.debug": "inspect_array_sharding visualize_array_sharding",
 }
 
 

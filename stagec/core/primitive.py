@@ -54,6 +54,9 @@ class Primitive:
       partial: `(trace, args, params) -> results`, how a row with inner graphs is split into known and unknown.
       python: `(code, *values, **params) -> value`, a line of NumPy for a plan; None where `eval` has to be called.
       trim: `(equation, live) -> equation`, how a row with inner graphs drops results that are not used.
+      follows: `(in_avals, out_aval, params) -> list`, with an operand and one of its axes, or None, for each axis of
+        the result, which is split among devices as that one is; by default the same axis, where operands of the
+        result's rank have the same size.
       effects: running it matters even when its results are not used.
       numpy_ns: nanoseconds that `eval` takes for an element of the largest operand or result, about; a second number
         is for complex elements.
@@ -81,6 +84,7 @@ class Primitive:
         partial: Callable[..., Any] | None = None,
         trim: Callable[..., Any] | None = None,
         python: Callable[..., Any] | None = None,
+        follows: Callable[..., Any] | None = None,
         effects: bool = False,
         numpy_ns: float | tuple[float, float] = 1.0,
     ) -> None:
@@ -94,6 +98,7 @@ class Primitive:
         self.partial = partial
         self.trim = trim
         self.python = python
+        self.follows = follows
         self.effects = effects
         self.numpy_ns = numpy_ns if isinstance(numpy_ns, tuple) else (numpy_ns, 3.0 * numpy_ns)
         if name in Primitive.registry:

@@ -1,4 +1,4 @@
-"""What `jax.lax` has for effects and placement; on one device, most of it is the identity."""
+"""What `jax.lax` has for effects and placement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
-from stagec.numpy.arguments import array_argument
+from stagec.numpy.arguments import array_argument, constrained
 from stagec.numpy.creation import zeros
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.typing import ArrayLike
@@ -62,17 +62,28 @@ def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
 
 
 def with_sharding_constraint(x: X, shardings: Any) -> X:
-    """`x` itself: on one device there is one way to lay out an array.
+    """`x`, split among devices.
 
     Args:
       x: pytree of arrays.
-      shardings: what is asked for; not looked at, but None is refused, as in JAX.
+      shardings: a `NamedSharding`, a `PartitionSpec` for the mesh in force, or a device; or a pytree prefix of these.
+
+    Raises:
+      ShapeError: an axis is not a multiple of the parts that it is split into.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec.sharding import NamedSharding, PartitionSpec as P
+    >>> rows = NamedSharding(stagec.make_mesh((1,), ("x",)), P("x"))
+    >>> with_sharding_constraint(snp.ones(4), rows).sharding.spec
+    P('x',)
     """
     if shardings is None:
         raise location.error(
             ValueError,
             "with_sharding_constraint: None is no sharding",
-            fix="leave the call out, or pass a device",
+            fix="leave the call out, or pass a sharding",
         )
-    found: X = pytree.map_leaves(lambda leaf: array_argument(leaf, "with_sharding_constraint"), x)
+    leaves, tree = pytree.flatten(x)
+    wanted = pytree.broadcast_prefix(shardings, x)
+    found: X = tree.unflatten([constrained(v, s, "with_sharding_constraint") for v, s in zip(leaves, wanted)])
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,10 +12,16 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
-from stagec.primitives.operand import Operand, as_operand
+from stagec.primitives.constraint import sharding_constraint_p
+from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device, find
 from stagec.runtime.memory import aligned_empty
+from stagec.runtime.mesh import PartitionSpec
+from stagec.runtime.sharding import NamedSharding, Sharding, as_sharding
+
+# What says where an array is: a device, or how it is split among several.
+Placement: TypeAlias = Device | str | Sharding | PartitionSpec | None
 
 
 def requested_dtype(dtype: Any, name: str) -> np.dtype[Any]:
@@ -75,14 +81,17 @@ def to_array(operand: Operand) -> Array:
     return from_numpy(operand)
 
 
-def on_device(array: Array, device: Device | str | None) -> Array:
-    """The array, committed to a device; as it is without one, and where it is traced.
+def on_device(array: Array, device: Placement) -> Array:
+    """The array, committed to a device or split among several; as it is without one, and where it is traced.
 
     Raises:
       DeviceError: there is no such device.
     """
     if device is None:
         return array
+    if isinstance(device, (Sharding, PartitionSpec)):
+        split: Array = constrained(array, device, "device")
+        return split
     target = find(device)
     return array.on(target, True) if type(array) is ConcreteArray else array
 
@@ -90,6 +99,20 @@ def on_device(array: Array, device: Device | str | None) -> Array:
 def array_argument(value: Any, name: str) -> Array:
     """Convert an argument that must be an array or a number to an Array or a tracer."""
     return value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))
+
+
+def constrained(value: Any, sharding: Any, what: str) -> Any:
+    """A value, split among devices; `what` is the function that the user called."""
+    target = as_sharding(sharding, what)
+    array = array_argument(value, what)
+    aval = aval_of(array)
+    if not isinstance(target, NamedSharding):
+        return array
+    target.shard_shape(aval.shape)
+    if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
+        return array.split(target)
+    names = target.spec.axes()
+    return sharding_constraint_p(array, mesh=target.mesh, spec=(*names, *[()] * (aval.ndim - len(names))))
 
 
 def is_traced(*values: Any) -> bool:

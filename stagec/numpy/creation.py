@@ -14,7 +14,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, maximum
 from stagec.core.foreign import import_tensor
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import array_argument, from_numpy, on_device, requested_dtype, to_array
+from stagec.numpy.arguments import Placement, array_argument, from_numpy, on_device, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
 from stagec.primitives import iota as _iota
@@ -26,7 +26,6 @@ from stagec.primitives.logic import eq, ge
 from stagec.primitives.operand import as_operand, aval_of, is_array_like, is_wide, literal, promotable
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.array import Array as ConcreteArray
-from stagec.runtime.device import Device
 from stagec.runtime.memory import is_importable
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -40,7 +39,7 @@ def _dtype_or_float(dtype: Any, name: str) -> np.dtype[Any]:
     return dtypes.default_float() if dtype is None else requested_dtype(dtype, name)
 
 
-def zeros(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
+def zeros(shape: Shape, dtype: DTypeLike = None, *, device: Placement = None) -> Array:
     """An array of zeros; float32 by default.
 
     >>> zeros((2,))
@@ -49,7 +48,7 @@ def zeros(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None 
     return on_device(_iota.full(as_shape(shape, "zeros"), 0, _dtype_or_float(dtype, "zeros")), device)
 
 
-def ones(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
+def ones(shape: Shape, dtype: DTypeLike = None, *, device: Placement = None) -> Array:
     """An array of ones; float32 by default.
 
     >>> ones(2, int)
@@ -58,12 +57,12 @@ def ones(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None =
     return on_device(_iota.full(as_shape(shape, "ones"), 1, _dtype_or_float(dtype, "ones")), device)
 
 
-def empty(shape: Shape, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
+def empty(shape: Shape, dtype: DTypeLike = None, *, device: Placement = None) -> Array:
     """The same as `zeros`: arrays are immutable, so uninitialized memory would be useless."""
     return on_device(_iota.full(as_shape(shape, "empty"), 0, _dtype_or_float(dtype, "empty")), device)
 
 
-def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: Device | str | None = None) -> Array:
+def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, *, device: Placement = None) -> Array:
     """An array whose elements are all `fill_value`, which is broadcast to `shape`.
 
     >>> full((2, 2), array([1, 2]))
@@ -92,9 +91,7 @@ def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any, device: An
     return on_device(out, device)
 
 
-def zeros_like(
-    a: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Device | str | None = None
-) -> Array:
+def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Placement = None) -> Array:
     """Zeros of the shape and dtype of `a`, an array or anything with `shape` and `dtype`.
 
     >>> zeros_like(array([1, 2]))
@@ -103,9 +100,7 @@ def zeros_like(
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
-def ones_like(
-    a: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Device | str | None = None
-) -> Array:
+def ones_like(a: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Placement = None) -> Array:
     """Ones of the shape and dtype of `a`.
 
     >>> ones_like(array([1, 2]))
@@ -115,7 +110,7 @@ def ones_like(
 
 
 def empty_like(
-    prototype: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Device | str | None = None
+    prototype: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Placement = None
 ) -> Array:
     """The same as `zeros_like`."""
     return _like("empty_like", prototype, 0, dtype, shape, device)
@@ -127,7 +122,7 @@ def full_like(
     dtype: DTypeLike = None,
     shape: Shape | None = None,
     *,
-    device: Device | str | None = None,
+    device: Placement = None,
 ) -> Array:
     """`fill_value` in the shape and dtype of `a`.
 
@@ -137,9 +132,7 @@ def full_like(
     return _like("full_like", a, fill_value, dtype, shape, device)
 
 
-def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None, *, device: Device | str | None = None
-) -> Array:
+def eye(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = None, *, device: Placement = None) -> Array:
     """Ones on a diagonal, zeros elsewhere.
 
     Args:
@@ -201,7 +194,7 @@ def arange(
     step: ArrayLike | None = None,
     dtype: DTypeLike = None,
     *,
-    device: Device | str | None = None,
+    device: Placement = None,
 ) -> Array:
     """Evenly spaced numbers from `start` up to, not including, `stop`.
 
@@ -347,7 +340,7 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return from_numpy(np.fromstring(string, np.dtype(dtype), count, sep=sep), requested_dtype(dtype, "fromstring"))
 
 
-def from_dlpack(x: ArrayLike, /, *, device: Device | str | None = None, copy: bool | None = None) -> Array:
+def from_dlpack(x: ArrayLike, /, *, device: Placement = None, copy: bool | None = None) -> Array:
     """An array of another library, through the DLPack protocol.
 
     Its memory is shared where compiled code can read it: on the CPU, in

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.numpy.arguments import array_argument, from_numpy, on_device, requested_dtype
+from stagec.numpy.arguments import Placement, array_argument, from_numpy, on_device, requested_dtype
 from stagec.numpy.arithmetic import true_divide
 from stagec.numpy.fft_arguments import (
     as_array,
@@ -33,7 +33,6 @@ from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape, rev
 from stagec.primitives.slicing import slice_in_dim
-from stagec.runtime.device import Device
 from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -318,7 +317,7 @@ def irfft2(
     return irfftn(a, s, axes, norm)
 
 
-def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Device | str | None = None) -> Array:
+def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Placement = None) -> Array:
     """The frequencies of the elements of a transform of `n` points at a distance of `d`.
 
     >>> fftfreq(4, 0.5)
@@ -327,7 +326,7 @@ def fftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Devi
     return _frequencies("fftfreq", np.fft.fftfreq, n, d, dtype, device)
 
 
-def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Device | str | None = None) -> Array:
+def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike = None, device: Placement = None) -> Array:
     """The frequencies of the elements of `rfft`.
 
     >>> rfftfreq(4, 0.5)

@@ -13,13 +13,12 @@ from stagec.core.array import Array, Axis, Shape
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.numpy import promotion
-from stagec.numpy.arguments import array_argument, on_device, requested_dtype
+from stagec.numpy.arguments import Placement, array_argument, on_device, requested_dtype
 from stagec.numpy.indexing import getitem
 from stagec.primitives import joining as _joining, shape as _shape
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, canonical_axis, shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
-from stagec.runtime.device import Device
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
@@ -376,7 +375,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     return flip(swapaxes(m, first, second), second)
 
 
-def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Device | str | None = None) -> Array:
+def astype(x: ArrayLike, dtype: DTypeLike, /, *, copy: bool = False, device: Placement = None) -> Array:
     """Convert each element; floats out of an integer's range saturate.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 
 from stagec.core import dims, dtypes, location
 from stagec.core.array import Array
-from stagec.numpy.arguments import on_device, requested_dtype, to_array
+from stagec.numpy.arguments import Placement, on_device, requested_dtype, to_array
 from stagec.numpy.promotion import broadcast_to_shape, check_ranks, promote, promote_inexact
 from stagec.primitives import arithmetic, transcendental
 from stagec.primitives.axes import as_int, canonical_axis
@@ -17,7 +17,6 @@ from stagec.primitives.iota import broadcasted_iota, full_like
 from stagec.primitives.logic import eq, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, transpose
-from stagec.runtime.device import Device
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = ["geomspace", "linspace", "logspace"]
@@ -33,7 +32,7 @@ def linspace(
     dtype: DTypeLike = None,
     axis: int = 0,
     *,
-    device: Device | str | None = None,
+    device: Placement = None,
 ) -> Array: ...
 @overload
 def linspace(
@@ -45,7 +44,7 @@ def linspace(
     retstep: Literal[True],
     dtype: DTypeLike = None,
     axis: int = 0,
-    device: Device | str | None = None,
+    device: Placement = None,
 ) -> tuple[Array, Array]: ...
 def linspace(
     start: ArrayLike,
@@ -56,7 +55,7 @@ def linspace(
     dtype: DTypeLike = None,
     axis: int = 0,
     *,
-    device: Device | str | None = None,
+    device: Placement = None,
 ) -> Array | tuple[Array, Array]:
     """`num` evenly spaced numbers from `start` to `stop`.
 

@@ -15,14 +15,13 @@ from stagec.core.graph import Literal
 from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import from_numpy, on_device, requested_dtype
+from stagec.numpy.arguments import Placement, from_numpy, on_device, requested_dtype
 from stagec.numpy.promotion import check_dtypes
 from stagec.primitives.convert import convert_element_type, convert_value
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import SAME_LENGTH, as_operand, aval_of, check_range, is_array_like, promotable
 from stagec.primitives.shape import expand_dims
 from stagec.runtime.array import Array as ConcreteArray
-from stagec.runtime.device import Device
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = ["array", "asarray"]
@@ -35,7 +34,7 @@ def array(
     order: str | None = "K",
     ndmin: int = 0,
     *,
-    device: Device | str | None = None,
+    device: Placement = None,
 ) -> Array:
     """Make an array from a number, an array, or nested lists of them.
 
@@ -87,7 +86,7 @@ def asarray(
     order: str | None = None,
     *,
     copy: bool | None = None,
-    device: Device | str | None = None,
+    device: Placement = None,
 ) -> Array:
     """Like `array`, but returns an array of the wanted dtype unchanged.
 

@@ -20,6 +20,8 @@ from stagec.primitives.reduction import reduction
 __all__ = ["broadcast_in_dim_p", "reduce_sum_p", "reshape_p", "transpose_p"]
 
 Ints = tuple[int, ...]
+# For each axis of a result, the operand and the axis that it is.
+Follows = list[tuple[int, int] | None]
 
 
 def spread_to(x: Any, shape: tuple[int, ...]) -> Any:
@@ -147,9 +149,16 @@ def _broadcast_batch(primitive: Primitive, args: Any, dims: Any, size: int, para
     return primitive(x, shape=(size, *params["shape"]), broadcast_dimensions=moved), 0
 
 
+def _broadcast_follows(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> Follows:
+    whole = zip(params["broadcast_dimensions"], avals[0].shape)
+    axes = {d: (0, i) for i, (d, n) in enumerate(whole) if n == out.shape[d]}
+    return [axes.get(d) for d in range(out.ndim)]
+
+
 broadcast_in_dim_p = SinglePrimitive(
     "broadcast_in_dim",
     shape=_broadcast_shape,
+    follows=_broadcast_follows,
     eval=_broadcast_eval,
     lower=_broadcast_lower,
     python=_broadcast_python,
@@ -191,9 +200,28 @@ def _reshape_shape(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray
     return x.update(shape=new_sizes)
 
 
+def _reshape_follows(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> Follows:
+    """The first axis of each group that is split or joined, as the parts of an axis are blocks of it."""
+    found: Follows = [None] * out.ndim
+    # Axes that begin after equally many elements belong together.
+    starts = {}
+    before = 1
+    for i, n in enumerate(avals[0].shape):
+        if n != 1:
+            starts[before] = i
+        before *= n
+    before = 1
+    for i, n in enumerate(out.shape):
+        if n != 1 and before in starts:
+            found[i] = (0, starts[before])
+        before *= n
+    return found
+
+
 reshape_p: SinglePrimitive = SinglePrimitive(
     "reshape",
     shape=_reshape_shape,
+    follows=_reshape_follows,
     eval=lambda x, *, new_sizes: x.reshape(new_sizes),
     python=lambda code, x, *, new_sizes: code.view(f"{code.array(x)}.reshape({new_sizes})", x),
     lower=lambda cx, x, *, new_sizes: x if cx.in_avals[0].shape == new_sizes else cx.emit("stablehlo.reshape", [x]),
@@ -224,6 +252,7 @@ def _inverse(permutation: Ints) -> Ints:
 transpose_p: SinglePrimitive = SinglePrimitive(
     "transpose",
     shape=_transpose_shape,
+    follows=lambda avals, out, params: [(0, i) for i in params["permutation"]],
     eval=lambda x, *, permutation: x.transpose(permutation),
     python=lambda code, x, *, permutation: code.view(f"{code.array(x)}.transpose({permutation})", x),
     lower=lambda cx, x, *, permutation: cx.emit("stablehlo.transpose", [x], {"permutation": i64_array(permutation)}),

@@ -202,9 +202,18 @@ def _dot_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: di
     return out, count + free + y_dim - sum(a < y_dim for a in (*contract[1], *batch[1]))
 
 
+def _dot_follows(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> list[tuple[int, int]]:
+    contract, batch = params["dimension_numbers"]
+    found = [(0, i) for i in batch[0]]
+    for k, aval in enumerate(avals):
+        found += [(k, i) for i in range(aval.ndim) if i not in contract[k] and i not in batch[k]]
+    return found
+
+
 dot_general_p = SinglePrimitive(
     "dot_general",
     shape=_dot_shape,
+    follows=_dot_follows,
     eval=_dot_eval,
     lower=_dot_lower,
     jvp=bilinear,

@@ -21,7 +21,7 @@ from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.joining import concatenate
 from stagec.primitives.logic import BITS, ORDERED, eq
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.reduction import emit_reduce, reduction, reduction_batch, remaining
+from stagec.primitives.reduction import emit_reduce, reduction, reduction_batch, reduction_follows, remaining
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike, DTypeLike
@@ -238,6 +238,7 @@ def _extreme(name: str, find: Callable[..., Any], combine: str, start: Callable[
         jvp=NOT_DIFFERENTIABLE,
         transpose=NOT_LINEAR,
         batch=reduction_batch,
+        follows=reduction_follows,
     )
 
 

@@ -95,7 +95,13 @@ def reduction(
         transpose=transpose,
         batch=reduction_batch,
         python=python,
+        follows=reduction_follows,
     )
+
+
+def reduction_follows(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> list[tuple[int, int]]:
+    """Which axes of its operand those of a reduction's result are."""
+    return [(0, i) for i in range(avals[0].ndim) if i not in params["axes"]]
 
 
 def reduction_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:

@@ -126,6 +126,7 @@ def _squeeze_shape(x: ShapedArray, *, dimensions: tuple[int, ...]) -> ShapedArra
 squeeze_p = SinglePrimitive(
     "squeeze",
     shape=_squeeze_shape,
+    follows=lambda avals, out, params: [(0, i) for i in range(avals[0].ndim) if i not in params["dimensions"]],
     eval=lambda x, *, dimensions: x.reshape([n for i, n in enumerate(x.shape) if i not in dimensions]),
     python=lambda code, x, *, dimensions: code.view(f"{code.array(x)}.reshape({code.out_avals[0].shape})", x),
     lower=lambda cx, x, *, dimensions: cx.emit("stablehlo.reshape", [x]),

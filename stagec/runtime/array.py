@@ -15,6 +15,7 @@ from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.runtime import memory
 from stagec.runtime.device import Device, cpu, find, has_opened_drivers
+from stagec.runtime.sharding import Shard, Sharding, SingleDeviceSharding, shards
 from stagec.runtime.timeline import TimelineSemaphore
 
 
@@ -26,16 +27,30 @@ class Placed(NamedTuple):
     committed: bool
 
 
+class Part:
+    """Stands for the data of an array of several processes: this process's part of it."""
+
+    def __init__(self, local: Array) -> None:
+        self.local = local
+
+
+class Split(NamedTuple):
+    """The signature of an array that is split among the devices of a sharding."""
+
+    aval: ShapedArray
+    sharding: Sharding
+
+
 def signature(aval: ShapedArray, device: Device, committed: bool) -> ShapedArray | Placed:
     """What a jitted call distinguishes arrays by; the aval alone for uncommitted data on the CPU."""
-    return aval if device.is_cpu and not committed else Placed(aval, device, committed)
+    return aval if device is cpu() and not committed else Placed(aval, device, committed)
 
 
 _LENT = object()
 # Names that programs and transfers use; completion shows the other ones.
 _INTERNAL = (
     *("address", "buffer_view", "evaluated", "numpy", "of", "on", "origin", "owned_copy", "private_copy"),
-    *("queued_view", "signature", "with_aval"),
+    *("home", "local", "of_processes", "part", "queued_view", "signature", "split", "with_aval"),
 )
 # NumPy speaks DLPack 1.0, where data can be read-only, from 2.1 on.
 _READ_ONLY_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
@@ -70,8 +85,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     # each is made when needed.
     _numpy: np.ndarray[Any, Any] | None
     _view: Any
-    # None; the name of the call that took the data; `_LENT` for the caller's own memory; or a pending call and its
-    # result.
+    # None; the name of the call that took the data; `_LENT` for the caller's own memory; a pending call and its
+    # result; or a `Part`.
     _state: Any
     # Whether NumPy owns the memory, or another array or NumPy views may share it: then a donation must not write to it.
     _exposed: bool
@@ -93,6 +108,19 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         value.setflags(write=False)
         return self
 
+    @staticmethod
+    def of_processes(local: Array, aval: ShapedArray, sharding: Sharding) -> Array:
+        """An array of several processes, of this process's part."""
+        self = object.__new__(Array)
+        self.aval, self.signature = aval, Split(aval, sharding)
+        self._numpy, self._view, self._state, self._exposed = None, None, Part(local), True
+        return self
+
+    @property
+    def local(self) -> Array | None:
+        """This process's part of an array of several processes; None for others."""
+        return self._state.local if type(self._state) is Part else None
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """The data as a read-only NumPy array; without a copy on a CPU."""
         self._exposed = True
@@ -113,13 +141,20 @@ class Array(ArrayOperators, metaclass=_ArrayType):
             if view is None:
                 view = self._awaited()
             aval = self.aval
-            value = memory.download(self.device, view, aval.shape, aval.dtype)
+            value = memory.download(self.home, view, aval.shape, aval.dtype)
             self._numpy = value
         return value
 
     def _awaited(self) -> Any:
         """The result of a pending call, once it is done."""
         state = self._state
+        if type(state) is Part:
+            raise location.error(
+                errors.UnsupportedError,
+                f"{self.aval.long()} is spread over several processes, and this one has a part of it",
+                fix="look at x.addressable_shards, or gather it with "
+                "stagec.experimental.multihost_utils.process_allgather(x, tiled=True)",
+            )
         if type(state) is not tuple:
             raise self._deleted()
         state[0].wait()
@@ -135,7 +170,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         value = self._numpy
         if value is None:
             return self._awaited()
-        device = self.device
+        device = self.home
         if not device.is_cpu:
             view = memory.upload(device, value)
         else:
@@ -161,7 +196,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def private_copy(self) -> Array:
         """A copy that nothing else refers to."""
-        if self._numpy is None and not self.device.is_cpu:
+        if self._numpy is None and not self.home.is_cpu:
             return self.owned_copy()
         value = memory.aligned_empty(self.aval.shape, self.aval.dtype)
         value[...] = self._host()
@@ -169,7 +204,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def owned_copy(self) -> Array:
         """A copy in memory of the runtime, which a result may reuse after this array is gone."""
-        device, aval = self.device, self.aval
+        device, aval = self.home, self.aval
         if device.is_cpu or self._numpy is not None:
             view = memory.upload(device, self._host())
         else:
@@ -178,21 +213,36 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def on(self, device: Device, committed: bool) -> Array:
         """The same data on a device; this array if it is there already."""
-        wanted = signature(self.aval, device, committed)
+        return self._moved(signature(self.aval, device, committed), device.home)
+
+    def split(self, sharding: Sharding) -> Array:
+        """The same data, split among devices; this array if it is so already."""
+        sharding.shard_shape(self.aval.shape)
+        return self._moved(Split(self.aval, sharding), sharding.home)
+
+    def _moved(self, wanted: Any, home: Device) -> Array:
         if wanted == self.signature:
             return self
         made = object.__new__(Array)
-        made.aval, made.signature, made._state, made._exposed = self.aval, wanted, None, True
-        made._numpy = self._host()
-        self._exposed = True
-        made._view = self._view if device is self.device else None
+        made.aval, made.signature = self.aval, wanted
+        if home is self.home:
+            made._numpy, made._view, made._state = self._numpy, self._view, self._state
+        else:
+            made._numpy, made._view, made._state = self._host(), None, None
+        made._exposed = self._exposed = True
         return made
+
+    def part(self, index: tuple[slice, ...], device: Device) -> Array:
+        """A part of the data as an array on a device, without a copy on a CPU."""
+        value = self.numpy()[index]
+        return Array.of(value, self.aval.update(shape=value.shape)).on(device, True)
 
     def with_aval(self, aval: ShapedArray) -> Array:
         """Another array of the same data, whose aval may differ in its weak type."""
         made = object.__new__(Array)
         made.aval, made._numpy, made._view, made._state = aval, self._numpy, self._view, self._state
-        made.signature = signature(aval, self.device, self.committed)
+        signed = self.signature
+        made.signature = aval if type(signed) not in (Placed, Split) else signed._replace(aval=aval)
         made._exposed = self._exposed = True
         return made
 
@@ -212,7 +262,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         Raises:
           UnsupportedError: the array is on another device.
         """
-        if not self.device.is_cpu:
+        if not self.home.is_cpu:
             raise location.error(
                 errors.UnsupportedError,
                 f"unsafe_buffer_pointer: {self.aval.long()} is on {self.device}, whose memory has no address here",
@@ -223,7 +273,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def is_deleted(self) -> bool:
         """Whether the data was donated or deleted."""
-        return self._numpy is None and self._view is None and type(self._state) is not tuple
+        return self._numpy is None and self._view is None and type(self._state) not in (tuple, Part)
 
     def is_ready(self) -> bool:
         """Whether the data is computed, so that looking at it does not wait."""
@@ -245,14 +295,48 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     # Devices.
 
     @property
-    def device(self) -> Device:
-        """The device that holds the data."""
+    def device(self) -> Device | Sharding:
+        """The device that holds the data; the sharding where several hold parts of it."""
         placed = self.signature
+        if type(placed) is Split:
+            found = placed.sharding
+            return found if found.num_devices > 1 else next(iter(found.device_set))
         return placed.device if type(placed) is Placed else cpu()
 
+    @property
+    def home(self) -> Device:
+        """The device whose memory holds the data."""
+        placed = self.signature
+        if type(placed) is Split:
+            return placed.sharding.home
+        return placed.device.home if type(placed) is Placed else cpu()
+
     def devices(self) -> set[Device]:
-        """The device that holds the data, as a set of one."""
-        return {self.device}
+        """The devices that hold the data, or parts of it."""
+        return self.sharding.device_set
+
+    @property
+    def sharding(self) -> Sharding:
+        """Which device holds which part of the data.
+
+        >>> import stagec.numpy as snp
+        >>> snp.ones(2).sharding
+        SingleDeviceSharding(device=CpuDevice(id=0))
+        """
+        placed = self.signature
+        if type(placed) is Split:
+            return placed.sharding
+        return SingleDeviceSharding(placed.device if type(placed) is Placed else cpu())
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The parts of the data, one for each device that holds one; they share its memory."""
+        return shards(self, self.sharding)
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """The same: all devices belong to this process."""
+        return self.addressable_shards
 
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """The same data, committed to a device; the name that the array API standard has for `device_put`.
@@ -266,28 +350,33 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def committed(self) -> bool:
         """Whether the user fixed the device."""
         placed = self.signature
-        return type(placed) is Placed and placed.committed
+        return type(placed) is Split or (type(placed) is Placed and placed.committed)
 
     @property
     def is_fully_addressable(self) -> bool:
-        """True: the data is in this process."""
-        return True
+        """Whether all devices that have parts of the data belong to this process."""
+        placed = self.signature
+        return type(placed) is not Split or placed.sharding.is_fully_addressable
 
     @property
     def is_fully_replicated(self) -> bool:
-        """True: the one device that has the data has all of it."""
-        return True
+        """Whether each device that holds data has all of it."""
+        placed = self.signature
+        return type(placed) is not Split or placed.sharding.is_fully_replicated
 
     def addressable_data(self, index: int) -> Array:
-        """The part of the data on a device, which is the array: there is one device, of index 0.
+        """The part of the data on a device, by its position in `addressable_shards`.
 
         Raises:
-          IndexingError: another index.
+          IndexingError: there is no such part.
         """
-        if index not in (0, -1):
-            what = f"addressable_data: index {index} of an array on one device"
-            raise location.error(errors.IndexingError, what, fix="use index 0, or the array itself")
-        return self
+        if type(self.signature) is not Split and index in (0, -1):
+            return self
+        parts = self.addressable_shards
+        if not -len(parts) <= index < len(parts):
+            what = f"addressable_data: index {index} of an array with {len(parts)} part{'s'[: len(parts) - 1]}"
+            raise location.error(errors.IndexingError, what, fix=f"use an index from 0 to {len(parts) - 1}")
+        return parts[index].data
 
     def block_until_ready(self) -> Array:
         """Wait until the data is computed; returns the array.
@@ -295,7 +384,9 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         Raises:
           ExecutionError: the call that computes it failed.
         """
-        if self._numpy is None and self._view is None:
+        if self.local is not None:
+            self.local.block_until_ready()
+        elif self._numpy is None and self._view is None:
             self._awaited()
         return self
 
@@ -410,6 +501,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def __repr__(self) -> str:
         if self.is_deleted():
             return f"Array({self.aval.long()}, deleted)"
+        if self.local is not None:
+            return f"Array({self.aval.long()}, of several processes)"
         aval = self.aval
         weak = ", weak_type=True" if aval.weak_type else ""
         suffix = f"dtype={aval.dtype.name}{weak})"
@@ -421,7 +514,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return f"Array({text}{glue}{suffix}"
 
     def __str__(self) -> str:
-        return str(self.numpy()) if not self.is_deleted() else repr(self)
+        return str(self.numpy()) if not self.is_deleted() and self.local is None else repr(self)
 
     def __format__(self, spec: str) -> str:
         if self.aval.ndim and spec:
@@ -498,5 +591,5 @@ def _after_fork_in_child(held: forking.HeldLocks) -> None:
     every_device = not held.complete
     if every_device or has_opened_drivers():
         for found in gc.get_objects():
-            if type(found) is Array and (every_device or not found.device.is_cpu):
+            if type(found) is Array and (every_device or not found.home.is_cpu):
                 forking.leak(found._view, found._state)

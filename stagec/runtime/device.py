@@ -89,9 +89,21 @@ class Device:
     A CPU has two queues: `local-sync`, which runs on the calling thread and
     costs microseconds, and `local-task`, which spreads large programs over
     the cores. Other devices have one.
+
+    The option `num_cpu_devices` divides the CPU into several devices for
+    meshes. They share its memory, queues and cores.
+
+    Attributes:
+      home: the device whose memory and queues this one uses: the first CPU for every CPU, else the device itself.
+      process_index: the process that the device belongs to.
     """
 
-    def __init__(self, platform: str, id: int, device_kind: str = "", handle: Any = None) -> None:
+    process_index = 0
+
+    def __init__(
+        self, platform: str, id: int, device_kind: str = "", handle: Any = None, home: Device | None = None
+    ) -> None:
+        self.home = home or self
         self.platform = platform
         self.id = id
         self.device_kind = device_kind or platform
@@ -110,6 +122,8 @@ class Device:
 
     def hal_device(self, driver: str = "") -> Any:
         """The runtime's device for a queue, made on first use."""
+        if self.home is not self:
+            return self.home.hal_device(driver)
         driver = driver or self.driver
         found = self._devices.get(driver)
         if found is None:
@@ -117,7 +131,8 @@ class Device:
                 found = self._devices.get(driver)
                 if found is None:
                     hal = binding().create_hal_driver(driver) if self.is_cpu else _driver(self.backend)
-                    with spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext():
+                    kept = spinning.kept_to_one_core() if self._is_software() else contextlib.nullcontext()
+                    with kept, _outside_of_mpi():
                         found = hal.create_default_device() if self._handle is None else hal.create_device(self._handle)
                     # At exit, Python frees objects in any order; a driver must outlive its buffers and fences.
                     forking.leak(hal, found)
@@ -126,6 +141,8 @@ class Device:
 
     def timeline(self, driver: str = "") -> TimelineSemaphore:
         """The timeline semaphore of a queue."""
+        if self.home is not self:
+            return self.home.timeline(driver)
         driver = driver or self.driver
         with _lock:
             found = self._timelines.get(driver)
@@ -155,12 +172,12 @@ class Device:
 
     def drain(self) -> None:
         """Wait until everything that runs outside Python has ended."""
-        for timeline in list(self._timelines.values()):
+        for timeline in list(self.home._timelines.values()):
             timeline.drain()
 
     def has_abandoned(self) -> bool:
         """Whether calls still run whose caller was interrupted while it waited for them."""
-        return any(timeline.has_abandoned() for timeline in list(self._timelines.values()))
+        return any(timeline.has_abandoned() for timeline in list(self.home._timelines.values()))
 
     def _all_timelines(self) -> list[TimelineSemaphore]:
         """The timelines of the queues, and earlier ones on which calls may still run."""
@@ -197,6 +214,11 @@ class Device:
         found = _driver(self.backend).query_available_devices()
         return f"{driver}://{next(info['path'] for info in found if info['device_id'] == self._handle)}"
 
+    @property
+    def local_hardware_id(self) -> int:
+        """The number of the device among those of its platform."""
+        return self.id
+
     def _is_software(self) -> bool:
         """Whether a graphics driver does the work on the CPU."""
         return self.backend.is_software(self)
@@ -230,6 +252,7 @@ class Device:
             "driver",
             "hal_device",
             "has_abandoned",
+            "home",
             "info",
             "is_cpu",
             "timeline",
@@ -245,6 +268,21 @@ class Device:
 
     def __reduce__(self) -> Any:
         return find, (f"{self.platform}:{self.id}",)
+
+
+@contextlib.contextmanager
+def _outside_of_mpi() -> Iterator[None]:
+    """Keep the runtime from the MPI library that started the process, which it looks for in some folders only.
+
+    Where it finds none, it cannot make a device. It has no use for it: processes talk to each other in
+    `runtime/processes.py`.
+    """
+    names = [name for name in ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE") if name in os.environ]
+    kept = {name: os.environ.pop(name) for name in names}
+    try:
+        yield
+    finally:
+        os.environ.update(kept)
 
 
 def _driver(backend: Backend) -> Any:
@@ -266,22 +304,56 @@ def _unusable(platform: str) -> errors.DeviceError:
 
 @functools.cache
 def cpu() -> Device:
-    """The CPU of this machine."""
+    """The CPU of this machine; where it is divided into several devices, the first of them."""
     return Device(CPU.name, 0)
 
 
 @functools.cache
-def _of_platform(platform: str) -> tuple[Device, ...]:
-    backend = BACKENDS[platform]
-    if backend.is_host:
-        return (cpu(),)
-    infos = _driver(backend).query_available_devices()
+def _part_of_cpu(number: int) -> Device:
+    return Device(CPU.name, number, home=cpu()) if number else cpu()
+
+
+@functools.cache
+def _of_driver(platform: str) -> tuple[Device, ...]:
+    """The devices that a driver finds, the hardware first."""
+    infos = _driver(BACKENDS[platform]).query_available_devices()
     found = [Device(platform, i, info["name"], info["device_id"]) for i, info in enumerate(infos)]
     if len(found) > 1:  # the number of a GPU does not depend on whether there is a software device too
         found.sort(key=Device._is_software)
         for i, device in enumerate(found):
             device.id = i
     return tuple(found)
+
+
+def _of_platform(platform: str) -> tuple[Device, ...]:
+    if BACKENDS[platform].is_host:
+        rank, size = processes
+        return tuple([d for process in range(size) for d in _cpus_of(process, rank)])
+    return _of_driver(platform)
+
+
+# The number of this process, and how many there are; `runtime/processes.py` sets it.
+processes = (0, 1)
+
+
+def _cpus_of(process: int, rank: int) -> list[Device]:
+    """The CPU devices of a process. Those of other processes only stand for their parts of arrays."""
+    count = config.num_cpu_devices
+    numbers = range(process * count, (process + 1) * count)
+    if process == rank:
+        found = [_part_of_cpu(i) for i in range(count)]
+        for number, device in zip(numbers, found):
+            device.id, device.process_index = number, process
+        return found
+    return [_cpu_elsewhere(number, process) for number in numbers]
+
+
+@functools.cache
+def _cpu_elsewhere(number: int, process: int) -> Device:
+    made = Device(CPU.name, number)
+    made.process_index = process
+    _devices.remove(made)
+    return made
 
 
 def platforms() -> tuple[str, ...]:

@@ -18,9 +18,10 @@ from stagec.core.config import config, state
 from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
-from stagec.runtime import interruptible, outside, recording
-from stagec.runtime.array import Array, signature
+from stagec.runtime import device, interruptible, outside, recording
+from stagec.runtime.array import Array, Split, signature
 from stagec.runtime.placement import committed_device
+from stagec.runtime.propagation import operation_sharding, sign
 
 # Elements of the largest operand of an operation that may take long.
 _MAY_BE_LONG = 1 << 16
@@ -32,6 +33,8 @@ class EagerTrace(Trace):
     """The trace in force when no transformation is."""
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        if device.processes[1] > 1 and _spans(args, params):
+            return _of_processes(primitive, args, params)
         values: list[np.ndarray[Any, Any]] = []
         avals: list[ShapedArray] = []
         plain = True
@@ -66,15 +69,35 @@ class EagerTrace(Trace):
         outs = zip(result, out, strict=True) if primitive.multiple else [(result, out)]
         made = [_wrap(r, a, values, primitive) for r, a in outs]
         if not plain:
-            device = committed_device(args, primitive.name, lambda i: f"operand {i}")
-            if device is not None:
+            found = committed_device(args, primitive.name, lambda i: f"operand {i}")
+            if found is not None:
                 for m in made:
-                    m.signature = signature(m.aval, device, True)
+                    m.signature = signature(m.aval, found, True)
+        if "mesh" in params or (not plain and any(type(a) is Array and type(a.signature) is Split for a in args)):
+            sign(made, operation_sharding(primitive, avals, [m.aval for m in made], params, args))
         if config.checks_values():
             from stagec.runtime import nonfinite  # imports much, for few
 
             nonfinite.check_operation(primitive, values, avals, made)
         return made if primitive.multiple else made[0]
+
+
+def _spans(args: tuple[Any, ...], params: dict[str, Any]) -> bool:
+    """Whether an operand or a result is an array of several processes."""
+    if "mesh" in params and params["mesh"].is_multi_process:
+        return True
+    split = [a.signature.sharding for a in args if type(a) is Array and type(a.signature) is Split]
+    return any(not s.is_fully_addressable for s in split)
+
+
+def _of_processes(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """An operation on arrays of several processes, which is always a program."""
+    inputs = [Var(a.aval if hasattr(a, "aval") else ShapedArray.of(np.shape(a), np.asarray(a).dtype)) for a in args]
+    out = primitive.shape(*[v.aval for v in inputs], **params)
+    equation = _equation(primitive, inputs, out, params)
+    run = outside.program(Graph(inputs, [equation], [*equation.outputs]), (), primitive.name, called=True)
+    assert run is not None, "processes have a compiler"
+    return run(args) if primitive.multiple else run(args)[0]
 
 
 def _evaluate(primitive: Primitive, values: list[Any], params: dict[str, Any]) -> Any:

@@ -11,7 +11,7 @@ from stagec.backends import Target
 from stagec.core import errors, location
 from stagec.core.config import config
 from stagec.core.graph import Literal
-from stagec.runtime.array import Array, borrow
+from stagec.runtime.array import Array, Split, borrow
 from stagec.runtime.device import Device, default
 
 
@@ -33,24 +33,32 @@ def committed_device(values: Iterable[Any], function: str, names: Callable[[int]
     Raises:
       DeviceError: they are committed to different devices.
     """
-    found: Device | None = None
+    found: tuple[Device, ...] | None = None
     first = 0
     for i, value in enumerate(values):
         if type(value) is Array and value.signature is not value.aval and value.committed:
+            signed = value.signature
+            devices = signed.sharding.assignment if type(signed) is Split else (signed.device,)
             if found is None:
-                found, first = value.device, i
+                found, first = devices, i
                 aval = value.aval
-            elif value.device is not found:
+            elif devices != found:
                 raise location.error(
                     errors.DeviceError,
                     f"Received incompatible devices for {function}: its arguments are committed to different ones",
                     [
-                        (names(first), aval.long(), f"on {found!r}"),
-                        (names(i), value.aval.long(), f"on {value.device!r}"),
+                        (names(first), aval.long(), f"on {_shown(found)}"),
+                        (names(i), value.aval.long(), f"on {_shown(devices)}"),
                     ],
-                    f"move one of them: stagec.device_put(x, {value.device.platform!r})",
+                    f"move one of them: stagec.device_put(x, {value.home.platform!r})"
+                    if len(devices) == len(found) == 1
+                    else "give both a sharding of one mesh, with stagec.device_put(x, NamedSharding(mesh, spec))",
                 )
-    return found
+    return None if found is None else found[0]
+
+
+def _shown(devices: tuple[Device, ...]) -> str:
+    return repr(devices[0]) if len(devices) == 1 else f"{len(devices)} devices, {devices[0]!r} first"
 
 
 def placement(values: Iterable[Any], function: str, names: Callable[[int], str]) -> tuple[Device, bool]:
@@ -63,4 +71,4 @@ def placed(value: Any, device: Device) -> Array:
     """An operand as an array on a device."""
     if type(value) is not Array:
         value = borrow(value if isinstance(value, (Literal, np.ndarray)) else np.asarray(value))
-    return value if value.device is device else value.on(device, False)
+    return value if value.home is device.home else value.on(device, False)

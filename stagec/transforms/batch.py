@@ -55,9 +55,9 @@ class BatchTrace(Trace):
         over them.
     """
 
-    def __init__(self, size: int, axis_name: Any = None, resumed: Axis | None = None) -> None:
+    def __init__(self, size: int, axis_name: Any = None, resumed: Axis | None = None, typed: bool = False) -> None:
         self.parent = state.trace
-        self.size = size if is_open(size) else Axis(size, axis_name)
+        self.size = size if is_open(size) else Axis(size, axis_name, typed)
         self.axis = OpenAxis(axis_name) if is_open(size) else self.size
         self.resumed = self.axis if resumed is None else resumed
 
@@ -107,9 +107,14 @@ def batch_flat(
     size: int,
     axis_name: Any = None,
     resumed: Axis | None = None,
+    typed: bool = False,
 ) -> tuple[list[Any], list[int | None]]:
-    """Results of a flat function for each element of a batch, and the positions of their batch axes."""
-    trace = BatchTrace(size, axis_name, resumed)
+    """Results of a flat function for each element of a batch, and the positions of their batch axes.
+
+    Args:
+      typed: see `Axis`.
+    """
+    trace = BatchTrace(size, axis_name, resumed, typed)
     try:
         outs = under(trace, lambda: function(*[trace.join(v, d) for v, d in zip(values, dims, strict=True)]))
         pairs = [trace.split(o) for o in outs]

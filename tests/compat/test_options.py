@@ -77,9 +77,9 @@ def test_an_option_that_means_something_here_does_it():
 
 
 def test_the_others_hold_what_they_are_given():
-    assert jax.config.jax_num_cpu_devices == -1
-    jax.config.update("jax_num_cpu_devices", 2)
-    assert jax.config.jax_num_cpu_devices == jax.config.values["jax_num_cpu_devices"] == 2
+    assert jax.config.jax_pgle_profiling_runs == 3
+    jax.config.update("jax_pgle_profiling_runs", 2)
+    assert jax.config.jax_pgle_profiling_runs == jax.config.values["jax_pgle_profiling_runs"] == 2
 
     @jax.enable_checks(True)
     def inside():
@@ -110,7 +110,17 @@ def test_the_environment_of_jax_counts_when_stagec_is_installed():
     code = "import stagec; stagec.compat.install(); import jax; print(jax.config.x64_enabled, jax.config.jax_scan3)"
     done = run(code, JAX_ENABLE_X64="1", JAX_SCAN3="True", JAX_PLATFORMS="cpu")
     assert done.stdout.split() == ["True", "True"], done.stderr
-    assert "JAX_NUM_CPU_DEVICES=many: not a value of type int" in run(code, JAX_NUM_CPU_DEVICES="many").stderr
+    assert "JAX_PGLE_PROFILING_RUNS=many: not a value of type int" in run(code, JAX_PGLE_PROFILING_RUNS="many").stderr
+
+
+@pytest.mark.parametrize(
+    "given", [{"JAX_NUM_CPU_DEVICES": "3"}, {"XLA_FLAGS": "--a=1 --xla_force_host_platform_device_count=3"}]
+)
+def test_the_environment_divides_the_cpu(given):
+    code = (
+        "import stagec; stagec.compat.install(); import jax; print(len(jax.devices()), jax.config.jax_num_cpu_devices)"
+    )
+    assert run(code, **given).stdout.split() == ["3", "3"]
 
 
 @pytest.mark.skipif(find_spec("absl") is None, reason="absl is not installed")

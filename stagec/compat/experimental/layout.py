@@ -3,12 +3,12 @@
 Creating an instance raises `UnsupportedError`.
 """
 
-from stagec.compat.sharding import _Absent
+from stagec.compat.refusals import Absent
 
 
-class Layout(_Absent):
+class Layout(Absent):
     """The order of an array's axes in memory, which the compiler chooses."""
 
 
-class Format(_Absent):
+class Format(Absent):
     """A layout and a sharding."""

@@ -1,0 +1,210 @@
+"""The rows of collective operations among the elements of a batch, which their batching rules compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.core.aval import ShapedArray
+from stagec.core.axis import typed_axes, unbound
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MissingRule, Primitive, SinglePrimitive
+from stagec.primitives import arithmetic, reduce, slicing
+from stagec.primitives.broadcast import linear, moveaxis_to_front
+from stagec.primitives.iota import iota
+from stagec.primitives.operand import aval_of, literal
+from stagec.transforms.varying import varies
+
+__all__ = ["all_gather_p", "axis_index_p", "pmax_p", "pmin_p", "psum_p", "pvary_p"]
+
+
+def _eval(*args: Any, axis_name: Any, **params: Any) -> Any:
+    raise unbound(axis_name)
+
+
+def _lower(cx: Any, *args: Any, axis_name: Any, **params: Any) -> Any:
+    raise unbound(axis_name)
+
+
+def _across(over: Callable[..., Any]) -> Callable[..., Any]:
+    """The batching rule of a row: `over` for its own axis; for other axes it is elementwise.
+
+    Args:
+      over: `(x, dim, size) -> result`, the same for each element of the batch.
+    """
+
+    def rule(primitive: Primitive, args: Sequence[Any], dims: Sequence[Any], size: Any, params: Any) -> Any:
+        (x,), (dim,) = args, dims
+        if params["axis_name"] != size.name:
+            return primitive(x, **params), dim
+        return over(x, dim, size), None
+
+    return rule
+
+
+def _sum_over(x: Any, dim: int | None, size: Any) -> Any:
+    if dim is None:
+        return arithmetic.mul(x, literal(int(size), aval_of(x).dtype))
+    return reduce.reduce_sum(x, (dim,))
+
+
+def _psum_transpose(ct: Any, x: Any, *, axis_name: Any) -> list[Any]:
+    if axis_name not in typed_axes():
+        return [psum_p(ct, axis_name=axis_name)]
+    return [pvary_p(sum_of_varying(ct, axis_name), axis_name=axis_name)]
+
+
+def sum_of_varying(x: Any, axis_name: Any) -> Any:
+    """The sum over a typed axis of what varies along it, and a value itself that does not."""
+    known = varies(x, axis_name)
+    if known is None:
+        return sum_of_varying_p(x, axis_name=axis_name)
+    return psum_p(x, axis_name=axis_name) if known else x
+
+
+def _repeated(x: Any, dim: int | None, size: Any) -> tuple[Any, int]:
+    return (moveaxis_to_front(x, None, size), 0) if dim is None else (x, dim)
+
+
+def _vary_batch(primitive: Primitive, args: Sequence[Any], dims: Sequence[Any], size: Any, params: Any) -> Any:
+    if params["axis_name"] != size.name:
+        return primitive(args[0], **params), dims[0]
+    return _repeated(args[0], dims[0], size)
+
+
+def _alike_batch(primitive: Primitive, args: Sequence[Any], dims: Sequence[Any], size: Any, params: Any) -> Any:
+    (x, like), (dim, like_dim) = args, dims
+    if params["axis_name"] != size.name:
+        return primitive(x, like, **params), dim
+    if like_dim is not None:
+        return _repeated(x, dim, size)
+    return (x if dim is None else reduce.reduce_sum(x, (dim,))), None
+
+
+_UNDECIDED = MissingRule(
+    "a derivative of a gradient that was taken inside of jit or a loop inside of shard_map does not know along which "
+    "axes the gradient varies",
+    "take the derivative outside of shard_map, or leave jit out inside of it",
+)
+
+# The same value, as one that varies along an axis.
+pvary_p = SinglePrimitive(
+    "pvary",
+    shape=lambda x, *, axis_name: x,
+    eval=_eval,
+    lower=_lower,
+    jvp=linear(),
+    transpose=lambda ct, x, *, axis_name: [psum_p(ct, axis_name=axis_name)],
+    batch=_vary_batch,
+)
+# `sum_of_varying` and `alike`, where it is not known yet whether the operands vary.
+sum_of_varying_p = SinglePrimitive(
+    "sum_of_varying",
+    shape=lambda x, *, axis_name: x.strip_weak_type(),
+    eval=_eval,
+    lower=_lower,
+    jvp=linear(),
+    transpose=_UNDECIDED,
+    batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_sum(x, (dim,))),
+)
+alike_p = SinglePrimitive(
+    "alike",
+    shape=lambda x, like, *, axis_name: x.strip_weak_type(),
+    eval=_eval,
+    lower=_lower,
+    jvp=linear(0),
+    transpose=_UNDECIDED,
+    batch=_alike_batch,
+)
+
+
+def alike(x: Any, like: Any) -> Any:
+    """A cotangent of `like`: it varies along the typed axes along which `like` does, and is summed over others.
+
+    Where a value that does not vary is used in what does, each element of the axis has a part of its cotangent.
+    """
+    for name in typed_axes():
+        given, wanted = varies(x, name), varies(like, name)
+        if given is None or wanted is None:
+            x = alike_p(x, like, axis_name=name)
+        elif wanted and not given:
+            x = pvary_p(x, axis_name=name)
+        elif given and not wanted:
+            x = psum_p(x, axis_name=name)
+    return x
+
+
+_NO_DERIVATIVE = MissingRule("the extreme over a batch has no rule; sum or gather instead")
+
+psum_p: SinglePrimitive = SinglePrimitive(
+    "psum",
+    shape=lambda x, *, axis_name: x.strip_weak_type(),
+    eval=_eval,
+    lower=_lower,
+    jvp=linear(),
+    transpose=_psum_transpose,
+    batch=_across(_sum_over),
+)
+pmax_p = SinglePrimitive(
+    "pmax",
+    shape=lambda x, *, axis_name: x,
+    eval=_eval,
+    lower=_lower,
+    jvp=_NO_DERIVATIVE,
+    transpose=NOT_LINEAR,
+    batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_max(x, (dim,))),
+)
+pmin_p = SinglePrimitive(
+    "pmin",
+    shape=lambda x, *, axis_name: x,
+    eval=_eval,
+    lower=_lower,
+    jvp=_NO_DERIVATIVE,
+    transpose=NOT_LINEAR,
+    batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_min(x, (dim,))),
+)
+
+
+def _gather_shape(x: ShapedArray, *, axis_name: Any, size: int) -> ShapedArray:
+    return x.update(shape=(size, *x.shape))
+
+
+def _gather_transpose(ct: Any, x: Any, *, axis_name: Any, size: int) -> list[Any]:
+    typed = axis_name in typed_axes()
+    everything = sum_of_varying(ct, axis_name) if typed else psum_p(ct, axis_name=axis_name)
+    mine = axis_index_p(axis_name=axis_name)
+    return [slicing.dynamic_index_in_dim(everything, mine, 0, False)]
+
+
+def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: Any) -> Any:
+    (x,), (dim,) = args, dims
+    if params["axis_name"] != size.name:
+        return primitive(x, **params), None if dim is None else dim + 1
+    return moveaxis_to_front(x, dim, size), None
+
+
+all_gather_p = SinglePrimitive(
+    "all_gather",
+    shape=_gather_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=linear(),
+    transpose=_gather_transpose,
+    batch=_gather_batch,
+)
+
+
+def _index_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: Any) -> Any:
+    return iota(np.dtype(np.int32), int(size)), 0
+
+
+axis_index_p = SinglePrimitive(
+    "axis_index",
+    shape=lambda *, axis_name: ShapedArray.of((), np.dtype(np.int32)),
+    eval=_eval,
+    lower=_lower,
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+    batch=_index_batch,
+)

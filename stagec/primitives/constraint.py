@@ -1,0 +1,30 @@
+"""`sharding_constraint`: a value as it is, with what is known of how it is split among devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.core.primitive import Primitive, SinglePrimitive
+from stagec.primitives.broadcast import linear
+
+__all__ = ["sharding_constraint_p"]
+
+
+def _batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
+    (x,), (dim,) = args, dims
+    spec = list(params["spec"])
+    spec[dim:dim] = [()]
+    return primitive(x, **{**params, "spec": tuple(spec)}), dim
+
+
+# `mesh` is the devices, and `spec` has the names of axes for each dimension.
+sharding_constraint_p: SinglePrimitive = SinglePrimitive(
+    "sharding_constraint",
+    shape=lambda x, *, mesh, spec: x,
+    eval=lambda x, *, mesh, spec: x,
+    lower=lambda cx, x, *, mesh, spec: x,
+    jvp=linear(),
+    transpose=lambda ct, x, *, mesh, spec: [sharding_constraint_p(ct, mesh=mesh, spec=spec)],
+    batch=_batch,
+    numpy_ns=0,
+)

@@ -1,0 +1,197 @@
+"""How the results of a program are split among devices, which follows from how its operands are.
+
+The devices of a mesh share one memory, so a program is the same however its operands are split, and this decides only
+which device a part of a result counts to. A value without operands that are split is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_graphs
+from stagec.core.primitive import Primitive
+from stagec.primitives.constraint import sharding_constraint_p
+from stagec.runtime.array import Array, Split
+from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec
+from stagec.runtime.sharding import NamedSharding
+
+# For each axis of a value, the names of a mesh's axes along which it is split; None for a value that is not split.
+Spec: TypeAlias = "tuple[tuple[Any, ...], ...] | None"
+
+
+def constrains(graph: Graph) -> bool:
+    """Whether a graph says how a value is split."""
+    found: bool | None = graph.derived.get(constrains)
+    if found is None:
+        found = graph.derived[constrains] = any(e.primitive is sharding_constraint_p for e in all_equations(graph))
+    return found
+
+
+def result_shardings(graph: Graph, values: Sequence[Any]) -> list[NamedSharding | None] | None:
+    """How the results of a call are split; None where nothing is.
+
+    Args:
+      values: of all inputs.
+    """
+    shardings = [v.signature.sharding if type(v) is Array and type(v.signature) is Split else None for v in values]
+    if not any(shardings) and not constrains(graph):
+        return None
+    key = (result_shardings, tuple(shardings))
+    found: list[NamedSharding | None] | None = graph.derived.get(key)
+    if found is None:
+        found = graph.derived[key] = _propagated(graph, shardings)
+    return found
+
+
+def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | None]:
+    walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
+    specs = [_spec(s, a.ndim) for s, a in zip(shardings, graph.in_avals)]
+    found = walk.graph(graph, specs)
+    return [None if walk.mesh is None else NamedSharding(walk.mesh, as_partitions(s)) for s in found]
+
+
+def _spec(sharding: Any, ndim: int) -> Spec:
+    if type(sharding) is not NamedSharding:
+        return None
+    names = sharding.spec.axes()
+    return (*names, *[()] * (ndim - len(names)))
+
+
+def as_partitions(spec: Spec) -> PartitionSpec:
+    """The spec as users write it, without whole axes at its end."""
+    entries = list(spec or ())
+    while entries and not entries[-1]:
+        entries.pop()
+    return PartitionSpec(*entries)
+
+
+def operation_sharding(
+    primitive: Primitive, avals: Sequence[ShapedArray], outs: Sequence[ShapedArray], params: Any, args: Sequence[Any]
+) -> list[NamedSharding | None]:
+    """The same of one operation on values."""
+    shardings = [a.signature.sharding if type(a) is Array and type(a.signature) is Split else None for a in args]
+    if primitive is sharding_constraint_p:
+        return [NamedSharding(params["mesh"], as_partitions(params["spec"]))]
+    mesh = next((s.mesh for s in shardings if type(s) is NamedSharding), None)
+    if mesh is None:
+        return [None] * len(outs)
+    specs = [_spec(s, a.ndim) for s, a in zip(shardings, avals)]
+    found = _Walk(mesh).operation(primitive, avals, outs, params, specs)
+    return [NamedSharding(mesh, as_partitions(s)) for s in found]
+
+
+def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) -> list[NamedSharding | None] | None:
+    """Let the results of a call, which it has just made, be split as they follow; returns how."""
+    found = result_shardings(graph, values)
+    if found is not None:
+        sign(results, found)
+    return found
+
+
+def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) -> None:
+    """Let arrays that nobody else has seen be split."""
+    for result, sharding in zip(results, shardings):
+        if sharding is not None:
+            result.signature = Split(result.aval, sharding)
+
+
+class _Walk:
+    """Follows how values are split through a graph.
+
+    Attributes:
+      mesh: the devices, once an operand or a constraint has named them.
+    """
+
+    def __init__(self, mesh: Mesh | AbstractMesh | None) -> None:
+        self.mesh = mesh
+
+    def graph(self, graph: Graph, specs: Sequence[Spec]) -> list[Spec]:
+        known: dict[Any, Spec] = dict(zip(graph.inputs, specs))
+        for e in graph.equations:
+            given = [None if type(a) is Literal else known.get(a) for a in e.inputs]
+            if e.primitive is sharding_constraint_p:
+                self.mesh = e.params["mesh"]
+                known[e.outputs[0]] = e.params["spec"]
+            elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
+                outs = [v.aval for v in e.outputs]
+                avals = [a.aval for a in e.inputs]
+                known.update(zip(e.outputs, self.operation(e.primitive, avals, outs, e.params, given)))
+        return [None if type(a) is Literal else known.get(a) for a in graph.outputs]
+
+    def operation(
+        self,
+        primitive: Primitive,
+        avals: Sequence[ShapedArray],
+        outs: Sequence[ShapedArray],
+        params: dict[str, Any],
+        specs: Sequence[Spec],
+    ) -> list[Spec]:
+        if primitive.follows is not None:
+            axes = primitive.follows(avals, outs[0], params)
+            return [self._joined(outs[0], [[] if a is None else [_at(specs[a[0]], a[1])] for a in axes])]
+        inner = _called(params, avals, outs)
+        if inner is not None:
+            return self._through(inner, avals, outs, specs)
+        # A loop's state is its last operands.
+        states = list(zip(avals, specs))[len(avals) - len(outs) :] if len(outs) > 1 else []
+        if len(states) == len(outs) and all(a.shape == o.shape for (a, _), o in zip(states, outs)):
+            return [s for _, s in states]
+        return [self._same(avals, out, specs) for out in outs]
+
+    def _same(self, avals: Sequence[ShapedArray], out: ShapedArray, specs: Sequence[Spec]) -> Spec:
+        candidates: list[list[Any]] = [[] for _ in out.shape]
+        for aval, spec in zip(avals, specs):
+            if aval.ndim == out.ndim:
+                for i, n in enumerate(out.shape):
+                    if aval.shape[i] == n:
+                        candidates[i].append(_at(spec, i))
+        return self._joined(out, candidates)
+
+    def _joined(self, out: ShapedArray, candidates: Iterable[Sequence[Any]]) -> Spec:
+        """Each axis as the first operand that is split there, unless another axis is split along the same names."""
+        sizes = {} if self.mesh is None else self.mesh.shape
+        used: set[Any] = set()
+        found = []
+        for n, options in zip(out.shape, candidates):
+            names = next((o for o in options if o and not used & set(o)), ())
+            count = 1
+            for name in names:
+                count *= sizes.get(name, 1)
+            names = names if n % count == 0 else ()
+            used.update(names)
+            found.append(names)
+        return tuple(found)
+
+    def _through(
+        self, inner: Graph, avals: Sequence[ShapedArray], outs: Sequence[ShapedArray], specs: Sequence[Spec]
+    ) -> list[Spec]:
+        """Through the graph of a call, or of a loop over the first axis of some operands."""
+        first = len(avals) - len(inner.inputs)
+        given = []
+        for v, aval, spec in zip(inner.inputs, avals[first:], specs[first:]):
+            given.append(spec[1:] if spec and v.aval.ndim < aval.ndim else spec)
+        found = self.graph(inner, given)
+        return [
+            ((), *spec) if spec and a.aval.ndim < out.ndim else spec for spec, a, out in zip(found, inner.outputs, outs)
+        ]
+
+
+def constrains_inside(equation: Equation) -> bool:
+    """Whether a graph of the operation says how a value is split."""
+    return any(map(constrains, inner_graphs(equation)))
+
+
+def _called(params: dict[str, Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray]) -> Graph | None:
+    """The graph that an operation calls with its operands, or with all but the first, as a conditional does."""
+    for value in params.values():
+        inner = value[0] if isinstance(value, tuple) and value else value
+        count = len(avals) - 1 if isinstance(value, tuple) else len(avals)
+        if isinstance(inner, Graph) and len(inner.inputs) == count and len(inner.outputs) == len(outs):
+            return inner
+    return None
+
+
+def _at(spec: Spec, axis: int) -> tuple[Any, ...]:
+    return () if spec is None else spec[axis]

@@ -1,0 +1,120 @@
+"""Random programs on arrays of several processes, beside the same programs on whole arrays in each of them.
+
+`mpiexec -n 2 python tests/sharding/of_processes.py FIRST COUNT [DEVICES]`
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import stagec
+import stagec.numpy as snp
+from stagec import NamedSharding, P, lax
+from stagec.api.program import evaluated
+from stagec.control.expansion import expanded
+from stagec.experimental import multihost_utils
+from stagec.sharding import Mesh
+
+Step = Callable[[Any, Any], Any]
+OPERATIONS: dict[str, Step] = {
+    "sin": lambda x, w: snp.sin(x) + x,
+    "scale": lambda x, w: x * w[0],
+    "rows": lambda x, w: x - x.mean(0),
+    "columns": lambda x, w: x / (1 + snp.abs(x).max(1, keepdims=True)),
+    "total": lambda x, w: x + x.sum() / 100,
+    "smallest": lambda x, w: x - x.min() / 2,
+    "product": lambda x, w: x @ (x.T @ x) / 64,
+    "weights": lambda x, w: x @ snp.outer(w, w) / 8,
+    "transposed": lambda x, w: (x.T * 2).T,
+    "reshaped": lambda x, w: x.reshape(2, 4, 8).sum(0).repeat(2, 0) + x.reshape(-1).reshape(x.shape),
+    "reversed": lambda x, w: x[::-1],
+    "joined": lambda x, w: snp.concatenate([x[4:], x[:4]], 0),
+    "columns joined": lambda x, w: snp.concatenate([x[:, 4:], x[:, :4]], 1),
+    "running": lambda x, w: snp.cumsum(x, 0) / 8,
+    "sorted": lambda x, w: snp.sort(x, 1),
+    "chosen": lambda x, w: snp.where(x > x.mean(), x, -x),
+    "any": lambda x, w: snp.where((x > 1).any(0), x, x + 1),
+    "outer": lambda x, w: x + snp.einsum("i,j->ij", x[:, 0], w),
+    "scanned": lambda x, w: lax.scan(lambda c, _: (snp.tanh(c) + c.sum(0) / 16, None), x, None, length=3)[0],
+    "rows scanned": lambda x, w: lax.scan(lambda c, r: (c * 0.5 + r, c + r), x[0], x)[1],
+    "gradient": lambda x, w: stagec.grad(lambda w: (snp.tanh(x * w) ** 2).sum())(w) + x,
+    "branch": lambda x, w: lax.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, x),
+    "drawn": lambda x, w: x + stagec.random.normal(stagec.random.key(1), x.shape),
+    "loop": lambda x, w: lax.fori_loop(0, 3, lambda i, x: x * 0.9 + i, x),
+    "indexed": lambda x, w: x + snp.arange(8)[:, None] * w,
+    "taken": lambda x, w: x[snp.array([3, 1, 0, 7, 6, 5, 4, 2])],
+    "updated": lambda x, w: x.at[2].add(1.0),
+    "jitted": lambda x, w: stagec.jit(lambda x: x - x.sum(0))(x),
+    "checkpointed": lambda x, w: stagec.checkpoint(lambda x: snp.cos(x))(x),
+    "softmax": lambda x, w: stagec.nn.softmax(x, 0) + stagec.nn.softmax(x, 1),
+    "solved": lambda x, w: snp.linalg.solve(snp.eye(8) * 10 + x, x),
+}
+
+
+def mapped(mesh: Mesh) -> dict[str, Step]:
+    """Operations by `shard_map` over a mesh."""
+    names = mesh.axis_names
+
+    def over(f: Callable[[Any], Any]) -> Step:
+        run = stagec.shard_map(f, mesh=mesh, in_specs=P(names), out_specs=P(names))
+        return lambda x, w: run(x)
+
+    size = mesh.shape[names[-1]]
+    ring = [(i, (i + 1) % size) for i in range(size)]
+    return {
+        "psum": over(lambda x: x + lax.psum(x, names) / 8),
+        "ppermute": over(lambda x: lax.ppermute(x, names[-1], ring)),
+        "gather": over(lambda x: x * lax.all_gather(x, names[0]).sum()),
+        "number": over(lambda x: x + lax.axis_index(names)),
+        "slope": over(lambda x: x - 0.1 * stagec.grad(lambda y: lax.psum((y**2).sum(), names[0]))(x)),
+    }
+
+
+def main() -> None:
+    first, count = int(sys.argv[1]), int(sys.argv[2])
+    stagec.distributed.initialize()
+    if len(sys.argv) > 3:
+        stagec.config.update("num_cpu_devices", int(sys.argv[3]))
+    devices = np.array([*stagec.devices("cpu"), None], dtype=object)[:-1]
+    local = len(stagec.local_devices(backend="cpu"))
+    meshes = [Mesh(devices, ("x",))]
+    if local > 1:
+        meshes.append(Mesh(devices.reshape(-1, local), ("x", "y")))
+    elif len(devices) == 4:
+        meshes.append(Mesh(devices.reshape(2, 2), ("x", "y")))
+    for seed in range(first, first + count):
+        rng = np.random.default_rng(seed)
+        mesh = meshes[int(rng.integers(len(meshes)))]
+        named = {**OPERATIONS, **mapped(mesh)}
+        chosen = [str(n) for n in rng.choice(sorted(named), int(rng.integers(1, 5)))]
+        x = rng.standard_normal((8, 8)).astype(np.float32)
+        w = rng.standard_normal(8).astype(np.float32)
+        specs = [P(mesh.axis_names[0]), P(None, mesh.axis_names[0]), P(mesh.axis_names), P(), P(*mesh.axis_names)]
+        spec = specs[int(rng.integers(len(specs)))]
+
+        def program(x: Any, w: Any, steps: Any = tuple(named[n] for n in chosen)) -> Any:
+            for step in steps:
+                x = step(x, w)
+            return x, x.sum()
+
+        split = stagec.device_put(x, NamedSharding(mesh, spec))
+        found = stagec.jit(program)(split, w)
+        values = [multihost_utils.process_allgather(v, tiled=True) for v in found]
+        for value, right in zip(values, on_whole_arrays(program, x, w)):
+            close = dict(rtol=2e-3, atol=2e-3 * max(1, np.abs(right).max()))
+            np.testing.assert_allclose(value, right, **close, err_msg=f"seed {seed}: {chosen} of {spec} on {mesh}")
+    print("right", count)
+
+
+def on_whole_arrays(program: Any, x: Any, w: Any) -> list[np.ndarray[Any, Any]]:
+    """The results by NumPy's evaluation of the same graph in this process alone."""
+    graph = stagec.jit(program).trace(x, w).jaxpr.graph
+    return [np.asarray(v) for v in evaluated(expanded(graph), [x, w])]
+
+
+if __name__ == "__main__":
+    main()
