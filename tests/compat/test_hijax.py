@@ -1,4 +1,4 @@
-"""What flax.nnx uses of JAX: types that libraries define, types of references and keys, and shardings that are None."""
+"""What flax.nnx uses of JAX: types that libraries define, types of references and keys, and shardings of results."""
 
 import pytest
 
@@ -67,9 +67,10 @@ def test_the_registry_knows_containers():
     assert dict in _registry and float not in _registry
 
 
-def test_results_may_be_said_to_have_no_sharding():
-    assert jnp.zeros(3, out_sharding=None).shape == (3,)
-    numbers = (((1,), (0,)), ((), ()))
-    assert jax.lax.dot_general(jnp.ones((2, 3)), jnp.ones((3, 4)), numbers, out_sharding=None).shape == (2, 4)
-    with pytest.raises(UnsupportedError, match=r"jax\.numpy\.reshape: out_sharding='x'"):
-        jnp.reshape(jnp.ones(3), (3, 1), out_sharding="x")
+def test_results_may_be_said_to_have_the_sharding_of_a_type():
+    x = jnp.ones((2, 3))
+    for sharding in (None, jax.typeof(x).sharding, x.sharding):
+        assert jnp.zeros(3, out_sharding=sharding).sharding == x.sharding
+        assert jax.random.normal(jax.random.key(0), (2,), out_sharding=sharding).tolist() is not None
+        numbers = (((1,), (0,)), ((), ()))
+        assert jax.lax.dot_general(x, jnp.ones((3, 4)), numbers, out_sharding=sharding).shape == (2, 4)
