@@ -74,3 +74,12 @@ def test_results_may_be_said_to_have_the_sharding_of_a_type():
         assert jax.random.normal(jax.random.key(0), (2,), out_sharding=sharding).tolist() is not None
         numbers = (((1,), (0,)), ((), ()))
         assert jax.lax.dot_general(x, jnp.ones((3, 4)), numbers, out_sharding=sharding).shape == (2, 4)
+
+
+def test_the_axes_of_the_mesh_in_force_stand_for_it():
+    from stagec.sharding import NamedSharding, PartitionSpec, get_abstract_mesh
+
+    with stagec.set_mesh(stagec.make_mesh((1,), ("x",))):
+        sharding = NamedSharding(get_abstract_mesh(), PartitionSpec("x"))
+        placed = stagec.lax.with_sharding_constraint(jnp.arange(4), sharding)
+    assert placed.tolist() == [0, 1, 2, 3] and placed.sharding.spec == PartitionSpec("x")
