@@ -127,7 +127,7 @@ class Rotation:
           ValueError: `seq` is not such a text.
         """
         axes, turning = _axes(seq, (1, 2, 3))
-        halves = _radians(_with_size("from_euler", snp.atleast_1d(angles), len(axes)), degrees) / 2
+        halves = _radians(_with_size("from_euler", snp.atleast_1d(snp.asarray(angles)), len(axes)), degrees) / 2
         quat = None
         for i, axis in enumerate(axes):
             half = halves[..., i]
