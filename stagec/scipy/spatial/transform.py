@@ -321,7 +321,7 @@ class Slerp:
 
     >>> from stagec.scipy.spatial.transform import Rotation, Slerp
     >>> rotations = Rotation.from_euler("x", [[0.0], [90.0]], degrees=True)
-    >>> Slerp.init([0.0, 1.0], rotations)(0.5).as_euler("xyz", degrees=True).round(3)
+    >>> Slerp.init([0.0, 1.0], rotations)(0.5).as_rotvec(degrees=True).round(3)
     Array([45.,  0.,  0.], dtype=float32)
     """
 
