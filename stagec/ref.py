@@ -9,10 +9,16 @@ from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.numpy.creation import zeros
-from stagec.primitives.references import Ref as Ref, freeze as freeze, new_ref as new_ref, write as _write
+from stagec.primitives.references import (
+    AbstractRef as AbstractRef,
+    Ref as Ref,
+    freeze as freeze,
+    new_ref as new_ref,
+    write as _write,
+)
 from stagec.typing import ArrayLike
 
-__all__ = ["Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
+__all__ = ["AbstractRef", "Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
 
 
 def empty_ref(ty: Described, memory_space: None = None) -> Ref:
@@ -25,7 +31,7 @@ def empty_ref(ty: Described, memory_space: None = None) -> Ref:
     >>> import stagec
     >>> from stagec import ref
     >>> ref.empty_ref(stagec.ShapeDtypeStruct((2,), "float32"))
-    Ref(float32[2])
+    Ref([0., 0.], dtype=float32)
     """
     return new_ref(zeros(ty.shape, ty.dtype), memory_space=memory_space)
 

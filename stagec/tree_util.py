@@ -237,6 +237,9 @@ class _Registry:
     flatten_with_path = staticmethod(pytree.flatten_with_path)
     is_node = staticmethod(is_tree_node)
 
+    def __contains__(self, typ: type) -> bool:
+        return is_tree_node(typ)
+
     def flatten_one_level(self, tree: Any) -> tuple[list[Any], Any] | None:
         """As the function, and None for a leaf."""
         return flatten_one_level(tree) if is_tree_node(type(tree)) else None

@@ -62,7 +62,7 @@ ARRAY_API = {
 # What the page says of names without a reason.
 UNEXPLAINED = "**Without a reason.**"
 # Arguments for what stagec does not have at all, named once on the page.
-SHARDING = {"out_sharding", "sharding", "in_shardings", "out_shardings", "axis_env", "sum_match"}
+SHARDING = {"out_sharding", "sharding", "in_shardings", "out_shardings", "sum_match"}
 
 
 def jax_names() -> str:

@@ -24,7 +24,6 @@ NAMES = {
     },
     "**Other generators of random numbers**: there is one, threefry2x32, partitionable, with typed and raw keys.": {
         "jax": "default_prng_impl enable_custom_prng legacy_prng_key threefry_partitionable",
-        "jax.experimental": "random",
     },
     "**Internals of JAX**, with which its interpreters are extended, and classes that it returns. Functions of stagec "
     "return [classes of its own](index.md).": {
@@ -32,7 +31,6 @@ NAMES = {
         "jax.debug": "DebugEffect OrderedDebugEffect",
         "jax.errors": "JaxprTypeError",
         "jax.experimental": "hijax profiler source_mapper",
-        "jax.ref": "AbstractRef",
         "jax.stages": None,
     },
     "**XLA, Pallas and TPUs**: programs are compiled by IREE, and host functions are called with `pure_callback`.": {
@@ -53,10 +51,9 @@ NAMES = {
         "jax.numpy": "int1 uint1",
     },
     "**Not written.** For quantized products there is `nn.scaled_matmul`; for reuse of keys `stagec.debug_key_reuse`; "
-    "for higher derivatives `stagec.jvp` of `stagec.jvp`; for rotations SciPy, outside of programs.": {
+    "for higher derivatives `stagec.jvp` of `stagec.jvp`.": {
         "jax.experimental": "jet key_reuse ode rnn",
         "jax.nn": "get_scaled_dot_general_config scaled_dot_general",
-        "jax.scipy.spatial.transform": None,
     },
 }
 

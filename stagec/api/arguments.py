@@ -228,8 +228,13 @@ class ArgumentRules:
                     f"{', '.join(sorted(known)) or 'none'}",
                     fix="name an existing parameter",
                 )
-        all_names = set(given_names) | {self.positional[n] for n in resolved if n < count}
-        all_nums = set(resolved) | {i for i, name in enumerate(self.positional) if name in given_names}
+        positional = self.positional
+        if nums is not None and names is not None:
+            # Both are given: of a wrapper that takes other arguments than it shows, none follows from the other.
+            binding = [p for p in self._real_parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+            positional = [p.name for p in binding]
+        all_names = set(given_names) | {positional[n] for n in resolved if n < len(positional)}
+        all_nums = set(resolved) | {i for i, name in enumerate(positional) if name in given_names}
         return frozenset(all_nums), frozenset(all_names)
 
     @cached_property

@@ -92,6 +92,13 @@ class CustomRule(Function[P, R_co], abc.ABC):
             [n % len(names) if n < 0 and names else n for n in given_nums] + [names.index(n) for n in nondiff_argnames]
         )
 
+    def __getattr__(self, name: str) -> Any:
+        # A function may have rules of two kinds, given in either order: custom_vjp of custom_vmap has def_vmap, too.
+        inner = vars(self).get("fun")
+        if name.startswith("def") and isinstance(inner, CustomRule):
+            return getattr(inner, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         # By its name where there is one, as a function. Of `__main__`, cloudpickle takes the value.
         if found_by_name(self) and not (by_cloudpickle() and self.__module__ == "__main__"):

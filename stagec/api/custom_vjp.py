@@ -159,19 +159,18 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
     found: list[Any] = []
     remaining = iter(zip(avals, pytree.leaf_paths(tree)))
     for definition, part in zip(tree.children(), returned):
-        if part is None:
-            leaves: list[Any] = [None] * definition.num_leaves
-        else:
-            flat, own = pytree.flatten(part, lambda x: x is None)
-            whole, expected = pytree.flatten(definition.unflatten(range(definition.num_leaves)), lambda x: x is None)
-            if own != expected:
-                raise location.error(
-                    errors.PytreeError,
-                    f"{what}, {location.of_function(bwd)}, must return cotangents with the structure of the arguments",
-                    [("argument", str(definition), ""), ("returned", str(own), "")],
-                    "return the same containers; None stands for zero",
-                )
-            leaves = [leaf for leaf, kept in zip(flat, whole) if kept is not None]
+        # A cotangent stands for all leaves of what the argument has in its place, as None does.
+        own, upper = pytree.flatten(part, lambda x: x is None)
+        try:
+            below = upper.flatten_up_to(definition.unflatten(range(definition.num_leaves)))
+        except errors.PytreeError:
+            raise location.error(
+                errors.PytreeError,
+                f"{what}, {location.of_function(bwd)}, must return cotangents with the structure of the arguments",
+                [("argument", str(definition), ""), ("returned", str(upper), "")],
+                "return the same containers; None stands for zero",
+            ) from None
+        leaves = [leaf for leaf, whole in zip(own, below) for _ in pytree.leaves(whole)]
         for leaf in leaves:
             aval, path = next(remaining)
             if is_zero_leaf(leaf) or not differentiable(aval):

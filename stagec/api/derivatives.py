@@ -151,6 +151,9 @@ def _checked(what: str, kind: str, tree: Any, expected: pytree.PyTreeDef, avals:
         else:
             value = operand(leaf, name)
             shape, dtype = aval_of(value).shape, aval_of(value).dtype
+            if kind == "cotangent" and wanted is float0 and dtype == aval.dtype:
+                # As JAX, so that a function's own results may be its cotangents.
+                dtype, value = float0, zero_of(aval)
         if shape != aval.shape:
             raise location.error(
                 errors.ShapeError,

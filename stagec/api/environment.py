@@ -8,7 +8,7 @@ import gc
 import platform as _platform
 import sys
 from importlib import metadata
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -17,13 +17,22 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import X
 from stagec.primitives.operand import aval_of
+from stagec.primitives.references import AbstractRef, Ref
 from stagec.runtime import device as _device
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device
 
 
-def typeof(x: Any) -> ShapedArray:
-    """Shape, dtype and weak type of an array, a number, or a traced value.
+@overload
+def typeof(x: Ref) -> AbstractRef: ...
+
+
+@overload
+def typeof(x: Any) -> ShapedArray: ...
+
+
+def typeof(x: Any) -> ShapedArray | AbstractRef:
+    """Shape, dtype and weak type of an array, a number, a traced value, or a reference.
 
     Raises:
       ArgumentTypeError: `x` is none of these.
@@ -32,7 +41,10 @@ def typeof(x: Any) -> ShapedArray:
     >>> stagec.typeof(numpy.ones((2, 3), numpy.float32))
     ShapedArray(float32[2,3])
     """
-    return aval_of(operand(x, "x"))
+    if isinstance(x, Ref):
+        return AbstractRef(x.aval)
+    found: ShapedArray = x.aval if getattr(type(x), "counts_as_array", False) else aval_of(operand(x, "x"))
+    return found
 
 
 def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, overload
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
@@ -12,8 +12,12 @@ from stagec.control.call import jit_p
 from stagec.core import errors, pytree
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.axis import Axis, check_name
 from stagec.core.callables import Function, P
+from stagec.core.config import state
 from stagec.core.graph import Graph, trace_flat
+from stagec.core.primitive import Primitive
+from stagec.core.trace import Trace, under
 from stagec.core.wrapping import shown_name
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.convert import convert_element_type
@@ -25,6 +29,7 @@ def make_graph(
     static_argnums: int | Iterable[int] = (),
     *,
     static_argnames: str | Iterable[str] | None = None,
+    axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: Literal[False] = False,
 ) -> Function[P, ClosedGraph]: ...
 @overload
@@ -33,6 +38,7 @@ def make_graph(
     static_argnums: int | Iterable[int] = (),
     *,
     static_argnames: str | Iterable[str] | None = None,
+    axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: Literal[True],
 ) -> Function[P, tuple[ClosedGraph, Any]]: ...
 def make_graph(
@@ -40,9 +46,15 @@ def make_graph(
     static_argnums: int | Iterable[int] = (),
     *,
     static_argnames: str | Iterable[str] | None = None,
+    axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False,
 ) -> Any:
     """A function that traces `fun` and returns its graph instead of its result.
+
+    Args:
+      static_argnums, static_argnames: as for `jit`.
+      axis_env: names and lengths of axes, as `vmap` gives them to a function.
+      return_shape: return the shapes of the results as well.
 
     >>> import stagec, stagec.numpy as snp
     >>> stagec.make_graph(lambda x: snp.sin(x) * 2)(snp.ones(3))
@@ -55,6 +67,12 @@ def make_graph(
     jitted = jit(inner, static_argnums=static_argnums, static_argnames=static_argnames)
 
     def graph_of(*args: Any, **kwargs: Any) -> Any:
+        scope = state.trace
+        for name, length in axis_env or ():
+            scope = _Scope(scope, Axis(length, check_name(name)))
+        return under(scope, graph_within, args, kwargs)
+
+    def graph_within(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(fun, JitFunction):
             trace, captured, out_tree = _traced_call(fun, args, kwargs)
             graph = ClosedGraph(trace, captured, out_tree)
@@ -66,6 +84,16 @@ def make_graph(
 
     graph_of.__name__ = f"make_graph({shown_name(inner)})"
     return graph_of
+
+
+class _Scope(Trace):
+    """A named axis, and no batch along it."""
+
+    def __init__(self, parent: Trace | None, axis: Axis) -> None:
+        self.parent, self.axis = parent, axis
+
+    def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        return under(self.parent, lambda: primitive(*args, **params))
 
 
 def _traced_call(fun: JitFunction[..., Any], args: Any, kwargs: Any) -> tuple[Graph, list[Any], pytree.PyTreeDef]:

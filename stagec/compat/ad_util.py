@@ -1,5 +1,6 @@
-"""`jax._src.ad_util`: a primitive that libraries name."""
+"""`jax._src.ad_util`: what libraries use of it."""
 
+from stagec.core.zero import Zero
 from stagec.primitives.barrier import stop_gradient_p
 
-__all__ = ["stop_gradient_p"]
+__all__ = ["Zero", "stop_gradient_p"]

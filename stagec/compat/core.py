@@ -31,6 +31,7 @@ __all__ = [
     "Atom",
     "ClosedJaxpr",
     "DropVar",
+    "Effect",
     "Jaxpr",
     "JaxprEqn",
     "Literal",
@@ -80,6 +81,10 @@ pytype_aval_mappings: dict[type, Callable[[Any], ShapedArray]] = dict.fromkeys(
 
 class DropVar(Var):
     """A result that nothing reads, in JAX's programs. In stagec's, such results are variables like others."""
+
+
+class Effect:
+    """The class of what libraries call effects of their primitives."""
 
 
 class TraceTag:

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from stagec.compat import options, version
+from stagec.compat.dtypes import finfo
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
 from stagec.numpy.arguments import constrained
 from stagec.runtime.array import Array
+from stagec.tree_util import default_registry
 
 VERSION = version.__version__
 # Modules of JAX whose counterparts here have other names. Those of `jax._src` are else the public ones of that name.
@@ -26,9 +28,13 @@ _RENAMED = {
     "jax._src.checkify": "stagec.experimental.checkify",
     "jax._src.config": "stagec.compat.options",
     "jax._src.linear_util": "stagec.compat.extend.linear_util",
+    "jax._src.effects": "stagec.compat.experimental.hijax",
+    "jax._src.hijax": "stagec.compat.experimental.hijax",
     "jax._src.public_test_util": "stagec.compat.public_test_util",
     "jax._src.mesh": "stagec.sharding",
     "jax._src.sharding_impls": "stagec.sharding",
+    "jax._src.state": "stagec.ref",
+    "jax._src.state.types": "stagec.ref",
     "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
     "jax._src.test_util": "stagec.test_util",
     "jax._src.xla_bridge": "stagec.compat.extend.backend",
@@ -36,10 +42,11 @@ _RENAMED = {
     **{
         f"jax.{name}": f"stagec.compat.{name}"
         for name in """
-            api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.layout
+            api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.hijax
+            experimental.layout
             export extend extend.backend extend.linear_util extend.source_info_util interpreters interpreters.ad
-            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring stages
-            version
+            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring profiler
+            stages version
         """.split()
     },
     "jax.extend.core": "stagec.compat.core",
@@ -49,8 +56,8 @@ _RENAMED = {
 _KNOWN = """
     api_util core custom_batching custom_derivatives debug dlpack dtypes errors experimental export image interpreters
     interpreters.ad interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lax lax.linalg
-    lib monitoring nn nn.initializers numpy numpy.fft numpy.linalg ops random ref scipy sharding stages tree tree_util
-    typing version
+    lib monitoring nn nn.initializers numpy numpy.fft numpy.linalg ops profiler random ref scipy sharding stages tree
+    tree_util typing version
 """.split()
 
 # Attributes of JAX's modules that stagec's modules lack.
@@ -61,8 +68,10 @@ _EXTRA: dict[str, dict[str, Any]] = {
         "config": options.config,
         **options.OF_JAX,
     },
+    "jax._src.tree_util": {"_registry": default_registry},
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
-    "jax.numpy": {"ndarray": Array},
+    "jax.experimental": {"cur_qdd": lambda x: x.cur_qdd()},
+    "jax.numpy": {"finfo": finfo, "ndarray": Array},
 }
 
 
@@ -87,7 +96,7 @@ class Alias(types.ModuleType):
             value = getattr(self._target, name)
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
                 value = alias(own)
-            elif self.__name__ == "jax.random" or name in _SHARDED.get(self.__name__, ()):
+            elif self.__name__ == "jax.random" or name in _PLACED.get(self.__name__, ()):
                 value = _with_sharding(self.__name__, value)
         # Looked up once: the names of stagec's modules do not change.
         self.__dict__[name] = value
@@ -97,18 +106,26 @@ class Alias(types.ModuleType):
         return dir(self._target)
 
 
-# Functions of JAX that say how their result is split; those of `jax.random` all do.
-_SHARDED = {
-    "jax.lax": "broadcast broadcast_in_dim broadcasted_iota conv_general_dilated dot dot_general empty full full_like "
-    "ragged_dot ragged_dot_general reduce reduce_sum reshape rng_bit_generator".split(),
-    "jax.numpy": "arange array asarray bincount broadcast_to dot einsum empty full full_like matmul ones ones_like "
-    "percentile ravel repeat reshape tensordot zeros zeros_like".split(),
-    "jax.ops": ["segment_max", "segment_min", "segment_prod", "segment_sum"],
+# Functions that say in JAX where their results are, besides those of `jax.random`.
+_PLACED = {
+    "jax.lax": frozenset(
+        """
+        broadcast broadcast_in_dim broadcasted_iota conv_general_dilated dot dot_general empty ragged_dot
+        ragged_dot_general reduce reduce_sum reshape
+        """.split()
+    ),
+    "jax.numpy": frozenset(
+        """
+        arange array asarray bincount broadcast_to dot einsum empty full full_like matmul ones ones_like percentile
+        ravel repeat reshape tensordot zeros zeros_like
+        """.split()
+    ),
+    "jax.ops": frozenset(("segment_max", "segment_min", "segment_prod", "segment_sum")),
 }
 
 
 def _with_sharding(module: str, function: Any) -> Any:
-    """Wrap a function so that it accepts `out_sharding`, as JAX's does."""
+    """Wrap a function so that it accepts `out_sharding`, as JAX's do."""
     if not isinstance(function, types.FunctionType):
         return function
 

@@ -151,7 +151,21 @@ def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[st
         ]
     )
     results = [select_lanes(index, *column) if len(branches) > 1 else column[0] for column in columns]
-    return results, [0] * len(results)
+    places: list[int | None] = [0] * len(results)
+    for i, source in enumerate(_passed(branches)):
+        if source is not None and not which[source]:
+            results[i], places[i] = operands[source], None
+    return results, places
+
+
+def _passed(branches: Branches) -> list[int | None]:
+    """For each result, the operand that it is, whichever branch runs."""
+    places: list[dict[Any, int]] = [{v: i for i, v in enumerate(g.inputs)} for g in branches]
+    found = []
+    for outs in zip(*[g.outputs for g in branches]):
+        sources = {place.get(out) if isinstance(out, Var) else None for place, out in zip(places, outs)}
+        found.append(sources.pop() if len(sources) == 1 else None)
+    return found
 
 
 def trim(equation: Equation, live: Flags) -> Equation:

@@ -14,6 +14,10 @@ from stagec.core.dims_terms import Symbol
 from stagec.core.dims_values import evaluate
 
 
+def _dtype(dtype: Any) -> Any:
+    return dtype if isinstance(dtype, dtypes.ExtendedDtype) else np.dtype(dtype)
+
+
 class ShapedArray:
     """Shape, dtype and weak type of an array. Interned: equal avals are one object.
 
@@ -46,7 +50,7 @@ class ShapedArray:
         made = object.__new__(cls)
         made.shape = tuple(n if is_open(n) else int(n) for n in shape)
         made.is_open = any(is_open(n) for n in made.shape)
-        made.dtype = np.dtype(dtype)
+        made.dtype = _dtype(dtype)
         made.weak_type = bool(weak_type)
         made.ndim = len(made.shape)
         made.size = math.prod(made.shape)
@@ -55,7 +59,7 @@ class ShapedArray:
         return cls._interned.setdefault((made.shape, made.dtype, made.weak_type), made)
 
     def __new__(cls, shape: Any, dtype: Any, weak_type: bool = False, *, sharding: None = None) -> ShapedArray:
-        return cls.of(tuple(shape), np.dtype(dtype), bool(weak_type))
+        return cls.of(tuple(shape), _dtype(dtype), bool(weak_type))
 
     @property
     def sharding(self) -> Any:
@@ -70,7 +74,7 @@ class ShapedArray:
         """A copy with some fields replaced."""
         return ShapedArray.of(
             self.shape if shape is None else tuple(shape),
-            self.dtype if dtype is None else np.dtype(dtype),
+            self.dtype if dtype is None else _dtype(dtype),
             self.weak_type if weak_type is None else weak_type,
         )
 
@@ -88,6 +92,10 @@ class ShapedArray:
     def short(self) -> str:
         """`f32[2,3]`"""
         return f"{dtypes.short(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def str_short(self, short_dtypes: bool = False, **of_shardings: bool) -> str:
+        """The text of `short` or `long`, under JAX's name."""
+        return self.short() if short_dtypes else self.long()
 
     def long(self) -> str:
         """`float32[2,3]`"""

@@ -68,6 +68,12 @@ class Parameters(dict[str, Any]):
             return self["graph"]
         raise KeyError(name)
 
+    def copy(self) -> Parameters:
+        return Parameters(self)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        return super().pop("graph" if name in ("jaxpr", "call_jaxpr") and name not in self else name, *default)
+
 
 class Equation:
     """One step: outputs = primitive[params](inputs)."""
@@ -86,6 +92,7 @@ class Equation:
     # JAX's names.
     invars = property(operator.attrgetter("inputs"))
     outvars = property(operator.attrgetter("outputs"))
+    source_info = property(operator.attrgetter("location"))
 
 
 class Graph(OwnCopy):

@@ -47,6 +47,11 @@ class Location:
         """The function, within the scopes around it."""
         return f"{self.scope}/{self.function}" if self.scope else self.function
 
+    @property
+    def name_stack(self) -> str:
+        """`scope`, under JAX's name."""
+        return self.scope
+
     def backward(self) -> Location:
         """The line in the backward pass, one object for each line."""
         if self.is_backward or self is UNKNOWN:

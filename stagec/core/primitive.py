@@ -35,6 +35,10 @@ NOT_WRITTEN = MissingRule("the rule is not implemented")
 Rule = Any
 
 
+# Parameters of JAX's equations: a program, and those that are None where nothing was asked for.
+_OF_JAX = frozenset({"accuracy", "jaxpr", "out_sharding", "sharding"})
+
+
 class Primitive:
     """One row of the table; `SinglePrimitive` or `MultiplePrimitive`, where it is made.
 
@@ -111,6 +115,11 @@ class Primitive:
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply to what users pass: arrays, tracers, NumPy arrays, numbers and literals of a graph."""
+        if not _OF_JAX.isdisjoint(params):
+            params = {k: v for k, v in params.items() if k not in _OF_JAX or v is not None}
+            if "jaxpr" in params:
+                found = params.pop("jaxpr")
+                args, params["graph"] = (*found.consts, *args), getattr(found, "graph", found)
         return self(*map(Primitive.operand, args), **params)
 
     def bind_with_trace(self, trace: Any, args: Any, avals: Any, params: dict[str, Any]) -> Any:

@@ -19,6 +19,7 @@ from stagec.numpy.conditionals import where as choose
 from stagec.numpy.elementary import exp, log, tanh as tanh
 from stagec.numpy.extremes import maximum
 from stagec.numpy.promotion import broadcast_to_shape, promote_inexact, truth
+from stagec.numpy.reductions import amax
 from stagec.numpy.values import array
 from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.axes import as_shape, canonical_axes, canonical_axis
@@ -42,6 +43,11 @@ def _masked(x: Array, where: Any) -> Array:
     return x if where is None else choose(where, x, -math.inf)
 
 
+def _peak(x: Array, axes: tuple[int, ...]) -> Array:
+    """The largest number along axes, without derivatives."""
+    return stop_gradient(amax(x, axes, keepdims=True) if dtypes.is_complex(x.dtype) else _kept(reduce_max, x, axes))
+
+
 def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Array:
     """`exp(x) / sum(exp(x))` along `axis`.
 
@@ -57,7 +63,7 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
     (x,) = promote_inexact(x)
     x = _masked(x, where)
     axes = canonical_axes(axis, aval_of(x).ndim, "softmax")
-    terms = exp(subtract(x, stop_gradient(_kept(reduce_max, x, axes))))
+    terms = exp(subtract(x, _peak(x, axes)))
     out = divide(terms, _kept(reduce_sum, terms, axes))
     return out if where is None else choose(where, out, 0.0)
 
@@ -77,7 +83,7 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
     (x,) = promote_inexact(x)
     x = _masked(x, where)
     axes = canonical_axes(axis, aval_of(x).ndim, "log_softmax")
-    shifted = subtract(x, stop_gradient(_kept(reduce_max, x, axes)))
+    shifted = subtract(x, _peak(x, axes))
     out = subtract(shifted, log(_kept(reduce_sum, exp(shifted), axes)))
     return out if where is None else choose(where, out, -math.inf)
 

@@ -106,7 +106,8 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     target = as_sharding(sharding, what)
     array = array_argument(value, what)
     aval = aval_of(array)
-    if not isinstance(target, NamedSharding):
+    # A mesh without axes is that of a type outside of any mesh.
+    if not isinstance(target, NamedSharding) or target.mesh.empty:
         return array
     target.shard_shape(aval.shape)
     if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:

@@ -63,9 +63,8 @@ def _parse(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
             "write one term for each operand, with commas between",
             operands,
         )
-    bad = set(spec) - set(_LETTERS) - set(".,->")
-    if bad:
-        raise _error(f"{subscripts!r} contains {''.join(sorted(bad))!r}", "use letters as labels", operands)
+    if set(inputs_text + output) & set("->"):
+        raise _error(f"{subscripts!r} has no single arrow", "write it once, before the labels of the result", operands)
     unused = [c for c in _LETTERS if c not in spec]
     widths = [rank - len(term.replace("...", "")) if "..." in term else 0 for term, rank in zip(inputs, ranks)]
     ellipsis = "".join(unused[: max([0, *widths])])

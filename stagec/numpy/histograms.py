@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.conditionals import where
@@ -39,15 +40,15 @@ def histogram2d(
       density: divide by the total and by the areas of the bins.
 
     Returns:
-      Counts, as floats, with `x` along the first axis; the edges along `x`, and along `y`.
+      Counts, as integers, or the sums of weights, with `x` along the first axis; the edges along `x`, and along `y`.
 
     Raises:
       ShapeError: `x` and `y` differ in size.
 
     >>> import stagec.numpy as snp
     >>> snp.histogram2d(snp.array([0.0, 0.0, 2.0]), snp.array([0.0, 1.0, 1.0]), 2)[0]
-    Array([[1., 1.],
-           [0., 1.]], dtype=float32)
+    Array([[1, 1],
+           [0, 1]], dtype=int32)
     """
     points = [array_argument(v, "histogram2d") for v in (x, y)]
     if points[0].ndim != 1 or points[0].shape != points[1].shape:
@@ -78,15 +79,15 @@ def histogramdd(
       density: divide by the total and by the volumes of the bins.
 
     Returns:
-      Counts, as floats, with an axis for each coordinate; and a list of the edges along each.
+      Counts, as integers, or the sums of weights, with an axis for each coordinate; and a list of the edges along each.
 
     Raises:
       ShapeError: `bins` or `range` are not one for each coordinate.
 
     >>> import stagec.numpy as snp
     >>> snp.histogramdd(snp.array([[0.0, 0.0], [2.0, 1.0]]), (2, 1))[0]
-    Array([[1.],
-           [1.]], dtype=float32)
+    Array([[1],
+           [1]], dtype=int32)
     """
     if isinstance(sample, (tuple, list)):
         points = [array_argument(v, "histogramdd") for v in sample]
@@ -119,7 +120,7 @@ def _histogram(
         flat, inside = flat * count + index, (index < count) & inside
     total = math.prod(sizes)
     if weights is None:
-        amounts = ones(points[0].shape, points[0].dtype)
+        amounts = ones(points[0].shape, dtypes.default_int())
     else:
         (amounts,) = promote_inexact(array_argument(weights, f"{name}'s weights"))
     counts = totals(where(inside, flat, total), strong(ravel(amounts)), total).reshape(sizes)

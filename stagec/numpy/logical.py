@@ -14,7 +14,7 @@ from stagec.numpy.arithmetic import absolute, dtype_of, reject
 from stagec.numpy.promotion import promote, promote_numeric, truth
 from stagec.primitives import arithmetic as ar, complex as cplx, logic
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.operand import Operand, as_operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike
 
@@ -29,7 +29,8 @@ __all__ = [
 
 def filled(x: Operand, value: bool) -> Array:
     """Return a bool array of the operand's shape that repeats a value."""
-    return broadcast_in_dim(np.bool_(value), aval_of(x).shape, ())
+    aval = aval_of(x)
+    return broadcast_in_dim(literal(value, dtypes.bool_, aval.weak_type), aval.shape, ())
 
 
 def equal(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -261,7 +262,8 @@ def isinf(x: ArrayLike, /) -> Array:
     >>> bool(isinf(float('inf')))
     True
     """
-    return _of_parts("isinf", x, lambda v: logic.eq(ar.abs(v), float("inf")), logic.bitwise_or, False)
+    found = _of_parts("isinf", x, lambda v: logic.eq(ar.abs(v), float("inf")), logic.bitwise_or, False)
+    return convert_element_type(found, dtypes.bool_)
 
 
 def _of_parts(
@@ -271,7 +273,7 @@ def _of_parts(
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         return join(test(cplx.real(x)), test(cplx.imag(x)))
-    return test(x) if dtypes.is_float(dtype) else filled(x, of_integers)
+    return test(x) if dtypes.is_float(dtype) else convert_element_type(filled(x, of_integers), dtypes.bool_)
 
 
 def isposinf(x: ArrayLike, /) -> Array:
@@ -297,7 +299,8 @@ def _is_infinity(name: str, x: Any, infinity: float) -> Array:
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         raise reject(name, dtype, "take the parts with real() and imag() first")
-    return logic.eq(x, infinity) if dtypes.is_float(dtype) else filled(x, False)
+    found = logic.eq(x, infinity) if dtypes.is_float(dtype) else filled(x, False)
+    return convert_element_type(found, dtypes.bool_)
 
 
 def isreal(x: ArrayLike) -> Array:

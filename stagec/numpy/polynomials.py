@@ -11,13 +11,12 @@ from stagec.core import dims, dtypes, location
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument, concrete
-from stagec.numpy.arithmetic import multiply
+from stagec.numpy.arithmetic import multiply, negative
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, ones, zeros
 from stagec.numpy.diagonals import vander
 from stagec.numpy.joining import concatenate
 from stagec.numpy.manipulation import atleast_1d, ravel, roll
-from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_dtypes, promote_inexact
 from stagec.numpy.sorting import argsort
 from stagec.numpy.statistics import convolve
@@ -46,16 +45,15 @@ def _trimmed(name: str, x: Array, keep: int = 1) -> Array:
     return x[min(int(nonzero[0]) if len(nonzero) else aval_of(x).size, aval_of(x).size - keep) :]
 
 
-def _sum(name: str, a1: Any, a2: Any, sign: int) -> Array:
+def _sum(name: str, a1: Any, a2: Any) -> Array:
     if any(aval_of(array_argument(a, name)).ndim > 1 for a in (a1, a2)):
         # Several polynomials, with powers along the first axis.
         x, y = promote_dtypes(array_argument(a1, name), array_argument(a2, name))
         x, y = atleast_1d(x, y)
     else:
         x, y = _vectors(name, a1, a2)
-    size = max(aval_of(x).shape[0], aval_of(y).shape[0])
-    x, y = (pad(v, [(size - aval_of(v).shape[0], 0)] + [(0, 0)] * (aval_of(v).ndim - 1)) for v in (x, y))
-    return x + y if sign > 0 else x - y
+    short, long = sorted((y, x), key=lambda v: aval_of(v).shape[0])
+    return long.at[long.shape[0] - short.shape[0] :].add(short)
 
 
 def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
@@ -65,7 +63,7 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
     >>> snp.polyadd(snp.array([1, 2, 3]), snp.array([1, 1]))
     Array([1, 3, 4], dtype=int32)
     """
-    return _sum("polyadd", a1, a2, 1)
+    return _sum("polyadd", a1, a2)
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
@@ -75,7 +73,7 @@ def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
     >>> snp.polysub(snp.array([1, 2, 3]), snp.array([1, 1]))
     Array([1, 1, 2], dtype=int32)
     """
-    return _sum("polysub", a1, a2, -1)
+    return _sum("polysub", a1, negative(a2))
 
 
 def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -> Array:

@@ -29,8 +29,8 @@ __all__ = [
 ]  # fmt: skip
 
 
-def check_mode(mode: str | None, name: str) -> str | None:
-    """Return a mode for indices out of range, after checking it."""
+def check_mode(mode: str | None, name: str) -> str:
+    """Return a mode for indices out of range, after checking it; `"fill"` for None."""
     if mode == "raise":
         raise location.error(
             errors.UnsupportedError,
@@ -39,7 +39,7 @@ def check_mode(mode: str | None, name: str) -> str | None:
         )
     if mode not in (None, "clip", "wrap", "fill", "drop", "promise_in_bounds"):
         raise location.error(ValueError, f"{name}: mode is {mode!r}", fix="use mode='clip', 'wrap' or 'fill'")
-    return mode
+    return mode or "fill"
 
 
 def integers(indices: Any, name: str, bools: bool = True) -> Array:

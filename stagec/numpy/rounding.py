@@ -172,7 +172,8 @@ def imag(val: ArrayLike, /) -> Array:
     x = as_operand(val, "imag's argument")
     if dtypes.is_complex(dtype_of(x)):
         return cplx.imag(x)
-    return broadcast_in_dim(literal(0, dtype_of(x)), aval_of(x).shape, ())
+    aval = aval_of(x)
+    return broadcast_in_dim(literal(0, aval.dtype, aval.weak_type), aval.shape, ())
 
 
 def conjugate(x: ArrayLike, /) -> Array:

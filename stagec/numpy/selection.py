@@ -150,7 +150,8 @@ def take_along_axis(
         )
     if mode == "one_hot":
         mode, fill_value = "fill", 0
-    if check_mode(mode, "take_along_axis") == "wrap":
+    mode = check_mode(mode, "take_along_axis")
+    if mode == "wrap":
         indices, mode = wrapped(indices, size), "clip"
     elif wrap_negative_indices is not False:
         indices = wrap_negative(indices, size)

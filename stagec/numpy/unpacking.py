@@ -39,7 +39,7 @@ def signbit(x: ArrayLike, /) -> Array:
         return logic.lt(x, literal(0, dtype_of(x)))
     if dtype == dtypes.bool_ or dtypes.is_unsigned(dtype):
         return broadcast_in_dim(np.False_, aval_of(x).shape, ())
-    return logic.lt(x, 0)
+    return logic.lt(x, literal(0, dtype))
 
 
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
@@ -177,5 +177,5 @@ def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
     whole, negative = trunc(x), signbit(x)
     # A difference of equal numbers is 0.0, so that of a negative number is negated.
     fraction = logic.select(negative, ar.neg(ar.sub(whole, x)), ar.sub(x, whole))
-    zero = copysign(literal(0, dtype_of(x)), x)
+    zero = copysign(0.0, x)
     return logic.select(logic.eq(ar.abs(x), math.inf), zero, fraction), whole

@@ -11,6 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.dtype_info import finfo
 from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axes, shape_error
@@ -231,12 +232,20 @@ def matched_dtypes(operands: Sequence[Any], preferred: Any) -> list[Any]:
 
 
 def _of_one_dtype(x: Operand, y: Operand) -> list[Operand]:
-    """The operands, converted to the dtype of one of them if that is what both promote to."""
+    """The operands, converted to that of their dtypes which JAX chooses: the one of the wider range."""
     kinds = [aval_of(x).dtype, aval_of(y).dtype]
     if kinds[0] == kinds[1] or not set(kinds) <= dtypes.ALL - dtypes.SMALL:
         return [x, y]
-    common, _ = dtypes.lattice_result([(kind, False) for kind in kinds])
-    return [convert_element_type(v, common) for v in (x, y)] if common in kinds else [x, y]
+    common = max(kinds, key=_width)
+    return [convert_element_type(v, common) for v in (x, y)]
+
+
+def _width(dtype: np.dtype[Any]) -> tuple[bool, int, int, int, bool]:
+    """By which dtypes of operands are compared: complex, the range, the digits, the size, and a sign."""
+    real = dtypes.real_dtype(dtype) if dtypes.is_complex(dtype) else dtype
+    range_, digits = (finfo(real).maxexp, finfo(real).nmant) if dtypes.is_float(real) else (-1, -1)
+    bits = 1 if dtypes.is_bool(real) else 8 * real.itemsize
+    return dtypes.is_complex(dtype), range_, digits, bits, not dtypes.is_unsigned(real)
 
 
 def dot_general(
@@ -249,8 +258,8 @@ def dot_general(
     """Sum products over contracted axes, for each position of the batch axes.
 
     Args:
-      lhs, rhs: arrays of one dtype, or of two of which one holds the other's values; with `preferred_element_type`,
-        dtypes of up to eight bits may differ.
+      lhs, rhs: arrays. Of two dtypes, the one of the wider range is taken: complex before floats before integers,
+        then the larger one, then the signed one. Dtypes of up to eight bits may differ with `preferred_element_type`.
       dimension_numbers: `((lhs contracted, rhs contracted), (lhs batch, rhs batch))`, lists of axes.
       precision: `"default"`, `"high"`, `"highest"`, or an algorithm, for hardware that offers several.
       preferred_element_type: dtype of the result. Half-precision products are

@@ -59,7 +59,8 @@ def gather(
       dimension_numbers: the role of each axis.
       slice_sizes: the window, a size for each axis of the operand.
       unique_indices, indices_are_sorted: promises that may save work.
-      mode: `"clip"`, `"fill"` (the default) or `"promise_in_bounds"`, for windows that reach out of the array.
+      mode: `"clip"`, `"fill"` or `"promise_in_bounds"` (the default), for windows that reach out of the array. What
+        breaks the promise is clipped.
       fill_value: for `"fill"`; NaN, the least integer, or True without it.
 
     >>> import stagec.numpy as snp
@@ -82,7 +83,7 @@ def gather(
         indices,
         dimension_numbers=numbers,
         slice_sizes=as_shape(tuple(slice_sizes), "gather"),
-        mode=GatherScatterMode.from_any(mode).value,
+        mode=GatherScatterMode.from_any("promise_in_bounds" if mode is None else mode).value,
         fill_value=fill_value,
         indices_are_sorted=bool(indices_are_sorted),
         unique_indices=bool(unique_indices),

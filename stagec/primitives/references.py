@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,11 +11,38 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.frames import Frame
+from stagec.core.trace import Tracer
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.typing import ArrayLike
 
 READ_IT = "read the value with ref[...]"
+
+
+@dataclasses.dataclass(frozen=True)
+class AbstractRef:
+    """The type of a reference: that of the array it holds is `inner_aval`."""
+
+    inner_aval: ShapedArray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.inner_aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.inner_aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.inner_aval.ndim
+
+    @property
+    def size(self) -> int:
+        return self.inner_aval.size
+
+    def __repr__(self) -> str:
+        return f"Ref{{{self.inner_aval.long()}}}"
 
 
 class Ref:
@@ -91,7 +119,10 @@ class Ref:
         raise location.error(TypeError, "the truth value of a reference was asked for", fix=READ_IT)
 
     def __repr__(self) -> str:
-        return f"Ref({self.aval.long()})"
+        if self._frozen or isinstance(self._value, Tracer):
+            return f"Ref({self.aval.long()})"
+        text = repr(self._value).removeprefix("Array").replace("\n  ", "\n")
+        return f"Ref{text}"
 
 
 def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None) -> Ref:

@@ -71,9 +71,7 @@ def elementwise(
             check_dtype(name, dtype, accepts)
         weak = all([a.weak_type for a in avals])  # noqa: C419  twice as fast as a generator
         if result is not None:
-            out = result(dtype) if callable(result) else result
-            weak = weak and out == dtype
-            dtype = out
+            dtype = result(dtype) if callable(result) else result
         return ShapedArray.of(avals[0].shape if len(avals) == 1 else elementwise_shape(name, avals), dtype, weak)
 
     own = getattr(eval, "in_own_dtype", eval)

@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location, missing
 from stagec.core.array import Array
+from stagec.core.aval import ShapedArray
 from stagec.core.boundary import shorten
 from stagec.core.containers import GetAttrKey, register_pytree_with_keys
 from stagec.core.trace import Tracer
@@ -54,7 +55,8 @@ class PRNGKeyArray(_Base):
     >>> keys.shape, keys.dtype
     ((3,), key<fry>)
     >>> keys[0]
-    PRNGKeyArray((), key<fry>): [1797259609 2579123966]
+    Array((), dtype=key<fry>) overlaying:
+    [1797259609 2579123966]
     """
 
     # The name by which pickles and files of compiled functions know the class.
@@ -85,6 +87,10 @@ class PRNGKeyArray(_Base):
         return KEY_DTYPE
 
     @property
+    def aval(self) -> ShapedArray:
+        return ShapedArray.of(self.shape, KEY_DTYPE)  # type: ignore[arg-type]
+
+    @property
     def itemsize(self) -> int:
         return KEY_DTYPE.itemsize
 
@@ -105,7 +111,7 @@ class PRNGKeyArray(_Base):
         return PRNGKeyArray(*(getattr(w, method)(*args, **kwargs) for w in self._words))
 
     def __getitem__(self, index: Any) -> PRNGKeyArray:
-        return self._map("__getitem__", index)
+        return self if index is Ellipsis else self._map("__getitem__", index)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -170,11 +176,10 @@ class PRNGKeyArray(_Base):
         )
 
     def __repr__(self) -> str:
+        kind = f"Array({self.shape}, dtype={KEY_DTYPE})"
         if any(isinstance(w, Tracer) for w in self._words):
-            return f"PRNGKeyArray({self.shape}, {KEY_DTYPE}): traced"
-        return (
-            f"PRNGKeyArray({self.shape}, {KEY_DTYPE}): {np.stack([np.asarray(word) for word in self._words], axis=-1)}"
-        )
+            return f"{kind} traced"
+        return f"{kind} overlaying:\n{np.stack([np.asarray(word) for word in self._words], axis=-1)}"
 
 
 # Keys, or the words of keys of the older kind.

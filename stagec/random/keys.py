@@ -243,7 +243,8 @@ def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None, dtype: 
     >>> import stagec.numpy as snp
     >>> from stagec import random
     >>> random.wrap_key_data(snp.array([0, 7], "uint32"))
-    PRNGKeyArray((), key<fry>): [0 7]
+    Array((), dtype=key<fry>) overlaying:
+    [0 7]
     """
     _check_implementation("wrap_key_data", impl, dtype)
     return as_keys("wrap_key_data", key_bits_array)

@@ -333,6 +333,11 @@ def as_sharding(given: Any, what: str) -> Sharding:
     Args:
       what: the function that takes it, for errors.
     """
+    if isinstance(given, NamedSharding) and not isinstance(given.mesh, Mesh):
+        # The axes of a mesh, without its devices: those are of the mesh in force.
+        mesh = current_mesh()
+        if isinstance(mesh, Mesh) and mesh.abstract_mesh == given.mesh:
+            return NamedSharding(mesh, given.spec)
     if isinstance(given, Sharding):
         return given
     if isinstance(given, (Device, str)):

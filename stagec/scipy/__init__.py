@@ -15,6 +15,7 @@ if _typing.TYPE_CHECKING:
         optimize as optimize,
         signal as signal,
         sparse as sparse,
+        spatial as spatial,
         special as special,
         stats as stats,
     )
@@ -29,6 +30,7 @@ _MODULES = (
     "optimize",
     "signal",
     "sparse",
+    "spatial",
     "special",
     "stats",
 )

@@ -25,6 +25,19 @@ from stagec.primitives.table import batch_elementwise
 Slope = Callable[..., Any]
 
 
+class _Derived(SinglePrimitive):
+    """A value that is the first operand, and has derivatives by the others."""
+
+    function: Callable[..., Array]
+    count: int
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply to the function's operands alone, as in JAX, or to those of an equation."""
+        if len(args) == self.count:
+            return self.function(*map(SinglePrimitive.operand, args), **params)
+        return super().bind(*args, **params)
+
+
 def derived(
     *slopes: Slope, name: str = "", keep_weak: bool = False
 ) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
@@ -45,7 +58,7 @@ def derived(
                 slope(*map(to_array, (out, *rest[:-1])), **params) * to_array(rest[-1])
             )
 
-        row = SinglePrimitive(
+        row = _Derived(
             name or function.__name__,
             shape=lambda value, *operands, **params: value.strip_weak_type(),
             eval=lambda value, *operands, **params: value,
@@ -66,6 +79,7 @@ def derived(
             weak = keep_weak and all(a.weak_type for a in avals)
             return convert_element_type(row(value, *ready, **params), dtype, weak)
 
+        row.function, row.count = call, len(slopes)
         return call
 
     return decorate

@@ -109,3 +109,26 @@ def test_primitives_say_where_inner_programs_are():
     for eqn in graph.jaxpr.eqns:
         assert not eqn.primitive.call_primitive
     assert graph.jaxpr.eqns[0].params["jaxpr"].eqns[0].primitive.name == "exp"
+
+
+def test_a_program_among_parameters_can_be_taken_out_and_put_back():
+    (equation,) = jax.make_jaxpr(jax.jit(lambda x: 2 * x))(1.0).eqns
+    params = equation.params.copy()
+    assert params.pop("jaxpr").eqns[0].primitive.name == "mul" and "graph" not in params
+    assert params.pop("call_jaxpr", None) is None
+    three = jnp.arange(300.0)
+    params["jaxpr"] = jax.make_jaxpr(lambda x: x + three)(1.0)
+    (out,) = equation.primitive.bind(1.0, **params)
+    assert out[-1] == 300
+    params = equation.params.copy()
+    params["jaxpr"] = params.pop("jaxpr")
+    assert float(equation.primitive.bind(3.0, **params)[0]) == 6
+
+
+def test_equations_know_the_scopes_around_them():
+    def f(x):
+        with jax.named_scope("outer"), jax.named_scope("inner"):
+            return jnp.sin(x)
+
+    (equation,) = jax.make_jaxpr(f)(1.0).eqns
+    assert str(equation.source_info.name_stack) == "outer/inner"

@@ -211,5 +211,14 @@ def test_close_pytrees_are_told_from_others_as_by_jax():
 def test_complex_dtypes_hold_the_numbers_of_others():
     narrow = "bool int8 uint32 float16 bfloat16 float32 complex64".split()
     assert [dtypes.to_complex_dtype(d) for d in narrow] == [np.complex64] * len(narrow)
-    with stagec.enable_x64(True):
-        assert [dtypes.to_complex_dtype(d) for d in (np.float64, "int64", "complex128")] == [np.complex128] * 3
+    for enabled in (False, True):
+        with stagec.enable_x64(enabled):
+            assert [dtypes.to_complex_dtype(d) for d in (np.float64, "int64", "complex128")] == [np.complex128] * 3
+
+
+def test_limits_are_scalars_of_the_dtype():
+    with stagec.compat.jax():
+        from jax import numpy as jnp
+    for dtype in ("float8_e4m3fn", "bfloat16", "float32"):
+        assert jnp.finfo(dtype).max.astype(np.float32) == snp.finfo(dtype).max
+        assert jnp.finfo(snp.ones(2, dtype)).max.dtype == dtype

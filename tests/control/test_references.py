@@ -17,7 +17,7 @@ def test_elements_are_read_and_written():
     ref[...] *= 2
     assert ref[...].tolist() == [[20, 20, 20], [6, 10, 14]]
     assert (ref.shape, ref.dtype, ref.ndim, ref.size, len(ref)) == ((2, 3), np.dtype("float32"), 2, 6, 2)
-    assert repr(ref) == "Ref(float32[2,3])"
+    assert repr(ref) == "Ref([[20., 20., 20.],\n     [ 6., 10., 14.]], dtype=float32)"
 
 
 def test_the_first_value_is_not_changed():

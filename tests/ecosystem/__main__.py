@@ -3,7 +3,8 @@
 The libraries of `libraries.py`, JAX and stagec are installed by pip into a virtual environment in the folder, and the
 tests of their source distributions run there, once with JAX and once with `stagec.compat`. Of a parametrized test, the
 first case runs. The table says, of the tests that pass with JAX, how many pass with stagec; those that fail are listed.
-Results are kept in the folder, and `--page` writes those that are there to docs/reference/ecosystem.md.
+Results are kept in the folder, and `--page` writes those that are there to docs/reference/ecosystem.md, which keeps
+those of other libraries.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import subprocess
 import sys
 import tarfile
@@ -21,17 +23,18 @@ import tempfile
 import textwrap
 import venv
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable
 from typing import Any
 
-from tests.ecosystem.libraries import LIBRARIES, Library
+from tests.ecosystem.libraries import JAX, LIBRARIES, Library
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "reference" / "ecosystem.md"
 BEGIN, END = "<!-- begin: written by tests/ecosystem -->", "<!-- end -->"
-JAX = "jax==0.10.2"
 # What to put before the arguments of Python, and the options of pytest.
 SIDES = {"jax": ([], []), "stagec": (["-m", "stagec.compat"], ["-p", "stagec.compat.plugin"])}
+TEST_FILES = "*_test.py test_*.py"
 Result = dict[str, Any]
 
 
@@ -50,7 +53,16 @@ def sources(folder: pathlib.Path, python: pathlib.Path, library: Library) -> pat
     there = folder / "src" / library.requirement
     if not there.exists():
         archives = folder / "sdist" / library.requirement
-        get = ["download", "--quiet", "--no-deps", "--no-binary", library.name, "--dest", archives, library.requirement]
+        get = [
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-binary",
+            library.distribution,
+            "--dest",
+            archives,
+            library.requirement,
+        ]
         subprocess.run([python, "-m", "pip", *get], check=True)
         with tarfile.open(next(archives.glob("*.tar.gz"))) as archive:
             archive.extractall(there, filter="data")
@@ -91,7 +103,8 @@ def run_tests(
     report.unlink(missing_ok=True)
     command = [python, "-m", "pytest", *SIDES[side][1], "-p", "one_case_each", "-q", "--tb=short", "--color=no"]
     command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", f"--timeout={options.timeout}"]
-    command += [f"--junitxml={report}", "-o", "python_files=*_test.py test_*.py"]
+    command += [f"--junitxml={report}"]
+    command += ["-p", "docstrings", "-o", "python_files="] if library.examples else ["-o", f"python_files={TEST_FILES}"]
     command += [f"--ignore={root / name}" for name in library.omit]
     variables = {
         **os.environ,
@@ -146,29 +159,36 @@ def row(result: Result) -> str:
     return "| " + " | ".join([*cells, result["date"]]) + " |"
 
 
-def table(results: list[Result]) -> str:
-    """The table of all results."""
-    head = "| library | version | import | quickstart | tests that pass on JAX, here | measured |"
-    return "\n".join([head, "|---|---|---|---|---|---|", *map(row, results)])
+HEAD = (
+    "| library | version | import | quickstart | tests that pass on JAX, here | measured |\n|---|---|---|---|---|---|"
+)
+
+
+def table(rows: Iterable[str]) -> str:
+    """The table of rows."""
+    return "\n".join([HEAD, *rows])
+
+
+def failures(result: Result) -> str:
+    """The names of the tests that fail, as an item of a list; empty if there are none."""
+    names = ", ".join(sorted({f"`{name.rpartition('::')[2]}`" for name in result.get("failed", ())}))
+    item = f"- {result['library']}: {names}" if names else ""
+    return textwrap.fill(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def write_page(results: list[Result]) -> None:
-    """Put the table and the tests that fail into the page."""
+    """Put the results into the page, among those of other libraries that it has."""
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    failures = [
-        textwrap.fill(
-            f"- {r['library']}: " + ", ".join(sorted({f"`{name.rpartition('::')[2]}`" for name in r["failed"]})),
-            width=120,
-            subsequent_indent="  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for r in results
-        if r.get("failed")
-    ]
+    old, _, after = rest.partition(END)
+    rows = {line.split(" | ")[0][2:]: line for line in old.splitlines() if line.startswith("| ")}
+    items = {found[1]: found[0] for found in re.finditer(r"^- (\S+): .*(?:\n  .*)*", old, re.MULTILINE)}
+    rows |= {r["library"]: row(r) for r in results}
+    items |= {r["library"]: failures(r) for r in results}
+    names = [library.name for library in LIBRARIES]
     with_what = f"Measured with JAX {JAX.partition('==')[2]} and Python {platform.python_version()}."
-    text = "\n\n".join([with_what, table(results), "Tests that pass on JAX and fail here:", "\n".join(failures)])
+    failing = "\n".join(items[name] for name in names if items.get(name))
+    parts = [with_what, table(rows[name] for name in names if name in rows), "Tests that pass on JAX and fail here:"]
+    text = "\n\n".join([*parts, failing])
     PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
 
 
@@ -190,7 +210,7 @@ def main() -> None:
         result = measure(folder, python, library, options)
         (folder / f"{library.name}.json").write_text(json.dumps(result, indent=1))
         print(
-            table([result]),
+            table([row(result)]),
             *(f"{n}: {message}" for n, message in result.get("failed", {}).items()),
             sep="\n",
             flush=True,

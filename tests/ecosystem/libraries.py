@@ -9,7 +9,8 @@ import dataclasses
 class Library:
     """A library: its requirement, what to import, where its source distribution has tests, and a short program.
 
-    `omit` gives for each file or folder of tests that is left out the reason.
+    `omit` gives for each file or folder of tests that is left out the reason. With `examples`, those in docstrings are
+    the tests. `part` is the name of what is run, where it is a part of the library.
     """
 
     requirement: str
@@ -19,9 +20,15 @@ class Library:
     omit: dict[str, str] = dataclasses.field(default_factory=dict)
     needs: tuple[str, ...] = ()
     variables: dict[str, str] = dataclasses.field(default_factory=dict)
+    examples: bool = False
+    part: str = ""
 
     @property
     def name(self) -> str:
+        return self.part or self.distribution
+
+    @property
+    def distribution(self) -> str:
         return self.requirement.partition("==")[0]
 
     @property
@@ -31,7 +38,26 @@ class Library:
 
 _DEVICES = "needs several devices"
 
+JAX = "jax==0.10.2"
+
 LIBRARIES = (
+    Library(
+        JAX,
+        "jax",
+        """
+@jax.jit
+def step(w, x, y):
+    value, gradient = jax.value_and_grad(lambda w: jnp.mean((jnp.tanh(x @ w) - y) ** 2))(w)
+    return w - 0.1 * gradient, value
+
+x = jax.random.normal(jax.random.key(0), (8, 3))
+w, values = jax.lax.scan(lambda w, _: step(w, x, jnp.ones(8)), jnp.zeros(3), None, length=5)
+print(values, jax.vmap(jax.hessian(lambda v: jnp.sum(v**3)))(x).shape)
+""",
+        ("jax",),
+        {"jax/experimental/jax2tf": "needs TensorFlow", "jax/experimental/pallas": "kernels of XLA's devices"},
+        examples=True,
+    ),
     Library(
         "optax==0.2.8",
         "optax",
@@ -232,6 +258,37 @@ loss = lambda v: model.apply(v, x, mutable=["batch_stats"])[0].sum()
 print(jax.jit(loss)(variables), jax.tree.map(jnp.shape, jax.grad(loss)(variables)["params"]))
 """,
         ("tests/linen", "tests/core"),
+    ),
+    Library(
+        "flax==0.12.8",
+        "flax.nnx",
+        """
+class Model(flax.nnx.Module):
+    def __init__(self, rngs):
+        self.first = flax.nnx.Linear(2, 16, rngs=rngs)
+        self.norm = flax.nnx.BatchNorm(16, rngs=rngs)
+        self.dropout = flax.nnx.Dropout(0.2, rngs=rngs)
+        self.second = flax.nnx.Linear(16, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.second(flax.nnx.relu(self.dropout(self.norm(self.first(x)))))
+
+model = Model(flax.nnx.Rngs(0))
+optimizer = flax.nnx.Optimizer(model, optax.adam(1e-3), wrt=flax.nnx.Param)
+
+@flax.nnx.jit
+def step(model, optimizer, x, y):
+    value, gradient = flax.nnx.value_and_grad(lambda model: ((model(x) - y) ** 2).mean())(model)
+    optimizer.update(model, gradient)
+    return value
+
+x = jax.random.normal(jax.random.key(0), (5, 2))
+for _ in range(3):
+    print(step(model, optimizer, x, jnp.ones((5, 3))))
+""",
+        ("tests/nnx",),
+        needs=("optax",),
+        part="flax.nnx",
     ),
     Library(
         "numpyro==0.22.0",

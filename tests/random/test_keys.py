@@ -28,7 +28,7 @@ def test_keys_pass_through_transformations_as_values():
     assert stagec.vmap(lambda k: random.fold_in(k, 3))(random.split(key, 4)).shape == (4,)
     shown = []
     stagec.jit(lambda k: shown.append(repr(k)))(key)
-    assert shown == ["PRNGKeyArray((), key<fry>): traced"]
+    assert shown == ["Array((), dtype=key<fry>) traced"]
 
 
 def test_keys_of_the_older_kind_draw_the_same_numbers():
