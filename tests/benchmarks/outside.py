@@ -2,7 +2,8 @@
 
 Every public function of arrays is called with each of a few kinds of arguments until both libraries take one: an array
 of N elements, two, a matrix of about N elements, a random key and a shape, and so on. So the table is generated, and a
-new function has a row; `calls` are transformations, loops and the like (`outside_calls`). Each library has a process of its own, without a cache on disk. The first call is measured once,
+new function has a row; `calls` are transformations, loops and the like (`outside_calls`). Each library has a process of
+its own, without a cache on disk. The first call is measured once,
 the following ones in turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the
 faster one. The column `jit` is stagec's time over its own inside `jit`.
 """
