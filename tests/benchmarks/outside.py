@@ -2,7 +2,8 @@
 
 Every public function of arrays is called with each of a few kinds of arguments until both libraries take one: an array
 of N elements, two, a matrix of about N elements, a random key and a shape, and so on. So the table is generated, and a
-new function has a row. Each library has a process of its own, without a cache on disk. The first call is measured once,
+new function has a row; `calls` are transformations, loops and the like (`outside_calls`). Each library has a process of
+its own, without a cache on disk. The first call is measured once,
 the following ones in turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the
 faster one. The column `jit` is stagec's time over its own inside `jit`.
 """
@@ -28,6 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.benchmarks.loops import geometric_mean
+from tests.benchmarks.outside_calls import CALLS
 
 LIBRARIES = ("stagec", "jax")
 SIZES = (10, 1000, 1_000_000)
@@ -64,7 +66,7 @@ _LEFT_OUT = frozenset(
 
 
 def names() -> Iterator[str]:
-    """All public functions that both libraries have, as `module.name`."""
+    """All public functions that both libraries have, as `module.name`; then other calls, as `calls.name`."""
     for ours, theirs in MODULES.items():
         module, other = importlib.import_module(f"stagec.{ours}"), importlib.import_module(theirs)
         for name in dir(module):
@@ -73,6 +75,7 @@ def names() -> Iterator[str]:
                 continue
             if callable(getattr(other, name, None)):
                 yield f"{ours}.{name}"
+    yield from (f"calls.{name}" for name in CALLS)
 
 
 def arguments(size: int) -> dict[str, Callable[[Any], tuple[Any, ...]]]:
@@ -110,6 +113,7 @@ def arguments(size: int) -> dict[str, Callable[[Any], tuple[Any, ...]]]:
         "shape": lambda m: ((size,),),
         "size": lambda m: (size,),
         "2 numbers, size": lambda m: (1.0, 2.0, size),
+        "none": lambda m: (),
     }
 
 
@@ -143,7 +147,8 @@ class Library:
 
 def measured(library: Library, name: str, kind: str, size: int, inside: bool, new: bool) -> dict[str, float]:
     """Seconds of the first call, if this is it, and of a later one."""
-    function = library.function(name)
+    module, _, last = name.partition(".")
+    function = CALLS[last](library, size) if module == "calls" else library.function(name)
     given = arguments(size)[kind](library)
     if new:
         library.clear_caches()
@@ -222,6 +227,8 @@ def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[d
             for kind in arguments(2):
                 if kind.startswith("key") and not name.startswith("random."):
                     continue
+                if (kind == "none") != name.startswith("calls."):
+                    continue
                 replies = {}
                 for library in reversed(LIBRARIES):
                     replies[library] = workers[library].ask(name, kind, size, False, True)
@@ -236,7 +243,8 @@ def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[d
                         replies[library]["steady"] = min(
                             replies[library]["steady"], worker.ask(name, kind, size, False, False)["steady"]
                         )
-                inside = workers["stagec"].ask(name, kind, size, True, False)
+                # Other calls make functions at each call, which would be traced again.
+                inside = {} if kind == "none" else workers["stagec"].ask(name, kind, size, True, False)
                 yield {"name": name, "size": size, "kind": kind, "jit": inside.get("steady"), **replies}
                 break
     for worker in workers.values():
