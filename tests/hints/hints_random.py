@@ -129,7 +129,7 @@ CASES = [
     ),
     ("leave copy=False out", lambda: snp.from_dlpack(np.ones(3), copy=False), lambda: snp.from_dlpack(np.ones(3))),
     (
-        "pass stateful_rng(seed), or make the generator outside",
+        "pass stateful_rng(seed), or make the generator outside, and pass it to the function",
         lambda: stagec.jit(lambda: stateful.stateful_rng().uniform())(),
         lambda: stagec.jit(lambda: stateful.stateful_rng(0).uniform())(),
     ),

@@ -282,7 +282,7 @@ CASES += [
         lambda: KDE(SAMPLES, 0.5),
     ),
     (
-        "give letters of 'xyz'",
+        "give letters of 'xyz', or of 'XYZ' for axes that turn with the body",
         lambda: Rotation.from_euler("xw", [0.0, 1.0]),
         lambda: [Rotation.from_euler(seq, [0.0, 1.0]) for seq in ("xy", "XY")],
     ),
