@@ -249,7 +249,9 @@ CASES = [
     ),
     (
         "return the same containers; None stands for zero",
-        lambda: stagec.grad(custom_vjp(lambda x: (x["a"], None), lambda _, ct: (ct,), lambda x: x["a"]))({"a": 1.0}),
+        lambda: stagec.grad(custom_vjp(lambda x: (x["a"], None), lambda _, ct: ({"b": ct},), lambda x: x["a"]))(
+            {"a": 1.0}
+        ),
         lambda: [
             stagec.grad(custom_vjp(lambda x: (x["a"], None), lambda _, ct, r=r: (r(ct),), lambda x: x["a"]))({"a": 1.0})
             for r in (lambda ct: {"a": ct}, lambda ct: {"a": None})

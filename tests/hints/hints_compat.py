@@ -6,7 +6,19 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
+from stagec.compat import profiler
 from stagec.compat.example_libraries import optimizers, stax
+from stagec.compat.experimental import hijax
+
+
+class Held(hijax.HiPrimitive):
+    def impl(self, values):
+        return values
+
+
+def _started_twice():
+    with profiler.trace("traces"):
+        profiler.start_trace("traces")
 
 
 def beside_jax():
@@ -199,5 +211,20 @@ CASES = [
         "add axes with x[None], or allow it with stagec.numpy_rank_promotion('allow')",
         lambda: ranks("raise", snp.ones(3)),
         lambda: (ranks("raise", snp.ones(3)[None]), ranks("allow", snp.ones(3))),
+    ),
+    (
+        "call start_trace first",
+        lambda: profiler.stop_trace(),
+        lambda: (profiler.start_trace("traces"), profiler.stop_trace()),
+    ),
+    (
+        "call stop_trace first",
+        lambda: _started_twice(),
+        lambda: (profiler.start_trace("traces"), profiler.stop_trace()),
+    ),
+    (
+        "pass the arrays that they hold to the function, and return the new ones",
+        lambda: stagec.jit(lambda x: Held("held").bind([x]))(1.0),
+        lambda: stagec.jit(lambda x: x + 1)(Held("held").bind([1.0])[0]),
     ),
 ]

@@ -227,7 +227,11 @@ CASES = [
         lambda: snp.einsum("i->i", V),
     ),
     ("use one label for each axis", lambda: snp.einsum("ij", V), lambda: snp.einsum("ij", X)),
-    ("use letters as labels", lambda: snp.einsum("1", V), lambda: snp.einsum("i", V)),
+    (
+        "write it once, before the labels of the result",
+        lambda: snp.einsum("i->i->", V),
+        lambda: snp.einsum("i->", V),
+    ),
     (
         "write one term for each operand, with commas between",
         lambda: snp.einsum("i", V, V),

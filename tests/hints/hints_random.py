@@ -5,6 +5,7 @@ import numpy as np
 import stagec
 import stagec.numpy as snp
 from stagec import lax, random
+from stagec.experimental import random as stateful
 from stagec.scipy import fft as scipy_fft
 
 V = snp.array([3.0, 1.0, 2.0])
@@ -127,4 +128,17 @@ CASES = [
         lambda: [V.__array_namespace__(api_version=f"{y}.12") for y in (2021, 2022, 2023, 2024)],
     ),
     ("leave copy=False out", lambda: snp.from_dlpack(np.ones(3), copy=False), lambda: snp.from_dlpack(np.ones(3))),
+    (
+        "pass stateful_rng(seed), or make the generator outside, and pass it to the function",
+        lambda: stagec.jit(lambda: stateful.stateful_rng().uniform())(),
+        lambda: stagec.jit(lambda: stateful.stateful_rng(0).uniform())(),
+    ),
+    (
+        "draw in a function under stagec.vmap, or make generators with spawn",
+        lambda: stateful.stateful_rng(0).split(2).uniform(),
+        lambda: [
+            stagec.vmap(lambda rng: rng.uniform())(stateful.stateful_rng(0).split(2)),
+            [rng.uniform() for rng in stateful.stateful_rng(0).spawn(2)],
+        ],
+    ),
 ]

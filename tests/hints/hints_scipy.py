@@ -11,6 +11,7 @@ from stagec.nn import initializers
 from stagec.scipy import ndimage, signal, special, stats
 from stagec.scipy.cluster import vq
 from stagec.scipy.interpolate import RegularGridInterpolator as Grid
+from stagec.scipy.spatial.transform import Rotation, Slerp
 
 KEY = random.key(0)
 V = np.arange(3, dtype=np.float32)
@@ -279,5 +280,50 @@ CASES += [
         "make another: gaussian_kde(dataset, bw_method)",
         lambda: KDE(SAMPLES).set_bandwidth(0.5),
         lambda: KDE(SAMPLES, 0.5),
+    ),
+    (
+        "give letters of 'xyz', or of 'XYZ' for axes that turn with the body",
+        lambda: Rotation.from_euler("xw", [0.0, 1.0]),
+        lambda: [Rotation.from_euler(seq, [0.0, 1.0]) for seq in ("xy", "XY")],
+    ),
+    (
+        "leave one of them out",
+        lambda: Rotation.from_euler("xx", [0.0, 1.0]),
+        lambda: Rotation.from_euler("x", [1.0]),
+    ),
+    (
+        "pass an array of shape (..., 4)",
+        lambda: Rotation.from_quat(np.ones(3)),
+        lambda: Rotation.from_quat(np.ones((2, 4))),
+    ),
+    (
+        "make an array of rotations",
+        lambda: len(Rotation.identity()),
+        lambda: len(Rotation.identity(2)),
+    ),
+    (
+        "give 2 weights",
+        lambda: Rotation.identity(2).mean([1.0]),
+        lambda: Rotation.identity(2).mean([1.0, 2.0]),
+    ),
+    (
+        "pass a Rotation",
+        lambda: Slerp.init([0.0, 1.0], np.ones((2, 4))),
+        lambda: Slerp.init([0.0, 1.0], Rotation.from_quat(np.ones((2, 4)))),
+    ),
+    (
+        "give two rotations at least",
+        lambda: Slerp.init([0.0], Rotation.identity(1)),
+        lambda: Slerp.init([0.0, 1.0], Rotation.identity(2)),
+    ),
+    (
+        "give 2 times",
+        lambda: Slerp.init([0.0], Rotation.identity(2)),
+        lambda: Slerp.init([0.0, 1.0], Rotation.identity(2)),
+    ),
+    (
+        "pass a time, or a vector of times",
+        lambda: Slerp.init([0.0, 1.0], Rotation.identity(2))(np.ones((2, 2))),
+        lambda: Slerp.init([0.0, 1.0], Rotation.identity(2))(np.ones(2)),
     ),
 ]
