@@ -17,6 +17,7 @@ from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.operators import ArrayOperators
 from stagec.runtime.array import Array as _Value
+from stagec.runtime.sharding import Sharding
 
 __all__ = [
     "breakpoint",
@@ -257,7 +258,7 @@ def visualize_array_sharding(arr: Array, **kwargs: Any) -> None:
     visualize_sharding(arr.shape, arr.sharding, **kwargs)
 
 
-def visualize_sharding(shape: Sequence[int], sharding: Any, **kwargs: Any) -> None:
+def visualize_sharding(shape: Sequence[int], sharding: Sharding, **kwargs: Any) -> None:
     """Print which device has which part of an array of a shape with one or two dimensions.
 
     Args:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence, Set
+from typing import Any, overload
 
 from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import operand
 from stagec.api.jit import jit
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
+from stagec.core.callables import P, R
 from stagec.core.config import state
 from stagec.core.functions import check_callable
 from stagec.core.wrapping import wraps
@@ -41,6 +42,28 @@ class _Infer:
 Infer = _Infer()
 
 
+@overload
+def shard_map(
+    f: Callable[P, R],
+    /,
+    *,
+    out_specs: Any,
+    in_specs: Any = Infer,
+    mesh: Mesh | AbstractMesh | None = None,
+    axis_names: Set[Any] = frozenset(),
+    check_vma: bool = True,
+) -> Callable[P, R]: ...
+@overload
+def shard_map(
+    f: None = None,
+    /,
+    *,
+    out_specs: Any,
+    in_specs: Any = Infer,
+    mesh: Mesh | AbstractMesh | None = None,
+    axis_names: Set[Any] = frozenset(),
+    check_vma: bool = True,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def shard_map(
     f: Callable[..., Any] | None = None,
     /,
@@ -48,7 +71,7 @@ def shard_map(
     out_specs: Any,
     in_specs: Any = Infer,
     mesh: Mesh | AbstractMesh | None = None,
-    axis_names: Any = frozenset(),
+    axis_names: Set[Any] = frozenset(),
     check_vma: bool = True,
 ) -> Any:
     """A function that applies `f` to the parts that devices have of its arguments.
@@ -107,6 +130,12 @@ def shard_map(
     return call
 
 
+@overload
+def smap(f: Callable[P, R], /, *, in_axes: Any = Infer, out_axes: Any, axis_name: Any) -> Callable[P, R]: ...
+@overload
+def smap(
+    f: None = None, /, *, in_axes: Any = Infer, out_axes: Any, axis_name: Any
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_axes: Any, axis_name: Any) -> Any:
     """`shard_map` along one axis of the mesh in force, with positions of axes in place of specs.
 
@@ -317,8 +346,8 @@ class _Call:
                 ValueError,
                 f"shard_map of {location.of_function(self.function)}: {name} differs between devices along "
                 f"{', '.join(map(repr, extra))}, and out_specs {spec} says that it is the same",
-                fix="split the result along the axis, as in P('x'), reduce it with lax.psum or lax.pmean, or pass "
-                "check_vma=False to take the first device's",
+                fix="split the result along the axis, as in P('x'), reduce it with stagec.lax.psum or "
+                "stagec.lax.pmean, or pass check_vma=False to take the first device's",
             )
         for n in extra:
             value = index_in_dim(value, 0, differs.index(n), False)

@@ -15,6 +15,7 @@ from stagec.core.callables import X
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import constrained, from_numpy
 from stagec.runtime.array import Array as Value
+from stagec.runtime.mesh import PartitionSpec
 from stagec.runtime.sharding import NamedSharding, Sharding, as_sharding
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -47,7 +48,7 @@ def put(value: Any, sharding: Sharding) -> Any:
 
 def make_array_from_callback(
     shape: Sequence[int],
-    sharding: Any,
+    sharding: Sharding | PartitionSpec,
     data_callback: Callable[[Any], ArrayLike],
     dtype: DTypeLike | None = None,
 ) -> Array:
@@ -81,7 +82,11 @@ def make_array_from_callback(
 
 
 def make_array_from_single_device_arrays(
-    shape: Sequence[int], sharding: Any, arrays: Sequence[ArrayLike], *, dtype: DTypeLike | None = None
+    shape: Sequence[int],
+    sharding: Sharding | PartitionSpec,
+    arrays: Sequence[ArrayLike],
+    *,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """An array of its parts.
 
@@ -119,7 +124,7 @@ def make_array_from_single_device_arrays(
 
 
 def make_array_from_process_local_data(
-    sharding: Any, local_data: ArrayLike, global_shape: Sequence[int] | None = None
+    sharding: Sharding | PartitionSpec, local_data: ArrayLike, global_shape: Sequence[int] | None = None
 ) -> Array:
     """An array of the data that each process has.
 

@@ -449,7 +449,7 @@ def get_abstract_mesh() -> AbstractMesh:
 def make_mesh(
     axis_shapes: Sequence[int],
     axis_names: Sequence[Any],
-    axis_types: Any = None,
+    axis_types: AxisType | Sequence[AxisType] | None = None,
     *,
     devices: Sequence[Device] | None = None,
 ) -> Mesh:

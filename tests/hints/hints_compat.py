@@ -114,11 +114,6 @@ CASES = [
     ),
     ("pass one number", lambda: optimizers.sgd([1.0, 2.0]), lambda: optimizers.sgd(1.0)),
     (
-        "leave it out; stagec.device_put(x, device) and jit(device=...) choose a device",
-        lambda: stagec.jit(abs, in_shardings="x"),
-        lambda: (stagec.jit(abs, in_shardings=None)(1.0), stagec.jit(abs, device="cpu")(stagec.device_put(1.0, "cpu"))),
-    ),
-    (
         "pass an array; stagec.eval_shape, and the methods trace and lower, take shapes",
         lambda: stagec.jit(snp.sin)(SHAPE),
         lambda: (
@@ -162,11 +157,6 @@ CASES = [
         chosen_by_platform,
     ),
     (
-        "leave it out, or use stagec.vmap, which maps over an axis",
-        lambda: named("jax", "pmap", abs)(1.0),
-        lambda: stagec.vmap(abs)(snp.ones(2)),
-    ),
-    (
         "use stagec.jit",
         lambda: named("jax._src.compiler", "backend_compile_and_load"),
         lambda: stagec.jit(abs)(1.0),
@@ -186,21 +176,6 @@ CASES = [
         "docs/reference/missing.md lists the modules and names of JAX that stagec lacks",
         lambda: listed("jax.experimental.pallas"),
         lambda: listed("jax.experimental"),
-    ),
-    (
-        "leave the sharding out; stagec.device_put(x, device) chooses a device",
-        lambda: named("jax.sharding", "PartitionSpec", "x"),
-        lambda: stagec.device_put(snp.ones(2), "cpu"),
-    ),
-    (
-        "leave out_sharding out; an array is on one device",
-        lambda: random(out_sharding="x"),
-        lambda: (random(), random(out_sharding=None)),
-    ),
-    (
-        "leave process_index out",
-        lambda: stagec.local_devices(1),
-        lambda: (stagec.local_devices(), stagec.local_devices(0)),
     ),
     (
         "convert them with astype, or allow it with stagec.numpy_dtype_promotion('standard')",

@@ -473,11 +473,6 @@ CASES += [
         lambda: lax.after_all(lax.create_token()),
     ),
     (
-        "leave the call out, or pass a device",
-        lambda: lax.with_sharding_constraint(V, None),
-        lambda: lax.with_sharding_constraint(V, stagec.devices()[0]),
-    ),
-    (
         "pass matrices, or stacks of them",
         lambda: lax.scaled_dot(V, V),
         lambda: (lax.scaled_dot(X, X.T), lax.scaled_dot(X[None], X.T[None])),

@@ -89,5 +89,5 @@ CASES = [
         lambda: snp.frompyfunc(lambda x: x, 1, 1)(V),
     ),
     ("pass as many arrays as nin says", lambda: DIGITS(V), lambda: DIGITS(V, V)),
-    ("use index 0, or the array itself", lambda: V.addressable_data(1), lambda: V.addressable_data(0)),
+    ("use an index from 0 to 0", lambda: V.addressable_data(1), lambda: V.addressable_data(0)),
 ]

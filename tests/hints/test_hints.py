@@ -31,6 +31,7 @@ import hints_reductions
 import hints_references
 import hints_scipy
 import hints_shapes
+import hints_sharding
 import hints_solves
 import hints_sparse
 import hints_traces
@@ -57,6 +58,7 @@ TABLES = [
     hints_reductions,
     hints_scipy,
     hints_shapes,
+    hints_sharding,
     hints_solves,
     hints_sparse,
     hints_traces,
@@ -112,6 +114,14 @@ ELSEWHERE = {
     "raise STAGEC_CACHE_MAX_BYTES": "compiler/test_cache.py",
     "set STAGEC_CACHE_DIR": "compiler/test_cache.py",
     "describe each of them, as in 'f32[8,3]'": "test_cli.py",
+    "look at x.addressable_shards, or gather it with "
+    "stagec.experimental.multihost_utils.process_allgather(x, tiled=True)": "sharding/test_mpi.py",
+    "make a mesh of stagec.local_devices()": "sharding/test_mpi.py",
+    "make a mesh of CPU devices, of which the option num_cpu_devices makes several, or of one other device": "sharding/"
+    "test_shardings.py",
+    "name the axes that divide processes first": "sharding/test_mpi.py",
+    "make the mesh with stagec.make_mesh, or arrange the devices by process": "sharding/test_mpi.py",
+    "pip install mpi4py mpich, and start the program with mpiexec -n 4 python program.py": "sharding/test_mpi.py",
     "pass arrays with .* >= .*, and treat this case before the call": "dynamic/test_open_sizes.py",
     "call stagec.numpy..*, whose result is computed from the size at the call": "dynamic/test_open_sizes.py",
     "write a number, or a name such as b for an open dimension": "dynamic/test_open_sizes.py",

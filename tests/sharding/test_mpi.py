@@ -105,6 +105,42 @@ def test_arrays_are_made_of_what_each_process_has() -> None:
         assert line == f"{rank} {[True] * 5} {[(2, 2)] * 5} [0 1] 0"
 
 
+def test_what_processes_cannot_divide_is_refused() -> None:
+    found = run(
+        2,
+        """
+        from stagec.sharding import Mesh
+        stagec.config.update("num_cpu_devices", 2)
+        devices = np.array([*stagec.devices("cpu"), None], dtype=object)[:-1]
+        square = Mesh(devices.reshape(2, 2), ("a", "b"))
+        mixed = Mesh(devices[[0, 2, 1, 3]], ("x",))
+        def said(call):
+            try:
+                call()
+            except stagec.errors.UnsupportedError as error:
+                return str(error).splitlines()[-1].removeprefix("  Fix: ")
+        show(
+            said(lambda: stagec.device_put(np.ones(4), NamedSharding(mixed, P("x")))),
+            said(lambda: stagec.device_put(np.ones(4), NamedSharding(square, P(("b", "a"))))),
+            said(lambda: square.local_mesh),
+            stagec.device_put(np.ones(4), NamedSharding(square, P(("a", "b")))).addressable_data(0).shape,
+        )
+        """,
+    )
+    words = (
+        "make the mesh with stagec.make_mesh, or arrange the devices by process",
+        "name the axes that divide processes first",
+        "make a mesh of stagec.local_devices() (1,)",
+    )
+    assert found == [f"{rank} {' '.join(words)}" for rank in range(2)]
+
+
+def test_without_mpi_the_error_says_what_to_install() -> None:
+    program = "import sys; sys.modules['mpi4py'] = None; import stagec; stagec.distributed.initialize()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "Fix: pip install mpi4py mpich, and start the program with mpiexec -n 4" in done.stderr
+
+
 def test_data_parallel_training_gathers_nothing() -> None:
     found = run(
         2,

@@ -208,3 +208,12 @@ def test_second_derivatives_of_what_is_not_known_to_differ_are_refused(mesh):
     mapped = stagec.shard_map(f, mesh=mesh, in_specs=(P(), P("x")), out_specs=P())
     with pytest.raises(stagec.StagecError, match="along which axes the gradient varies"):
         mapped(snp.float32(1), snp.arange(4.0))
+
+
+def test_devices_that_do_not_share_a_memory_make_no_mesh():
+    try:
+        (other, *_) = stagec.devices("vulkan")
+    except stagec.errors.DeviceError:
+        pytest.skip("there is no Vulkan device")
+    with pytest.raises(stagec.errors.UnsupportedError, match="do not share one memory"):
+        Mesh(np.array([stagec.devices("cpu")[0], other, None], dtype=object)[:-1], ("x",))
