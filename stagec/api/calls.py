@@ -16,6 +16,7 @@ from stagec.core.exact_key import exact_key
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
+from stagec.runtime.device import cpu
 from stagec.runtime.placement import placed
 from stagec.runtime.propagation import sign
 from stagec.runtime.runnable import Runnable
@@ -160,7 +161,7 @@ def runner(
             return build(results)
 
         return run_split
-    if runnable.is_constant and runnable.device.is_cpu and not committed:
+    if runnable.is_constant and runnable.device is cpu() and not committed:
         known = [(a.evaluated(), a.aval) for a in runnable.run([None] * len(in_avals))]
         return lambda leaves: build([Array.of(value, aval) for value, aval in known])
     if runnable.trivial or not runnable.direct or any(a.weak_type for a in runnable.out_avals):

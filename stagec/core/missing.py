@@ -136,7 +136,6 @@ _JAX = {
     "stagec.lax": "precv psend ragged_all_to_all",
     "stagec.numpy": " ".join(_SMALL_DTYPES),
     "stagec.nn": "scaled_dot_general",
-    "stagec.scipy": "spatial",
 }
 
 

@@ -33,7 +33,7 @@ def sync_global_devices(name: str) -> None:
     """
     found = world()
     if found is not None:
-        found.comm.Barrier()
+        found.comm.barrier()
 
 
 def broadcast_one_to_all(in_tree: X, is_source: bool | None = None) -> X:

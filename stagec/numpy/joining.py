@@ -103,7 +103,8 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
     def at(rank: int) -> int:
         return canonical_axis(axis, rank, "stack")
 
-    parts = [] if is_array_like(arrays) else _joined(list(arrays), dtype, "stack")
+    given: Any = arrays if is_array_like(arrays) else list(arrays)
+    parts = [] if given is arrays or not given else _joined(given, dtype, "stack")
     shapes = {p.shape for p in parts}
     if len(shapes) > 1:
         raise shape_error(
@@ -114,7 +115,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
         )
     sizes = parts[0].shape if parts else ()
     if not sizes or at(len(sizes) + 1) == len(sizes):
-        return _concatenated(parts or arrays, at, None if parts else dtype, "stack", lambda rank: [at(rank + 1)])
+        return _concatenated(parts or given, at, None if parts else dtype, "stack", lambda rank: [at(rank + 1)])
     # One operation adds the axis of all parts.
     position = at(len(sizes) + 1)
     joined = _joining.concatenate(parts, position)

@@ -567,7 +567,7 @@ def borrow(value: Any) -> Array:
     if type(value) is Literal:
         self._numpy, self.aval = value.value, value.aval
     else:
-        self._numpy, self.aval = value, ShapedArray.of(value.shape, value.dtype)
+        self._numpy, self.aval = np.asarray(value), ShapedArray.of(value.shape, value.dtype)
     self.signature = self.aval
     self._view = None
     self._state = _LENT

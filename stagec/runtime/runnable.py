@@ -16,7 +16,7 @@ from stagec.core.duration import Duration
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow
-from stagec.runtime.device import Device
+from stagec.runtime.device import Device, cpu
 from stagec.runtime.executable import Executable
 from stagec.runtime.packing import packed
 from stagec.runtime.placement import placed
@@ -219,7 +219,7 @@ class Runnable(Generic[C_co]):
     def arranged(self) -> Callable[[Sequence[Array]], list[Array]] | None:
         """`run` for uncommitted arrays on the CPU, with less around the program; None where it needs all of it."""
         computed = [index for kind, index in self.plan if kind == "computed"]
-        if self.trivial or self.donated or not self.device.is_cpu or len(set(computed)) < len(computed):
+        if self.trivial or self.donated or self.device is not cpu() or len(set(computed)) < len(computed):
             return None
         executable = self.executable()
         if executable.mutated or executable.may_alias or executable.in_place or executable.packed:

@@ -16,7 +16,7 @@ def test_typeof_is_known_while_tracing():
     stagec.jit(lambda x: (seen.append(stagec.typeof(x)), x)[1])(snp.ones((2, 3)))
     assert seen == [stagec.typeof(np.zeros((2, 3)))] and seen[0].long() == "float32[2,3]"
     assert stagec.typeof(1).weak_type and not stagec.typeof(np.int32(1)).weak_type
-    assert stagec.typeof(seen[0] and 2.0).sharding is None
+    assert stagec.typeof(seen[0] and 2.0).sharding.is_fully_replicated
     with pytest.raises(ArgumentTypeError, match="argument x is not an array or a number"):
         stagec.typeof("text")
 

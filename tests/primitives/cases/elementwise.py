@@ -19,6 +19,8 @@ from cases import (
     pairs,
     sample,
 )
+from stagec.runtime.device import devices
+from stagec.runtime.mesh import Mesh
 
 WIDE_FLOATS = [np.dtype("float32"), np.dtype("float64")]
 NUMERIC = [*INTEGERS, *FLOATS, *COMPLEX]
@@ -152,6 +154,9 @@ for dtype in FLOATS:
         CASES.append(Case("reduce_precision", [edges(dtype)], params))
 unary("stop_gradient", ALL)
 unary("optimization_barrier", ALL)
+_MESH = Mesh(np.array(devices("cpu")[:1]), ("x",))
+for dtype in ALL:
+    CASES.append(Case("sharding_constraint", [sample((3, 4), dtype)], {"mesh": _MESH, "spec": (("x",), ())}))
 
 # The cipher behind random numbers: two results, and operands of rank 0 with any.
 _WORDS = [sample((3, 7), np.dtype("uint32"), seed) for seed in range(4)]
