@@ -46,4 +46,8 @@ def shutdown() -> None:
     _processes.leave()
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 _publish(globals())

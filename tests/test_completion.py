@@ -45,7 +45,10 @@ OBJECTS = {
         lambda: stagec.load(stagec.export(JITTED)(1.0).serialize()),
         {"digest", "fun_name", "functions", "in_avals", "modules", "out_avals", "path"},
     ),
-    "device": (lambda: stagec.devices()[0], {"device_kind", "id", "memory_stats", "platform"}),
+    "device": (
+        lambda: stagec.devices()[0],
+        {"device_kind", "id", "local_hardware_id", "memory_stats", "platform", "process_index"},
+    ),
     "shape": (
         lambda: stagec.ShapeDtypeStruct((2,), "float32"),
         {"dtype", "like", "ndim", "shape", "sharding", "size", "weak_type"},
@@ -64,7 +67,8 @@ def test_an_array_offers_numpys_methods_and_these():
     assert offered(array) - NUMPY - {"ptp"} == {
         *("at", "aval", "block_until_ready", "committed", "copy_to_host_async", "delete", "devices"),
         *("is_deleted", "is_ready", "weak_type"),
-        *("addressable_data", "is_fully_addressable", "is_fully_replicated", "unsafe_buffer_pointer"),
+        *("addressable_data", "addressable_shards", "global_shards", "sharding"),
+        *("is_fully_addressable", "is_fully_replicated", "unsafe_buffer_pointer"),
     }
     seen = []
     stagec.jit(lambda x: seen.append(offered(x)) or x)(array)
@@ -88,7 +92,7 @@ def test_the_options_are_offered():
 
 
 SUBMODULES = {
-    "stagec.experimental": {"checkify", "sparse"},
+    "stagec.experimental": {"checkify", "mesh_utils", "multihost_utils", "pjit", "shard_map", "sparse"},
     "stagec.lax": {"linalg"},
     "stagec.nn": {"initializers"},
     "stagec.numpy": {"fft", "linalg"},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.spanning import local_factors, of_block
+from stagec.api.blocks import local_factors, of_block
 from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X

@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stagec.api.blocks import divided, placed
 from stagec.api.partition import partitioned
 from stagec.api.partition_axes import Spec
 from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, all_equations
 from stagec.primitives.constraint import sharding_constraint_p
-from stagec.primitives.operand import aval_of
 from stagec.runtime import device
 from stagec.runtime.array import Array, Split
 from stagec.runtime.mesh import Mesh
-from stagec.runtime.processes import Grid, all_gather, grid
+from stagec.runtime.processes import Grid, grid
 from stagec.runtime.propagation import as_partitions, result_shardings
-from stagec.runtime.sharding import NamedSharding, Sharding
+from stagec.runtime.sharding import NamedSharding
 
 
 def mesh_of(graph: Graph, values: Sequence[Any]) -> Mesh | None:
@@ -52,7 +52,7 @@ class Share(NamedTuple):
 def share(graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: str) -> Share:
     """This process's part of a graph, for operands that are divided as these are."""
     division = grid(mesh)
-    specs = tuple([_divided(division, v) for v in values])
+    specs = tuple([divided(division, v) for v in values])
     key = (share, mesh, specs, options)
     found: Share | None = graph.derived.get(key)
     if found is None:
@@ -76,14 +76,6 @@ def run(graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: str
     return [_joined(division, mesh, *row) for row in rows]
 
 
-def _divided(division: Grid, value: Any) -> Spec:
-    if type(value) is Array and value.local is not None:
-        sharding = value.signature.sharding
-        names = sharding.spec.axes()
-        return tuple([division.spanning(n) for n in (*names, *[()] * (value.aval.ndim - len(names)))])
-    return ((),) * aval_of(value).ndim
-
-
 def _local(value: Any) -> Any:
     return value.local if type(value) is Array and value.local is not None else value
 
@@ -97,45 +89,3 @@ def _joined(
     if sharding is None or followed != spec:
         sharding = NamedSharding(mesh, as_partitions(spec))
     return placed(local, aval, sharding)
-
-
-def placed(local: Array, aval: ShapedArray, sharding: Sharding) -> Array:
-    """An array of this process's part, which may be the whole."""
-    if local.aval.shape == aval.shape:
-        return local.with_aval(aval).split(sharding)
-    return Array.of_processes(local, aval, sharding)
-
-
-def gathered(value: Any) -> np.ndarray[Any, Any]:
-    """All of an array of several processes; each of them has to call this."""
-    if type(value) is not Array or value.local is None:
-        return np.asarray(value)
-    mesh = value.signature.sharding.mesh
-    division = grid(mesh)
-    found = np.asarray(value.local)
-    for axis, names in enumerate(_divided(division, value)):
-        if names:
-            found = all_gather(division.company(names), axis, found)
-    return found
-
-
-def local_factors(sharding: Sharding, ndim: int) -> tuple[int, ...]:
-    """Into how many blocks processes divide each of so many axes."""
-    if sharding.is_fully_addressable or not isinstance(sharding, NamedSharding):
-        return (1,) * ndim
-    division = grid(_concrete(sharding))
-    names = (*sharding.spec.axes(), *[()] * (ndim - len(sharding.spec)))
-    return tuple([division.parts(division.spanning(n)) for n in names])
-
-
-def of_block(block: Any, shape: tuple[int, ...], sharding: Sharding) -> Any:
-    """An array of the block that this process has."""
-    sharding.shard_shape(shape)
-    if not isinstance(sharding, NamedSharding):
-        return block.on(next(iter(sharding.device_set)), True)
-    return placed(block, block.aval.update(shape=shape), sharding)
-
-
-def _concrete(sharding: NamedSharding) -> Mesh:
-    assert isinstance(sharding.mesh, Mesh), "an abstract mesh has no devices"
-    return sharding.mesh

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from stagec.api.blocks import gathered
 from stagec.api.sharded import make_array_from_process_local_data
-from stagec.api.spanning import gathered
 from stagec.core import pytree
 from stagec.core.boundary import publish as _publish
 from stagec.core.callables import X
@@ -112,6 +112,10 @@ def global_array_to_host_local_array(global_inputs: X, global_mesh: Mesh, pspecs
     """The blocks of arrays that this process has."""
     found: X = pytree.map_leaves(lambda v: v if getattr(v, "local", None) is None else v.local, global_inputs)
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 _publish(globals())

@@ -47,6 +47,8 @@ def insert(
     axis = canonical_axis(axis, a.ndim, "insert")
     size = a.shape[axis]
     traced = isinstance(obj, Tracer) and not dtypes.is_bool(obj.dtype)
+    if traced and not dtypes.is_integer(obj.dtype):
+        raise _no_positions("insert", obj)
     positions: Any = obj if traced else _positions(obj, size, "insert")
     single = positions.ndim == 0
     flat = positions.reshape(-1)
@@ -113,12 +115,16 @@ def _positions(obj: Any, size: int, name: str, instead: str = "") -> np.ndarray[
     if not value.size:  # np.asarray([]) is an array of floats
         return value.astype(np.int64)
     if value.dtype.kind not in "iu":
-        raise location.error(
-            errors.DtypeError,
-            f"{name}: obj must hold integers, or bools for all positions, got {errors.brief(obj)}",
-            fix="give positions as integers",
-        )
+        raise _no_positions(name, obj)
     return value.astype(np.int64)
+
+
+def _no_positions(name: str, obj: Any) -> errors.StagecError:
+    return location.error(
+        errors.DtypeError,
+        f"{name}: obj must hold integers, or bools for all positions, got {errors.brief(obj)}",
+        fix="give positions as integers",
+    )
 
 
 def delete(

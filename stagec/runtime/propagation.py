@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_graphs
 from stagec.core.primitive import Primitive
@@ -93,10 +94,21 @@ def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) 
 
 
 def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) -> None:
-    """Let arrays that nobody else has seen be split."""
+    """Let arrays that nobody else has seen be split.
+
+    Raises:
+      DeviceError: they are on a device that does not share the memory of the sharding's.
+    """
     for result, sharding in zip(results, shardings):
-        if sharding is not None:
-            result.signature = Split(result.aval, sharding)
+        if sharding is None:
+            continue
+        if result.home is not sharding.home:
+            raise location.error(
+                errors.DeviceError,
+                f"a result on {result.home!r} cannot be split among devices of {sharding.mesh}",
+                fix="run the function on the devices of the mesh, or leave the sharding out",
+            )
+        result.signature = Split(result.aval, sharding)
 
 
 class _Walk:

@@ -124,7 +124,7 @@ def test_it_holds_nothing_of_the_compilers_side(archives):
     ]
     assert sorted(n for n in names if n.startswith("stagec_runtime/api/") and "__init__" not in n) == [
         f"stagec_runtime/api/{name}.py"
-        for name in ("arguments", "calls", "devices", "load", "matching", "open_dimensions", "signature")
+        for name in "arguments blocks calls devices load matching open_dimensions sharded signature".split()
     ]
 
 

@@ -14,8 +14,8 @@ from stagec.core.primitive import Primitive
 
 pytestmark = pytest.mark.usefixtures("untried")
 
-# Functions of Python, which no module holds.
-ELSEWHERE = {"pure_callback", "debug_callback", "io_callback"}
+# Functions of Python, which no module holds, and what no module says.
+ELSEWHERE = {"pure_callback", "debug_callback", "io_callback", "sharding_constraint"}
 FAMILIES = sorted({case.name for case in CASES} - ELSEWHERE)
 
 

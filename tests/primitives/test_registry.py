@@ -95,7 +95,9 @@ def bundles(limit: int, size: int) -> list[list[Case]]:
     """Up to `limit` cases of each row that have a program, in parts; with STAGEC_ALL_CASES=1, all."""
     rows: dict[str, list[Case]] = {}
     for case in CASES:
-        if not case.compiled and all(np.size(a) for a in case.args):
+        # A sharding is of the CPU, and nothing of it is compiled.
+        bundled = not case.compiled and case.name != "sharding_constraint"
+        if bundled and all(np.size(a) for a in case.args):
             rows.setdefault(case.name, []).append(case)
     if os.environ.get("STAGEC_ALL_CASES"):
         limit = len(CASES)

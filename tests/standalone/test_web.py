@@ -11,7 +11,6 @@ from test_c_libraries import DOUBLES, OF_THE_HOST, PROGRAMS, assert_same_bits, d
 from test_c_rows import PROGRAMS as ROWS, given
 
 import stagec
-import stagec.numpy as snp
 from passes.kernels import cost
 from passes.kernels.elements import RefusedError
 from stagec.standalone import web
@@ -161,8 +160,3 @@ def test_without_a_linker_it_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setattr(web, "linker_path", lambda: "")
     with pytest.raises(stagec.errors.UnsupportedError, match="Fix: install iree-base-compiler again"):
         exported.to_wasm(tmp_path)
-
-
-def test_functions_of_the_c_library_are_refused(tmp_path):
-    with pytest.raises(stagec.errors.UnsupportedError, match="it needs fmodf of the C library"):
-        stagec.export(lambda x: snp.fmod(x, 0.7))("f32[60]").to_wasm(tmp_path)
