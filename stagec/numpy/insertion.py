@@ -47,7 +47,7 @@ def insert(
     axis = canonical_axis(axis, a.ndim, "insert")
     size = a.shape[axis]
     traced = isinstance(obj, Tracer) and not dtypes.is_bool(obj.dtype)
-    if traced and not dtypes.is_integer(obj.dtype):
+    if isinstance(obj, Tracer) and traced and not dtypes.is_integer(obj.dtype):
         raise _no_positions("insert", obj)
     positions: Any = obj if traced else _positions(obj, size, "insert")
     single = positions.ndim == 0

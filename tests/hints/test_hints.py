@@ -120,6 +120,7 @@ ELSEWHERE = {
     "make a mesh of CPU devices, of which the option num_cpu_devices makes several, or of one other device": "sharding/"
     "test_shardings.py",
     "name the axes that divide processes first": "sharding/test_mpi.py",
+    "run the function on the devices of the mesh, or leave the sharding out": "sharding/test_shardings.py",
     "make the mesh with stagec.make_mesh, or arrange the devices by process": "sharding/test_mpi.py",
     "pip install mpi4py mpich, and start the program with mpiexec -n 4 python program.py": "sharding/test_mpi.py",
     "pass arrays with .* >= .*, and treat this case before the call": "dynamic/test_open_sizes.py",

@@ -217,3 +217,9 @@ def test_devices_that_do_not_share_a_memory_make_no_mesh():
         pytest.skip("there is no Vulkan device")
     with pytest.raises(stagec.errors.UnsupportedError, match="do not share one memory"):
         Mesh(np.array([stagec.devices("cpu")[0], other, None], dtype=object)[:-1], ("x",))
+    alone = NamedSharding(Mesh(np.array([other, None], dtype=object)[:-1], ("x",)), P("x"))
+    x = stagec.device_put(snp.ones(2), alone)
+    assert (x + 1).tolist() == [2, 2] and x.devices() == {other}
+    here = NamedSharding(stagec.make_mesh((2,), ("x",)), P("x"))
+    with pytest.raises(stagec.errors.DeviceError, match="cannot be split among devices of Mesh"):
+        stagec.jit(lambda x: lax.with_sharding_constraint(x + 1, here), device=other)(snp.ones(2))
