@@ -17,9 +17,7 @@ from stagec.runtime.sharding import NamedSharding, Sharding
 def divided(division: Grid, value: Any) -> tuple[tuple[Any, ...], ...]:
     """For each axis of a value, the names of the axes that divide it among processes."""
     if type(value) is Array and value.local is not None:
-        sharding = value.signature.sharding
-        names = sharding.spec.axes()
-        return tuple([division.spanning(n) for n in (*names, *[()] * (value.aval.ndim - len(names)))])
+        return tuple(map(division.spanning, value.signature.sharding.spec.axes(value.aval.ndim)))
     return ((),) * aval_of(value).ndim
 
 
@@ -48,8 +46,7 @@ def local_factors(sharding: Sharding, ndim: int) -> tuple[int, ...]:
     if sharding.is_fully_addressable or not isinstance(sharding, NamedSharding):
         return (1,) * ndim
     division = grid(_concrete(sharding))
-    names = (*sharding.spec.axes(), *[()] * (ndim - len(sharding.spec)))
-    return tuple([division.parts(division.spanning(n)) for n in names])
+    return tuple([division.parts(division.spanning(n)) for n in sharding.spec.axes(ndim)])
 
 
 def of_block(block: Any, shape: tuple[int, ...], sharding: Sharding) -> Any:

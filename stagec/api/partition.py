@@ -31,13 +31,6 @@ from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
 from stagec.runtime.processes import Grid, all_gather, all_reduce, rotate
 
 
-class _Described:
-    """The shape and dtype of a result."""
-
-    def __init__(self, aval: ShapedArray) -> None:
-        self.shape, self.dtype = aval.shape, aval.dtype
-
-
 def partitioned(graph: Graph, grid: Grid, specs: Sequence[Spec], name: str) -> tuple[Graph, list[Spec], list[str]]:
     """The graph of this process's part, and how its results are divided.
 
@@ -145,7 +138,7 @@ class Partition:
                 shape[axis] *= self.grid.parts(have)
                 value = io_callback(
                     lambda x, company=company, axis=axis: all_gather(company, axis, np.asarray(x)),
-                    _Described(aval.update(shape=shape)),
+                    aval.update(shape=shape),
                     value,
                 )
         for axis, (have, want) in enumerate(zip(spec, wanted)):
@@ -167,7 +160,7 @@ class Partition:
         if not names:
             return value
         company = self.grid.company(names)
-        return io_callback(lambda x: all_reduce(company, operation, np.asarray(x)), _Described(aval_of(value)), value)
+        return io_callback(lambda x: all_reduce(company, operation, np.asarray(x)), aval_of(value), value)
 
     # Slices that are joined again.
 
@@ -219,7 +212,7 @@ class Partition:
         if not shift:
             return value
         company = self.grid.company(spec[axis])
-        return io_callback(lambda x: rotate(company, axis, shift, np.asarray(x)), _Described(aval_of(value)), value)
+        return io_callback(lambda x: rotate(company, axis, shift, np.asarray(x)), aval_of(value), value)
 
     def replaced(self, found: Any, spec: Spec, axis: int, start: int, size: int, rows: Any, atom: Any) -> Any:
         """The parts with rows of a whole array in the place of those from `start` on."""

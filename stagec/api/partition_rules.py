@@ -55,11 +55,19 @@ def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
     if primitive in BESIDE:
         return beside(p, e, args, BESIDE[primitive])
     if primitive.follows is not None and len(args) == 1:
-        axes = primitive.follows([a.aval for a in e.inputs], e.outputs[0].aval, e.params)
-        kept = {a[1] for a in axes if a is not None}
-        if all(i in kept for i, names in enumerate(args[0][1]) if names):
-            return p.run(e, [args[0][0]], [tuple([() if a is None else args[0][1][a[1]] for a in axes])])
+        spec = followed(e, args[0][1])
+        return None if spec is None else p.run(e, [args[0][0]], [spec])
     return None
+
+
+def followed(e: Equation, spec: Spec) -> Spec | None:
+    """How the result of an operation that only moves axes is divided; None where a divided axis does not stay one."""
+    assert e.primitive.follows is not None, "only rows with this rule are asked"
+    axes = e.primitive.follows([a.aval for a in e.inputs], e.outputs[0].aval, e.params)
+    kept = {a[1] for a in axes if a is not None}
+    if any(names and i not in kept for i, names in enumerate(spec)):
+        return None
+    return tuple([() if a is None else spec[a[1]] for a in axes])
 
 
 def elementwise(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
@@ -120,20 +128,11 @@ def reduction(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
 def shaped(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
     """reshape and broadcast_in_dim, whose parameter is the result's shape."""
     ((value, spec),) = args
-    out = e.outputs[0].aval
-    assert e.primitive.follows is not None, "these rows have the rule"
-    axes = e.primitive.follows([e.inputs[0].aval], out, e.params)
-    found: list[tuple[Any, ...]] = [() if a is None else spec[a[1]] for a in axes]
-    kept = {a[1] for a in axes if a is not None}
-    if any(names and i not in kept for i, names in enumerate(spec)):
+    found, out = followed(e, spec), e.outputs[0].aval
+    if found is None or any(n % p.grid.parts(names) for n, names in zip(out.shape, found)):
         return None
-    sizes = []
-    for n, names in zip(out.shape, found):
-        if n % p.grid.parts(names):
-            return None
-        sizes.append(n // p.grid.parts(names))
     name = "new_sizes" if e.primitive is reshape_p else "shape"
-    return p.run(e, [value], [tuple(found)], **{name: tuple(sizes)})
+    return p.run(e, [value], [found], **{name: part(out, found, p.grid).shape})
 
 
 def product(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
@@ -158,6 +157,24 @@ def product(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     return [(p.combined(found, "sum", [n for i in x_contract for n in xs_[i]]), tuple(out))]
 
 
+def settled(
+    p: Parts, graph: Graph, before: Sequence[Spec], state: list[Spec], after: Sequence[Spec] = ()
+) -> list[Spec]:
+    """How a loop's state is divided in all rounds: as a round leaves it, and whole where that would change.
+
+    Args:
+      before, after: how the other inputs of the loop's body are divided.
+    """
+    _, found = p.body(graph, [*before, *state, *after])
+    state = [s if any(s) else a for s, a in zip(state, found)]
+    while True:
+        _, found = p.body(graph, [*before, *state, *after])
+        fitting = [s if s == a else whole(len(s)) for s, a in zip(state, found)]
+        if fitting == state:
+            return state
+        state = fitting
+
+
 def loop(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     """A scan whose state is divided in the same way in all rounds."""
     graph, consts, carry = e.params["graph"], e.params["num_consts"], e.params["num_carry"]
@@ -165,15 +182,7 @@ def loop(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     given = [p.moved(v, s, ((), *s[1:])) if i >= first else (v, s) for i, (v, s) in enumerate(args)]
     before = [s for _, s in given[:consts]]
     rows = [s[1:] for _, s in given[first:]]
-    state = [s for _, s in given[consts:first]]
-    _, found = p.body(graph, [*before, *state, *rows])
-    state = [s if any(s) else a for s, a in zip(state, found)]
-    while True:
-        _, found = p.body(graph, [*before, *state, *rows])
-        fitting = [s if s == a else whole(len(s)) for s, a in zip(state, found)]
-        if fitting == state:
-            break
-        state = fitting
+    state = settled(p, graph, before, [s for _, s in given[consts:first]], rows)
     body, found = p.body(graph, [*before, *state, *rows], state)
     moved = [p.moved(v, s, w)[0] for (v, s), w in zip(given[consts:first], state)]
     values = [p.place, *[v for v, _ in given[:consts]], *moved, *[v for v, _ in given[first:]]]
@@ -187,15 +196,7 @@ def repeated(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     asked, used = args[: counts[0]], args[counts[0] : sum(counts)]
     state = args[sum(counts) :]
     before = [s for _, s in used]
-    specs = [s for _, s in state]
-    _, found = p.body(e.params["body"], [*before, *specs])
-    specs = [s if any(s) else a for s, a in zip(specs, found)]
-    while True:
-        _, found = p.body(e.params["body"], [*before, *specs])
-        fitting = [s if s == a else whole(len(s)) for s, a in zip(specs, found)]
-        if fitting == specs:
-            break
-        specs = fitting
+    specs = settled(p, e.params["body"], before, [s for _, s in state])
     body, _ = p.body(e.params["body"], [*before, *specs], specs)
     cond, _ = p.body(e.params["cond"], [*[s for _, s in asked], *specs])
     moved = [p.moved(v, s, w)[0] for (v, s), w in zip(state, specs)]

@@ -289,7 +289,7 @@ class _Call:
         front: dict[Any, int] = {}
         local = []
         for axis, n in enumerate(aval.shape):
-            names = spec.axes()[axis] if axis < len(spec) else ()
+            names = spec.axes(aval.ndim)[axis]
             counts = self._sizes(names)
             if n % math.prod(counts):
                 raise location.error(
@@ -370,7 +370,7 @@ class _Call:
         order: list[int] = []
         sizes = []
         for axis in range(rank):
-            names = spec.axes()[axis] if axis < len(spec) else ()
+            names = spec.axes(rank)[axis]
             order += [differs.index(n) for n in names] + [count + axis]
             sizes.append(math.prod(self._sizes(names)) * shape[count + axis])
         moved = value if order == sorted(order) else transpose(value, order)

@@ -84,8 +84,6 @@ def _joined(
     division: Grid, mesh: Mesh, local: Array, spec: Spec, aval: ShapedArray, sharding: NamedSharding | None
 ) -> Array:
     """A result of several processes, split as follows from the operands where the parts fit."""
-    names = () if sharding is None else sharding.spec.axes()
-    followed = tuple([division.spanning(n) for n in (*names, *[()] * (aval.ndim - len(names)))])
-    if sharding is None or followed != spec:
+    if sharding is None or tuple(map(division.spanning, sharding.spec.axes(aval.ndim))) != spec:
         sharding = NamedSharding(mesh, as_partitions(spec))
     return placed(local, aval, sharding)

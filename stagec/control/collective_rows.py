@@ -50,17 +50,16 @@ def _sum_over(x: Any, dim: int | None, size: Any) -> Any:
 
 
 def _psum_transpose(ct: Any, x: Any, *, axis_name: Any) -> list[Any]:
-    if axis_name not in typed_axes():
-        return [psum_p(ct, axis_name=axis_name)]
-    return [pvary_p(sum_of_varying(ct, axis_name), axis_name=axis_name)]
+    total = _summed(ct, axis_name)
+    return [pvary_p(total, axis_name=axis_name) if axis_name in typed_axes() else total]
 
 
-def sum_of_varying(x: Any, axis_name: Any) -> Any:
-    """The sum over a typed axis of what varies along it, and a value itself that does not."""
-    known = varies(x, axis_name)
+def _summed(ct: Any, axis_name: Any) -> Any:
+    """The sum of a cotangent over an axis; over a typed one, of what varies along it, and what does not as it is."""
+    known = varies(ct, axis_name) if axis_name in typed_axes() else True
     if known is None:
-        return sum_of_varying_p(x, axis_name=axis_name)
-    return psum_p(x, axis_name=axis_name) if known else x
+        return sum_of_varying_p(ct, axis_name=axis_name)
+    return psum_p(ct, axis_name=axis_name) if known else ct
 
 
 def _repeated(x: Any, dim: int | None, size: Any) -> tuple[Any, int]:
@@ -98,7 +97,7 @@ pvary_p = SinglePrimitive(
     transpose=lambda ct, x, *, axis_name: [psum_p(ct, axis_name=axis_name)],
     batch=_vary_batch,
 )
-# `sum_of_varying` and `alike`, where it is not known yet whether the operands vary.
+# What `_summed` and `alike` do, where it is not known yet whether the operands vary.
 sum_of_varying_p = SinglePrimitive(
     "sum_of_varying",
     shape=lambda x, *, axis_name: x.strip_weak_type(),
@@ -146,24 +145,22 @@ psum_p: SinglePrimitive = SinglePrimitive(
     transpose=_psum_transpose,
     batch=_across(_sum_over),
 )
-pmax_p = SinglePrimitive(
-    "pmax",
-    shape=lambda x, *, axis_name: x,
-    eval=_eval,
-    lower=_lower,
-    jvp=_NO_DERIVATIVE,
-    transpose=NOT_LINEAR,
-    batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_max(x, (dim,))),
-)
-pmin_p = SinglePrimitive(
-    "pmin",
-    shape=lambda x, *, axis_name: x,
-    eval=_eval,
-    lower=_lower,
-    jvp=_NO_DERIVATIVE,
-    transpose=NOT_LINEAR,
-    batch=_across(lambda x, dim, size: x if dim is None else reduce.reduce_min(x, (dim,))),
-)
+
+
+def _extreme(name: str, over: Callable[..., Any]) -> SinglePrimitive:
+    return SinglePrimitive(
+        name,
+        shape=lambda x, *, axis_name: x,
+        eval=_eval,
+        lower=_lower,
+        jvp=_NO_DERIVATIVE,
+        transpose=NOT_LINEAR,
+        batch=_across(lambda x, dim, size: x if dim is None else over(x, (dim,))),
+    )
+
+
+pmax_p = _extreme("pmax", reduce.reduce_max)
+pmin_p = _extreme("pmin", reduce.reduce_min)
 
 
 def _gather_shape(x: ShapedArray, *, axis_name: Any, size: int) -> ShapedArray:
@@ -171,10 +168,7 @@ def _gather_shape(x: ShapedArray, *, axis_name: Any, size: int) -> ShapedArray:
 
 
 def _gather_transpose(ct: Any, x: Any, *, axis_name: Any, size: int) -> list[Any]:
-    typed = axis_name in typed_axes()
-    everything = sum_of_varying(ct, axis_name) if typed else psum_p(ct, axis_name=axis_name)
-    mine = axis_index_p(axis_name=axis_name)
-    return [slicing.dynamic_index_in_dim(everything, mine, 0, False)]
+    return [slicing.dynamic_index_in_dim(_summed(ct, axis_name), axis_index_p(axis_name=axis_name), 0, False)]
 
 
 def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: Any) -> Any:

@@ -74,9 +74,10 @@ class PartitionSpec:
             found.append(entry)
         self.partitions = tuple(found)
 
-    def axes(self) -> tuple[tuple[Any, ...], ...]:
-        """For each entry, the names in it."""
-        return tuple([_names(entry) for entry in self.partitions])
+    def axes(self, ndim: int = 0) -> tuple[tuple[Any, ...], ...]:
+        """For each entry, the names in it; and none for each dimension beyond, up to `ndim`."""
+        found = [_names(entry) for entry in self.partitions]
+        return (*found, *[()] * (ndim - len(found)))
 
     def update(self, partitions: Sequence[Any] | None = None, **kwargs: Any) -> PartitionSpec:
         """A spec with other entries."""
@@ -125,8 +126,7 @@ class Axes(tuple[tuple[Any, ...], ...]):
 
     @staticmethod
     def of(spec: PartitionSpec, ndim: int) -> Axes:
-        names = spec.axes()
-        made = Axes((*names, *[()] * (ndim - len(names))))
+        made = Axes(spec.axes(ndim))
         made.written = spec
         return made
 

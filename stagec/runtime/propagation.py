@@ -36,7 +36,7 @@ def result_shardings(graph: Graph, values: Sequence[Any]) -> list[NamedSharding 
     Args:
       values: of all inputs.
     """
-    shardings = [v.signature.sharding if type(v) is Array and type(v.signature) is Split else None for v in values]
+    shardings = list(map(_sharding, values))
     if not any(shardings) and not constrains(graph):
         return None
     key = (result_shardings, tuple(shardings))
@@ -44,6 +44,11 @@ def result_shardings(graph: Graph, values: Sequence[Any]) -> list[NamedSharding 
     if found is None:
         found = graph.derived[key] = _propagated(graph, shardings)
     return found
+
+
+def _sharding(value: Any) -> Any:
+    """How a value is split; None for one that is not."""
+    return value.signature.sharding if type(value) is Array and type(value.signature) is Split else None
 
 
 def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | None]:
@@ -54,10 +59,7 @@ def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | 
 
 
 def _spec(sharding: Any, ndim: int) -> Spec:
-    if type(sharding) is not NamedSharding:
-        return None
-    names = sharding.spec.axes()
-    return (*names, *[()] * (ndim - len(names)))
+    return sharding.spec.axes(ndim) if type(sharding) is NamedSharding else None
 
 
 def as_partitions(spec: Spec) -> PartitionSpec:
@@ -74,9 +76,9 @@ def operation_sharding(
     primitive: Primitive, avals: Sequence[ShapedArray], outs: Sequence[ShapedArray], params: Any, args: Sequence[Any]
 ) -> list[NamedSharding | None]:
     """The same of one operation on values."""
-    shardings = [a.signature.sharding if type(a) is Array and type(a.signature) is Split else None for a in args]
     if primitive is sharding_constraint_p:
         return [NamedSharding(params["mesh"], as_partitions(params["spec"]))]
+    shardings = list(map(_sharding, args))
     mesh = next((s.mesh for s in shardings if type(s) is NamedSharding), None)
     if mesh is None:
         return [None] * len(outs)

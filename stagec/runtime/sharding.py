@@ -6,6 +6,7 @@ The devices of one mesh share their memory. A sharded array is one buffer, of wh
 
 from __future__ import annotations
 
+import abc
 import functools
 import math
 from collections.abc import Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 Index = tuple[slice, ...]
 
 
-class Sharding:
+class Sharding(abc.ABC):
     """Which device has which part of an array."""
 
     memory_kind: str | None = None
@@ -37,9 +38,9 @@ class Sharding:
         return set(self.assignment)
 
     @property
+    @abc.abstractmethod
     def assignment(self) -> tuple[Device, ...]:
         """The devices in the order of the mesh."""
-        raise NotImplementedError
 
     @property
     def home(self) -> Device:
@@ -68,21 +69,21 @@ class Sharding:
         return bool(self.addressable_devices)
 
     @property
+    @abc.abstractmethod
     def is_fully_replicated(self) -> bool:
         """Whether each device has the whole."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of a part of an array of this shape.
 
         Raises:
           ShapeError: the parts would not be of one size.
         """
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> Mapping[Device, Index]:
         """The part that each device has, as slices of an array of this shape."""
-        raise NotImplementedError
 
     def addressable_devices_indices_map(self, global_shape: tuple[int, ...]) -> Mapping[Device, Index]:
         """The same for the devices of this process."""
@@ -95,9 +96,9 @@ class Sharding:
             return False
         return self._cuts(ndim) == other._cuts(ndim)
 
+    @abc.abstractmethod
     def _cuts(self, ndim: int) -> Any:
         """What distinguishes this sharding from others of the same devices."""
-        raise NotImplementedError
 
     def check_compatible_aval(self, aval_shape: tuple[int, ...]) -> None:
         """Raise `ShapeError` unless arrays of this shape can be split so."""
@@ -212,8 +213,7 @@ class NamedSharding(Sharding):
     def factors(self, ndim: int) -> tuple[int, ...]:
         """Into how many parts each of so many dimensions is split."""
         sizes = self.mesh.shape
-        counts = [math.prod(sizes[n] for n in names) for names in self.spec.axes()]
-        return (*counts, *[1] * (ndim - len(counts)))
+        return tuple([math.prod(sizes[n] for n in names) for names in self.spec.axes(ndim)])
 
     def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
         shape = tuple(global_shape)
@@ -241,8 +241,7 @@ class NamedSharding(Sharding):
         if self.is_fully_replicated:
             return ()
         sizes = self.mesh.shape
-        found = [tuple([n for n in names if sizes[n] > 1]) for names in self.spec.axes()]
-        return (*found, *[()] * (ndim - len(found)))
+        return tuple([tuple([n for n in names if sizes[n] > 1]) for names in self.spec.axes(ndim)])
 
     def update(self, **kwargs: Any) -> NamedSharding:
         """A sharding with some of `mesh`, `spec` replaced."""
@@ -271,7 +270,7 @@ def _indices(sharding: NamedSharding, shape: tuple[int, ...]) -> Mapping[Device,
     for place in np.ndindex(*mesh.axis_sizes):
         at = dict(zip(mesh.axis_names, place))
         index = []
-        for names, size, count in zip((*sharding.spec.axes(), *[()] * len(shape)), part, counts):
+        for names, size, count in zip(sharding.spec.axes(len(shape)), part, counts):
             number = 0
             for name in names:
                 number = number * mesh.shape[name] + at[name]

@@ -1,4 +1,4 @@
-"""Random programs on arrays of several processes, beside the same programs on whole arrays in each of them.
+"""Compare random programs on arrays of several processes with the same programs on whole arrays.
 
 `mpiexec -n 2 python tests/sharding/of_processes.py FIRST COUNT [DEVICES]`
 """
