@@ -9,6 +9,7 @@ from typing import Any
 from passes import attributes as attrs, operations
 from passes.kernels import contractions
 from passes.kernels.arithmetic import can
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.dispatch import HOST
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
@@ -39,8 +40,6 @@ _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
 SHORT = 16
 # The share of gathered loads above which a kernel is slower than the compiler's.
 GATHERED = 0.25
-# The most workgroups of a kernel.
-MAX_WORKGROUPS = 32
 
 
 class Node:
