@@ -15,6 +15,8 @@ sys.path.append(str(ROOT / "tests/passes"))  # the modules of tests are not a pa
 
 from law_examples import ALL, examples  # noqa: E402
 
+# What `python -m tests.proving` found, by the laws' names.
+VERDICTS = dict(line.split() for line in (ROOT / "tests/proving/verdicts.txt").read_text().splitlines())
 HEADINGS = {
     "algebra": "Identities",
     "ranges": "What ranges decide",
@@ -47,6 +49,10 @@ Every law that [the passes](../explanation/passes.md) apply, with an example: wh
 makes of it. `python -m tests.laws` writes this page from the laws and from `tests/passes/laws`, and the tests check
 that each example keeps its results.
 
+What is said to be *proven* [holds for all values](../explanation/proofs.md): `python -m tests.proving` has a solver
+show it, for arrays of the shapes of the examples, in each width of numbers in which the law fires. What is *proven in
+part* has examples or widths of which the solver knows no answer. The others are tested.
+
 Laws are exact unless their heading says what they assume: the bits of every result stay, for every input, except where
 StableHLO itself leaves the order of a sum open. A few run only for some targets, by the names of `python -m passes
 --laws`. Those that are not exact run where `fast_math` grants all their assumptions:
@@ -76,7 +82,12 @@ def _section(law, example):
     assumes = f" (assumes {'all' if len(law.assumes) == len(FLAGS) else assumed})" if assumed else ""
     if law.targets:
         assumes += f" (for {', '.join(f'`{name}`' for name in sorted(law.targets))})"
-    return f"### `{law.name}`{assumes}\n\n{law.doc}\n\n```mlir\n{_body(before)}```\n\n```mlir\n{_body(module)}```\n"
+    known = {"proven": " *Proven.*", "partly": " *Proven in part.*"}.get(
+        VERDICTS.get(law.name, "") if law.exact else "", ""
+    )
+    return (
+        f"### `{law.name}`{assumes}\n\n{law.doc}{known}\n\n```mlir\n{_body(before)}```\n\n```mlir\n{_body(module)}```\n"
+    )
 
 
 def _body(module):

@@ -320,6 +320,7 @@ LAZY = {
     "mpi4py": "an extra",
     "stagec.foreign.parsed": "the compiler: a call of a stored program needs none",
     "stagec.commands.foreign": "reading a module needs MLIR, and stagec-runtime has neither",
+    "stagec.compiler.batches": "needed when something is compiled",
     "passes.analysis.in_place": "the compiler",
     "passes.bindings": "the compiler",
     "passes.guard": "the compiler",

@@ -8,7 +8,8 @@ from collections.abc import Collection
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import SPLAT, dtype_of, is_static, producer, rank_of, shape_of, sides, size_of, splat_of
+from passes.analysis.identities import right_identity
+from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, rank_of, shape_of, sides, size_of, splat_of
 from passes.patterns import pattern
 from passes.simplify.joins import same_number
 from passes.simplify.monotone import FUNCTIONS, extreme_of_function
@@ -373,7 +374,10 @@ def _longer(op: Any, name: str, first: Any, dim: int, forwards: bool) -> Any:
         sizes, ends = tuple(n if d else 1 for d in along), tuple(padding if d else (0, 0) for d in along)
         return _Window(sizes, ones, ones, ones, ends)
 
-    if _name(op) != name or _Window.of(op) != window(n) or not _is_neutral(name, op.init_values[0]):
+    # The first element is not combined with the initial value, and will be.
+    if _name(op) != name or _Window.of(op) != window(n):
+        return None
+    if not is_splat(op.init_values[0], right_identity(name, dtype_of(first))):
         return None
     parts = [first, op.inputs[0]] if forwards else [op.inputs[0], first]
     return _windows(op, build.concatenate(parts, dim), window(n + 1))

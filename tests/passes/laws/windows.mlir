@@ -223,6 +223,21 @@ func.func @cumulative_after_first__from_the_last(%a: tensor<1xf32>, %x: tensor<6
 }
 
 // keeps
+func.func @cumulative_after_first__that_is_not_compared(%a: tensor<1xf32>, %x: tensor<6xf32>) -> tensor<7xf32> {
+  %low = stablehlo.constant dense<0.0> : tensor<f32>
+  %c = "stablehlo.reduce_window"(%x, %low) <{window_dimensions = array<i64: 6>, padding = dense<[[0, 5]]> : tensor<1x2xi64>}> ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.maximum %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  %n = stablehlo.reshape %a : (tensor<1xf32>) -> tensor<f32>
+  %b = stablehlo.broadcast_in_dim %n, dims = [] : (tensor<f32>) -> tensor<6xf32>
+  %d = stablehlo.maximum %c, %b : tensor<6xf32>
+  %r = stablehlo.concatenate %d, %a, dim = 0 : (tensor<6xf32>, tensor<1xf32>) -> tensor<7xf32>
+  return %r : tensor<7xf32>
+}
+
+// keeps
 func.func @cumulative_before_first(%a: tensor<1xi32>, %x: tensor<6xi32>) -> tensor<7xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %c = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 6>, padding = dense<[[0, 5]]> : tensor<1x2xi64>}> ({

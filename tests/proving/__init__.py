@@ -1,0 +1,1 @@
+"""Proofs of the passes' laws: `python -m tests.proving`."""

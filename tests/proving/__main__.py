@@ -1,0 +1,155 @@
+"""Prove the laws of the passes for all values: `python -m tests.proving [law ...] [--seconds N] [--mutants N]`.
+
+Each law rewrites its examples (`tests/passes/laws`), in each width of numbers in which it fires. A solver (Bitwuzla)
+shows that no values of the arguments tell the program before from the program after: NaN, infinities, subnormal numbers
+and zeros of both signs are among them. Functions such as sines are unknown functions, and sums and products of more
+than two floats are the same in any order, as StableHLO leaves it open. Arrays have the shapes of the examples.
+
+Without names, `tests/proving/verdicts.txt` is written, which the page of laws takes its word from.
+
+`--mutants` changes the programs after a law at random, and counts how many of these are refuted.
+"""
+
+import argparse
+import collections
+import random
+import re
+import sys
+import time
+from pathlib import Path
+
+from bitwuzla import Bitwuzla, Kind, Option, Options, Result
+
+import passes
+from tests.proving.programs import Program
+from tests.proving.terms import Terms, UnsupportedError
+
+sys.path.append(str(Path(__file__).parents[1] / "passes"))  # the modules of tests are not a package
+
+from law_examples import ALL, examples
+from pass_helpers import parse
+
+VERDICTS = Path(__file__).parent / "verdicts.txt"
+WIDTHS = {"f32": ("f16", "bf16", "f32", "f64"), "i32": ("i8", "i32", "i64"), "ui32": ("ui8", "ui32", "ui64")}
+
+
+def verdict(before, after, seconds):
+    """`proven`, `refuted`, or why neither is known."""
+    terms = Terms()
+    try:
+        program = Program(terms)
+        arguments = program.arguments(before)
+        old, new = program.results(before, arguments), program.results(after, arguments)
+    except UnsupportedError as error:
+        return f"not described: {error}"
+    pairs = {(a, b) for x, y in zip(old, new) for a, b in zip(x.ravel(), y.ravel()) if a is not b}
+    different = {terms.do(Kind.NOT, e) for a, b in pairs if not (e := terms.equal(a, b)).is_true()}
+    deadline = time.monotonic() + seconds
+    for formula in different:
+        options = Options()
+        options.set(Option.TIME_LIMIT_PER, max(1, int(1000 * (deadline - time.monotonic()))))
+        solver = Bitwuzla(terms.manager, options)
+        solver.assert_formula(formula)
+        for fact in terms.facts:
+            solver.assert_formula(fact)
+        found = solver.check_sat()
+        if found == Result.SAT:
+            return "not known of a function" if terms.unknown else "refuted"
+        if found != Result.UNSAT or time.monotonic() > deadline:
+            return "no answer in time"
+    return "proven"
+
+
+def variants(example):
+    """The example in each width: text of MLIR."""
+    yield example.main
+    for name, widths in WIDTHS.items():
+        for width in widths:
+            if (width != name and f"x{name}>" in example.main) or f"<{name}>" in example.main:
+                yield example.main.replace(f"x{name}>", f"x{width}>").replace(f"<{name}>", f"<{width}>")
+
+
+def proofs(law, seconds):
+    """The verdicts on a law's examples, in all widths."""
+    for example in (e for e in examples() if e.leaves is not None and e.law is law):
+        for text in dict.fromkeys(variants(example)):
+            try:
+                before, after = parse(text), parse(text)
+                if passes.apply(after, [law]):
+                    yield verdict(before, after, seconds)
+            except Exception as error:
+                if text is example.main:
+                    yield f"not described: {type(error).__name__} {str(error)[:60]}"
+
+
+# What a mutant has in the place of a word of a program.
+_OTHERS = {
+    "add": "subtract", "subtract": "add", "multiply": "add", "maximum": "minimum", "minimum": "maximum", "and": "or",
+    "or": "and", "divide": "multiply", "negate": "abs", "abs": "negate", "sine": "cosine", "EQ": "NE", "NE": "EQ",
+    "LT": "LE", "LE": "LT", "GT": "GE", "GE": "GT", "floor": "ceil", "shift_left": "shift_right_logical",
+}  # fmt: skip
+
+
+def mutant(text, rng):
+    """A program with another operation, number, bound or order of operands; None if the text is no program."""
+    words = [m for m in re.finditer(r"(?<=stablehlo\.)\w+|\b(?:EQ|NE|LT|LE|GT|GE)\b", text) if m[0] in _OTHERS]
+    numbers = list(re.finditer(r"(?<=[\[:, <])-?\d+(?:\.\d+e[+-]\d+)?(?=[\],:>])", text))
+    orders = list(re.finditer(r"(?:subtract|divide|remainder|power|concatenate) (%\w+), (%\w+)(?= :)", text))
+    place = rng.choice([*words, *numbers, *orders] or [None])
+    if place is None:
+        return None
+    if place in words:
+        new = _OTHERS[place[0]]
+    elif place in orders:
+        new = f"{place[0].split()[0]} {place[2]}, {place[1]}"
+    else:
+        new = str(float(place[0]) + 1) if "e" in place[0] else str(int(place[0]) + rng.choice([-1, 1]))
+    changed = text[: place.start()] + new + text[place.end() :]
+    try:
+        return parse(changed) if changed != text else None
+    except Exception:
+        return None
+
+
+def mutants(count, seconds):
+    """How many mutants of rewritten programs are refuted, and how many have the results of the program."""
+    rng, counts = random.Random(0), collections.Counter()
+    chosen = [e for e in examples() if e.leaves is not None and e.law.exact]
+    while sum(counts.values()) < count:
+        example = rng.choice(chosen)
+        before, after = example.module(), example.module()
+        passes.apply(after, [example.law])
+        changed = mutant(str(after), rng)
+        if changed is not None and verdict(before, after, seconds) == "proven":
+            counts[verdict(before, changed, seconds)] += 1
+    return counts
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(prog="python -m tests.proving", description=__doc__)
+    parser.add_argument("laws", nargs="*")
+    parser.add_argument("--seconds", type=float, default=5, help="for each program")
+    parser.add_argument("--mutants", type=int, default=0)
+    options = parser.parse_args(arguments)
+    if options.mutants:
+        print(dict(mutants(options.mutants, options.seconds)))
+        return
+    verdicts = {}
+    for law in (law for law in ALL if law.exact and (not options.laws or law.name in options.laws)):
+        found = collections.Counter(proofs(law, options.seconds))
+        verdicts[law.name] = summary(found)
+        print(f"{law.name}: {verdicts[law.name]}" + ("" if [*found] == ["proven"] else f" {dict(found)}"), flush=True)
+    print(dict(collections.Counter(verdicts.values())))
+    if not options.laws:
+        VERDICTS.write_text("".join(f"{name} {kind}\n" for name, kind in verdicts.items()))
+
+
+def summary(found):
+    """A word for the verdicts on all examples of a law."""
+    if "refuted" in found:
+        return "refuted"
+    return "proven" if [*found] == ["proven"] else "partly" if "proven" in found else "tested"
+
+
+if __name__ == "__main__":
+    main()

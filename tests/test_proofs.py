@@ -1,0 +1,56 @@
+"""Laws are proven as the page says, and laws that are wrong are refuted."""
+
+import random
+
+import pytest
+
+pytest.importorskip("bitwuzla", reason="Bitwuzla is not installed: pip install '.[test]'")
+
+from tests.laws import VERDICTS
+from tests.proving.__main__ import ALL, mutants, parse, proofs, summary, verdict
+
+EXACT = [law for law in ALL if law.exact]
+SAMPLE = random.Random(0).sample([law for law in EXACT if VERDICTS[law.name] == "proven"], 40)
+
+
+def program(body, arguments="%x: tensor<f32>", result="tensor<f32>"):
+    return parse(f"func.func @main({arguments}) -> {result} {{\n{body}\n}}")
+
+
+def test_the_verdicts_are_those_of_the_laws_that_there_are():
+    assert [*VERDICTS] == [law.name for law in EXACT]
+    assert "refuted" not in VERDICTS.values()
+
+
+@pytest.mark.parametrize("law", SAMPLE, ids=lambda law: law.name)
+def test_laws_are_proven(law):
+    assert summary(dict.fromkeys(proofs(law, 20))) == "proven"
+
+
+ZERO = "%c = stablehlo.constant dense<0.0> : tensor<f32>"
+WRONG = {
+    "x + 0.0 is not x, for -0.0": (f"{ZERO}\n%r = stablehlo.add %x, %c : tensor<f32>\nreturn %r : tensor<f32>", "%x"),
+    "x - x is not 0, for NaN": ("%r = stablehlo.subtract %x, %x : tensor<f32>\nreturn %r : tensor<f32>", "%c"),
+    "x * 0 is not 0, for infinity": (
+        f"{ZERO}\n%r = stablehlo.multiply %x, %c : tensor<f32>\nreturn %r : tensor<f32>",
+        "%c",
+    ),
+}
+
+
+@pytest.mark.parametrize("why", WRONG)
+def test_laws_that_hold_for_numbers_alone_are_refuted(why):
+    body, after = WRONG[why]
+    assert verdict(program(body), program(f"{ZERO}\nreturn {after} : tensor<f32>"), 20) == "refuted"
+
+
+def test_functions_that_are_not_known_decide_nothing():
+    one = program("%r = stablehlo.sine %x : tensor<f32>\nreturn %r : tensor<f32>")
+    other = program("%r = stablehlo.tan %x : tensor<f32>\nreturn %r : tensor<f32>".replace("tangent", "tan"))
+    assert verdict(one, one, 20) == "proven"
+    assert verdict(one, other, 20) == "not known of a function"
+
+
+def test_mutants_are_refuted():
+    found = mutants(30, 5)
+    assert found["refuted"] >= 0.9 * (sum(found.values()) - found["proven"] - found["not known of a function"])
