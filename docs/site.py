@@ -1,11 +1,12 @@
 """What `mkdocs build` adds to the pages in this folder.
 
-The reference from docstrings, the files at the top of the repository, and the examples with their plots. MkDocs calls
-the functions, and mkdocstrings the extension.
+The reference from docstrings, the files at the top of the repository, the examples with their plots, and a network
+that runs in the first page. MkDocs calls the functions, and mkdocstrings the extension.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import os
@@ -38,6 +39,7 @@ MODULES = """
 _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
 # The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
+_DIGITS = '<iframe class="digits" src="digits.html" title="Draw a digit" loading="lazy"></iframe>'
 _OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -57,7 +59,7 @@ def _fence(session: re.Match[str]) -> str:
 # Entries that open onto pages which are generated.
 _UNDER: dict[str, Any] = {
     "examples/index.md": [
-        {"All": "examples/index.md"},
+        {"Gallery": "examples/index.md"},
         *[{f"{p.stem}": f"examples/{p.stem}.md"} for p in sorted((ROOT / "examples").glob("*.py"))],
     ],
     "reference/numpy.md": [
@@ -71,10 +73,10 @@ _ENTRY = re.compile(r"- \[([^\]]+)\]\(([^)#]+)\)")
 
 
 def on_config(config: Any) -> Any:
-    """The order of the pages in the sidebar: that of the first page, whose headings are its sections."""
+    """The order of the pages: that of the list of all pages, whose headings are the site's sections."""
     config.nav = nav = [{"stagec": "index.md"}]
     inside: list[list[Any]] = []
-    for line in (ROOT / "docs/index.md").read_text("utf-8").splitlines():
+    for line in (ROOT / "docs/pages.md").read_text("utf-8").splitlines():
         if heading := _HEADING.fullmatch(line):
             del inside[len(heading[1]) - 2 :]
             inside.append([])
@@ -91,14 +93,20 @@ def on_files(files: Files, config: Any) -> Files:
     pages["examples/index.md"] = (ROOT / "examples/README.md").read_text("utf-8")
     pages["reference/api/index.md"] = "# Modules\n\n" + "".join(f"- [`{m}`]({m}.md)\n" for m in MODULES)
     pages.update({f"reference/api/{module}.md": _module(module) for module in MODULES})
-    plots = Path(tempfile.mkdtemp())
+    made, gallery = Path(tempfile.mkdtemp()), ""
     for path in sorted((ROOT / "examples").glob("*.py")):
-        text, plot = path.read_text("utf-8"), plots / f"{path.stem}.png"
+        text, plot = path.read_text("utf-8"), made / f"{path.stem}.png"
         shown = ""
-        if "plot=" in text and _drawn(path, plot):
+        if "plot=" in text and os.environ.get("STAGEC_SITE_PLOTS") != "0" and _made(path, plot, "--plot"):
             files.append(File.generated(config, f"examples/{plot.name}", abs_src_path=str(plot)))
-            shown = f"![What it draws]({plot.name})\n\n"
+            shown = f"![What {path.name} draws]({plot.name})\n\n"
+            about = (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0].replace("\n", " ")
+            gallery += f"- [`{path.name}`]({path.name}): {about}\n\n    {shown}"
         pages[f"examples/{path.stem}.md"] = f"# {path.name}\n\n{shown}```python\n{text}```\n"
+    if gallery:
+        pages["examples/index.md"] += f"\n## What they draw\n\n<!-- begin doors -->\n\n{gallery}<!-- end -->\n"
+    if _made(ROOT / "examples/digits_page.py", digits := made / "digits.html"):
+        files.append(File.generated(config, digits.name, abs_src_path=str(digits)))
     for target, text in pages.items():
         files.append(File.generated(config, target, content=text))
     return files
@@ -116,22 +124,27 @@ def _module(name: str) -> str:
 
 def _home(function: Any) -> str:
     """The module that has a function's source; `__module__` is the one that publishes it."""
-    file = Path(inspect.unwrap(function).__code__.co_filename)
-    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    return str(inspect.unwrap(function).__globals__["__name__"])
 
 
-def _drawn(path: Path, plot: Path) -> bool:
-    """Whether an example has run and written its plot; `STAGEC_SITE_PLOTS=0` leaves all of them out."""
-    if os.environ.get("STAGEC_SITE_PLOTS") == "0":
-        return False
-    done = subprocess.run([sys.executable, path, "--plot", plot], capture_output=True, text=True)
+def _made(path: Path, output: Path, *options: str) -> bool:
+    """Whether an example has run and written a file; the build says why it has not, and goes on."""
+    done = subprocess.run([sys.executable, path, *options, output], capture_output=True, text=True)
     if done.returncode:
-        print(f"{path.name} has no plot: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-    return plot.exists()
+        print(f"{path.name} is left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+    return output.exists()
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Let links that leave this folder lead to the pages that stand for their targets, and name the languages."""
+def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
+    """Let links that leave this folder lead to the pages that stand for their targets, and name the languages.
+
+    Comments mark what looks different on the site: the columns of a page, and the place of the network.
+    """
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
+        markdown = markdown.replace("<!-- digits -->", _DIGITS if files.get_file_from_path("digits.html") else "")
+    markdown = re.sub(r"<!-- begin (\w+) -->", r'<div class="grid \1" markdown>', markdown)
+    markdown = markdown.replace("<!-- end -->", "</div>")
     markdown = re.sub(r"^```(c|cpp|js|rust|toml) .*$", r"```\1", markdown, flags=re.MULTILINE)
     markdown = _FENCE.sub(lambda m: f"{m[1]}```{'pycon' if m[2] else 'python'}\n", markdown)
     depth = page.file.src_uri.count("/")
