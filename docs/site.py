@@ -39,7 +39,7 @@ MODULES = """
 _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
 # The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
-_DIGITS = '<iframe class="digits" src="digits.html" title="Draw a digit" loading="lazy"></iframe>'
+_DIGITS = '<iframe class="digits" src="digits.html" title="Draw a digit"></iframe>'
 _OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -58,10 +58,6 @@ def _fence(session: re.Match[str]) -> str:
 
 # Entries that open onto pages which are generated.
 _UNDER: dict[str, Any] = {
-    "examples/index.md": [
-        {"Gallery": "examples/index.md"},
-        *[{f"{p.stem}": f"examples/{p.stem}.md"} for p in sorted((ROOT / "examples").glob("*.py"))],
-    ],
     "reference/numpy.md": [
         {"By name": "reference/numpy.md"},
         {"By module": "reference/api/index.md"},
@@ -131,7 +127,7 @@ def _made(path: Path, output: Path, *options: str) -> bool:
     """Whether an example has run and written a file; the build says why it has not, and goes on."""
     done = subprocess.run([sys.executable, path, *options, output], capture_output=True, text=True)
     if done.returncode:
-        print(f"{path.name} is left out: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        print(f"{path.name} is left out: {(done.stderr.strip() or 'it failed').splitlines()[-1]}", file=sys.stderr)
     return output.exists()
 
 
@@ -143,6 +139,8 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
         markdown = markdown.replace("<!-- digits -->", _DIGITS if files.get_file_from_path("digits.html") else "")
+    if "<!-- begin code -->" in markdown:
+        page.meta["hide"] = ["toc"]  # room for two columns
     markdown = re.sub(r"<!-- begin (\w+) -->", r'<div class="grid \1" markdown>', markdown)
     markdown = markdown.replace("<!-- end -->", "</div>")
     markdown = re.sub(r"^```(c|cpp|js|rust|toml) .*$", r"```\1", markdown, flags=re.MULTILINE)

@@ -16,7 +16,8 @@ elements => {
     let lowest = [99, ""];
     for (const element of elements) {
         const own = [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-        if (!own || element.closest("script, noscript, style, svg, title") || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+        const shown = element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+        if (!own || !shown || element.closest("script, noscript, style, svg")) continue;
         const back = behind(element), [a, b] = [light(over(parse(getComputedStyle(element).color), back)), light(back)];
         const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
         if (contrast < lowest[0]) lowest = [contrast, element.outerHTML.slice(0, 200)];

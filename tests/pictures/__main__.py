@@ -17,12 +17,12 @@ from tests.pictures import explained, plots
 FOLDER = plots.DOCS / "pictures"
 PAGE = plots.DOCS / "benchmarks.md"
 PICTURES = {**explained.DRAWN, **plots.DRAWN}
-_TABLE = re.compile(r"(?<=<!-- families -->\n\n).*?(?=\n\n<!-- end of families -->)", re.DOTALL)
+_TABLE = re.compile(r"(<!-- families -->\n).*(<!-- end of families -->)", re.DOTALL)
 
 
 def with_table(page: str) -> str:
     """The page on benchmarks with its table of families as it should be."""
-    return _TABLE.sub(lambda _: plots.summary(), page)
+    return _TABLE.sub(lambda found: f"{found[1]}\n{plots.summary()}\n\n{found[2]}", page)
 
 
 def stored(names: list[str]) -> dict[str, list[dict[str, Any]]]:
@@ -30,13 +30,10 @@ def stored(names: list[str]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = json.loads((plots.DOCS / "benchmarks.json").read_text("utf-8"))
     for name in names:
         report = json.loads(Path(name).read_text("utf-8"))
-        rows = (
-            report["rows"]
-            if isinstance(report, dict)
-            else [{**r, "group": "loops", "seconds": r["steady"]} for r in report]
-        )
-        for family in {row["group"] for row in rows}:
-            times = [(row["name"], row["seconds"]) for row in rows if row["group"] == family]
+        if isinstance(report, list):  # of loops
+            report = {"rows": [{**row, "group": "loops", "seconds": row["steady"]} for row in report]}
+        for family in {row["group"] for row in report["rows"]}:
+            times = [(row["name"], row["seconds"]) for row in report["rows"] if row["group"] == family]
             found[family] = [{"name": name, "stagec": t["stagec"], "jax": t["jax"]} for name, t in times]
     return found
 
@@ -44,11 +41,9 @@ def stored(names: list[str]) -> dict[str, list[dict[str, Any]]]:
 def main() -> None:
     """Draw all."""
     if len(sys.argv) > 1:
-        lines = [
-            f'"{family}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]"
-            for family, rows in sorted(stored(sys.argv[1:]).items())
-        ]
-        (plots.DOCS / "benchmarks.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+        found = sorted(stored(sys.argv[1:]).items())
+        families = ",\n".join(f'"{family}": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]" for family, rows in found)
+        (plots.DOCS / "benchmarks.json").write_text(f"{{\n{families}\n}}\n", "utf-8")
     for name, draw in PICTURES.items():
         (FOLDER / f"{name}.svg").write_text(str(draw()), "utf-8")
     PAGE.write_text(with_table(PAGE.read_text("utf-8")), "utf-8")

@@ -1,7 +1,7 @@
 """The plots of the page on benchmarks, and its table of families.
 
-What `python -m tests.benchmarks` printed as JSON is in `docs/benchmarks.json`; other figures are read from the tables of
-the pages that have them.
+What `python -m tests.benchmarks` printed as JSON is in `docs/benchmarks.json`; other figures are read from the tables
+of the pages that have them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def column(page: Path, heading: str, name: str) -> dict[str, float]:
 
 def ratios(label: str, columns: dict[str, dict[str, float]]) -> Picture:
     """Bars from 1 to each ratio on a logarithmic scale: to the left where stagec is faster, to the right where not."""
-    picture, left, right, y = Picture(label), 300, 640, 8
+    picture, right, y = Picture(label), 660, 8
+    left = 30 + 7.3 * max(len(name) for rows in columns.values() for name in rows)
     most = max(1.0, *(abs(math.log2(ratio)) for rows in columns.values() for ratio in rows.values()))
     middle, unit = (left + right) / 2, (right - left) / 2 / math.ceil(most)
     for title, rows in columns.items():
@@ -74,7 +75,7 @@ def ratios(label: str, columns: dict[str, dict[str, float]]) -> Picture:
 def memory() -> Picture:
     """Ranges of ratios of memory, with their geometric means."""
     rows = table(BENCHMARKING, "Memory beside JAX")
-    picture, left, unit, y = Picture("Memory of a process with stagec over that with JAX"), 330, 180, 8
+    picture, left, unit, y = Picture("Memory of a process with stagec over that with JAX"), 310, 125, 8
     for row in rows:
         least, most = map(float, row["Ratio"].split(" to "))
         words, line = row["Programs"].split(), ""
@@ -84,7 +85,7 @@ def memory() -> Picture:
         picture.box(left + unit * least, y + 6, unit * (most - least), 12, "one")
         mean = left + unit * float(row["Geometric mean"])
         picture.line((mean, y + 2), (mean, y + 22))
-        picture.text(left + unit * most + 8, y + 17, f"{row['Ratio']}, mean {row['Geometric mean']}", "dim")
+        picture.text(570, y + 17, f"{row['Ratio']}, mean {row['Geometric mean']}", "dim")
         y += 44
     picture.line((left + unit, 4), (left + unit, y))
     picture.text(left + unit, y + 14, "as much as JAX", "dim", "middle")
