@@ -12,10 +12,11 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 } .dim { fill: #59626c } 
 .code { font: 12px ui-monospace, monospace; white-space: pre }
 .box { fill: #f4f6f9; stroke: #8a939e } .one { fill: #c9d4f7; stroke: #3f51b5 } .two { fill: #fbe0b4; stroke: #a86a00 }
 .line { stroke: #59626c; fill: none } .head { fill: #59626c } .faster { fill: #3f51b5 } .slower { fill: #d07a00 }
+.screen { fill: #14171b; stroke: #59626c } .out { fill: #d5dae0 } .typed { fill: #8fc7ff }
 @media (prefers-color-scheme: dark) {
 text { fill: #e2e6ea } .dim { fill: #a9b2bc }
 .box { fill: #262b33; stroke: #6f7884 } .one { fill: #333f78; stroke: #9fb0ff } .two { fill: #5e4210; stroke: #f0b24a }
-.line { stroke: #a9b2bc } .head { fill: #a9b2bc } .faster { fill: #8c9eff } .slower { fill: #f0a030 }
+.out { fill: #d5dae0 } .typed { fill: #8fc7ff } .line { stroke: #a9b2bc } .head { fill: #a9b2bc } .faster { fill: #8c9eff } .slower { fill: #f0a030 }
 }
 """
 
