@@ -97,12 +97,14 @@ def on_files(files: Files, config: Any) -> Files:
             files.append(File.generated(config, f"examples/{plot.name}", abs_src_path=str(plot)))
             shown = f"![What {path.name} draws]({plot.name})\n\n"
             about = (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0].replace("\n", " ")
-            gallery += f"- [`{path.name}`]({path.name}): {about}\n\n    {shown}"
+            gallery += f"- [{path.name}]({path.name}): {about}\n\n    {shown}"
         pages[f"examples/{path.stem}.md"] = f"# {path.name}\n\n{shown}```python\n{text}```\n"
-    if gallery:
-        pages["examples/index.md"] += f"\n## What they draw\n\n<!-- begin doors -->\n\n{gallery}<!-- end -->\n"
     if _made(ROOT / "examples/digits_page.py", digits := made / "digits.html"):
         files.append(File.generated(config, digits.name, abs_src_path=str(digits)))
+    if gallery:
+        head, first, rest = pages["examples/index.md"].partition("\n## ")
+        gallery = f"\n<!-- begin doors -->\n\n{gallery}<!-- end -->\n"
+        pages["examples/index.md"] = head + gallery + first + rest
     for target, text in pages.items():
         files.append(File.generated(config, target, content=text))
     return files
@@ -157,7 +159,7 @@ def _link(found: re.Match[str], folder: Path, depth: int) -> str:
     """A link of a file of the repository as a link of a page of the site, or its text alone where there is none."""
     written = found[0][2:-1].partition("#")[0]
     target = (ROOT / folder / written).resolve()
-    if not target.is_relative_to(ROOT):
+    if not target.is_relative_to(ROOT) or target.suffix == ".png":
         return found[0]
     name = target.relative_to(ROOT).as_posix()
     if name.startswith("docs/"):
