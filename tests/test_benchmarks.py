@@ -44,6 +44,15 @@ def test_numbers_of_workers_compute_the_same_and_compile_each_program_once():
     assert [row["compiles"]["2"] for row in report["rows"]] == [1, 2]
 
 
+def test_programs_run_on_two_devices_and_in_two_processes():
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install '.[mpi]'")
+    report = json.loads(run("devices", "--tiny", "--json"))
+    assert {name: [*times] for name, times in report.items() if "psum" not in name} == {
+        name: ["1", "2 devices", "2 processes"] for name in ("mlp", "cnn", "chains", "stencil")
+    }
+    assert all(time > 0 for times in report.values() for time in times.values())
+
+
 def test_every_case_runs_and_agrees_with_numpy(rows):
     for group, found in rows.items():
         for row in found:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs
+from passes.analysis.counters import trip_count
 from passes.kernels import inner_products
 from passes.kernels.elements import RefusedError
 from passes.kernels.hazards import Order
@@ -22,6 +23,8 @@ from passes.kernels.values import Buffer, Value, View
 from passes.match import before_barriers, captured_values, producer, splat_of
 from passes.operations import Memory, Operation, of
 
+# How many rounds a loop is taken to have whose number is not known.
+_MANY = 100
 # Loop-invariant values that cost more are computed once, before the loop.
 _INVARIANT = 3
 
@@ -47,7 +50,11 @@ def _while(k: Lowering, op: Any) -> None:
     scalar = [i for i in loose if initial[i].size == 1]
     arrays = [i for i in loose if initial[i].size > 1]
 
-    views = _state(k, op, initial, arrays, fixed)
+    is_shared = k.share is not None and k.depth == 0
+    if is_shared:
+        views = {i: k.result(initial[i].shape, initial[i].element) for i in arrays}
+    else:
+        views = _state(k, op, initial, arrays, fixed)
     for block in (cond, body):
         for i, argument in enumerate(block.arguments):
             if fixed[i]:
@@ -56,13 +63,16 @@ def _while(k: Lowering, op: Any) -> None:
                 k.env[argument] = Value(initial[i].shape, initial[i].element, view=views[i])
 
     inner_products.prepare(k, op, [block.arguments[i] for block in (cond, body) for i in loose])
-    k.depth += 1
     counter = _counted(k, op, cond, body, end, initial)
+    repeats, k.repeats = k.repeats, k.repeats * (trip_count(op) or _MANY)
+    k.depth += 1
     if counter is not None and counter.number in scalar:
-        found = _for(k, body, end, initial, scalar, views, counter)
+        found = _for(k, body, end, initial, scalar, views, counter, is_shared)
     else:
+        assert not is_shared, "rounds that are shared are counted"
         found = _scf_while(k, cond, body, end, initial, scalar, views)
     k.depth -= 1
+    k.repeats = repeats
 
     for i, result in enumerate(op.results):
         if fixed[i]:
@@ -161,9 +171,20 @@ def _bound(k: Lowering, value: Value) -> Linear:
 
 
 def _for(
-    k: Lowering, body: Any, end: Any, initial: list[Value], scalar: list[int], views: dict[int, View], counter: _Counter
+    k: Lowering,
+    body: Any,
+    end: Any,
+    initial: list[Value],
+    scalar: list[int],
+    views: dict[int, View],
+    counter: _Counter,
+    is_shared: bool,
 ) -> dict[int, Value]:
-    """A loop with a known trip count, as `scf.for`; returns the scalar state after it."""
+    """A loop with a known trip count, as `scf.for`; returns the scalar state after it.
+
+    Args:
+      is_shared: whether each workgroup runs a part of the rounds.
+    """
     code = k.code
     start, stop = _bound(k, initial[counter.number]), _bound(k, counter.bound)
     follows = {i: step for i in scalar if (step := _follows(k, i, body, end, initial, counter)) is not None}
@@ -191,13 +212,25 @@ def _for(
                 write_back(k, [Write(values[j], view) for j, view in views.items()])
         return scalars
 
-    names = code.loop(start, stop, counter.step, iteration, [k.item(initial[i]).name for i in carried], types)
+    low, high = _part(k, stop.constant) if is_shared else (start, stop)
+    names = code.loop(low, high, counter.step, iteration, [k.item(initial[i]).name for i in carried], types)
     found = {i: Value(initial[i].shape, initial[i].element, scalar=name) for i, name in zip(carried, names)}
     # After the loop, a counter is the first value of its sequence that is not below the bound.
     last = _after(k, start, stop, counter.step)
     for i in follows:
         found[i] = state(i, last)
     return found
+
+
+def _part(k: Lowering, rounds: int) -> tuple[Linear, Linear]:
+    """The rounds of this workgroup."""
+    assert k.share is not None, "the loop is shared"
+    number, count = k.share
+    each = -(-rounds // count)
+    low = number * each
+    if each * count == rounds:
+        return low, low + each
+    return k.code.at_most(low, rounds), k.code.at_most(low + each, rounds)
 
 
 def _follows(k: Lowering, i: int, body: Any, end: Any, initial: list[Value], counter: _Counter) -> int | None:

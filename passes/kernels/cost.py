@@ -9,6 +9,8 @@ from passes.attributes import dot_dimensions
 from passes.kernels.elements import RefusedError
 from passes.match import is_static
 
+# The most workgroups of a kernel.
+MAX_WORKGROUPS = 32
 # Nanoseconds for an addition of one byte, vectorized, from the L2 cache: a stencil of 10^6 floats takes 640 us.
 _NANOSECONDS = 0.04
 # A body that takes longer on one core stays outside, and all cores share its kernels. `python -m tests.benchmarks
@@ -17,6 +19,8 @@ _NANOSECONDS = 0.04
 _LONG = 1_000_000
 # The most work outside of loops, in nanoseconds, that may become a part of their kernel.
 _STRAIGHT = 500_000
+# The least work, in nanoseconds, that is worth a wait for other cores.
+_SHARED = 60_000
 # The least multiply-adds, and the least rows and columns, of a product for which packed operands may pay.
 _PACKED, _PACKED_ROWS = 100**3, 64
 
@@ -53,3 +57,9 @@ def check_straight(work: int) -> None:
     time = work * _NANOSECONDS
     if time > _STRAIGHT:
         raise RefusedError(f"{time / 1e6:.1f} ms of work outside of loops, which threads can share")
+
+
+def check_shared(work: int) -> None:
+    """Refuse to share the rounds of a loop among cores that would be done sooner by one, in additions times bytes."""
+    if work * _NANOSECONDS < _SHARED:
+        raise RefusedError("too little work for several cores")

@@ -29,6 +29,8 @@ Rule = Callable[["Lowering", Any], None]
 _CHEAP = 6
 # Arrays of at most this many elements are never stored for their cost.
 _SMALL = 8
+# Scratch of more bytes is not on the stack if there is much of it.
+LARGE = 4096
 # How many records of values are kept.
 _RECORDS = 256
 # Instead of a value that would be overwritten while it is read, parts that are this many times smaller are stored.
@@ -92,6 +94,9 @@ class Lowering:
       env: the kernel's value for each value of the program.
       scratch: memory that the kernel has for itself.
       work: by depth of loops, the additions times bytes of one iteration.
+      total: the additions times bytes of all iterations, as far as their numbers are known.
+      repeats: how often the current iteration runs.
+      share: the number of this workgroup, and how many there are, where they share the rounds of a loop.
       parts_in_memory: whether a joined array gets memory unless a single nest reads it.
     """
 
@@ -109,6 +114,8 @@ class Lowering:
         self.scratch: list[Buffer] = []
         self.work: dict[int, int] = {}
         self.depth = 0
+        self.total, self.repeats = 0, 1
+        self.share: tuple[Linear, int] | None = None
         self.regions: dict[Any, Any] = {}
         self._blocks: list[_Block] = []
         self._writable: list[set[Buffer]] = [set()]
@@ -140,7 +147,19 @@ class Lowering:
 
     def temporary(self, shape: Sequence[int], element: Element) -> View:
         """Memory for an array, writable until the current region ends."""
-        buffer = Buffer(f"%t{len(self.scratch)}", math.prod(shape), element)
+        number, count = self.share or (ZERO, 1)
+        size = math.prod(shape)
+        if count == 1 or size * element.size <= LARGE:
+            return self._memory(size, shape, element)
+        # It does not fit on the stack, so the workgroups have parts of one array.
+        return self._memory(size * count, shape, element)._replace(offset=number * size)
+
+    def result(self, shape: Sequence[int], element: Element) -> View:
+        """Memory for an array of which each workgroup writes a part."""
+        return self._memory(math.prod(shape), shape, element)
+
+    def _memory(self, size: int, shape: Sequence[int], element: Element) -> View:
+        buffer = Buffer(f"%t{len(self.scratch)}", size, element)
         self.scratch.append(buffer)
         self._writable[-1].add(buffer)
         return View(buffer, row_major(shape))
@@ -255,7 +274,9 @@ class Lowering:
     def note_work(self, amount: int) -> None:
         """Count work, in additions times bytes, at the current loop depth; `RefusedError` if it is too much."""
         self.work[self.depth] = self.work.get(self.depth, 0) + amount
-        if self.depth:
+        self.total += amount * self.repeats
+        # Workgroups may share long rounds of the outermost loop, too.
+        if self.depth > (self.share is not None):
             cost.check_round(self.work[self.depth])
 
     # Hazards.

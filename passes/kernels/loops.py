@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import bindings
-from passes.kernels import contractions, control, cost, inner_products, updates, views
+from passes.kernels import contractions, control, cost, inner_products, shared, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import RefusedError
-from passes.kernels.kernel import Lowering, Rule, element_type
+from passes.kernels.kernel import LARGE, Lowering, Rule, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
@@ -20,9 +20,9 @@ from passes.match import captured_values, functions, splat_of
 from passes.operations import CONTROL
 from passes.types import tensor_type
 
-# The most scratch memory on the stack of the thread that runs the kernel; above it, buffers of more than _LARGE bytes
-# become results that nobody reads.
-_STACK, _LARGE = 128 << 10, 4096
+# The most scratch memory on the stack of the thread that runs the kernel; above it, large buffers become results that
+# nobody reads.
+_STACK = 128 << 10
 # The most operands and results of a dispatch, including scratch among the results.
 _BINDINGS = 32
 
@@ -62,11 +62,21 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
         for block in function.regions[0].blocks:
             if not any(op.operation.name in CONTROL for op in block.operations):
                 continue
-            if _whole(kernels, processor, function, block):
+            made = _shared(kernels, processor, block)
+            if made:
+                count += made + _outermost(kernels, processor, block)
+            elif _whole(kernels, processor, function, block):
                 count += 1
             else:
                 count += _outermost(kernels, processor, block)
     return {"loops": count} if count else {}
+
+
+def _shared(kernels: Kernels, processor: Processor, block: Any) -> int:
+    """Replace the loops of a block whose rounds workgroups share."""
+    loops = [o.operation for o in block.operations if o.operation.name == "stablehlo.while"]
+    counts = [(op, count) for op in loops if (count := shared.rounds_of(op)) is not None]
+    return sum(_loop(kernels, processor, op, count) for op, count in counts)
 
 
 def _outermost(kernels: Kernels, processor: Processor, block: Any) -> int:
@@ -102,9 +112,16 @@ def _whole(kernels: Kernels, processor: Processor, function: Any, block: Any) ->
     return True
 
 
-def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
-    """Make a kernel of a loop; returns whether that was possible."""
+def _loop(kernels: Kernels, processor: Processor, op: Any, rounds: int = 1) -> bool:
+    """Make a kernel of a loop; returns whether that was possible.
+
+    Args:
+      rounds: how many rounds of the loop workgroups may share.
+    """
     k = Lowering(RULES, processor)
+    groups = -(-rounds // -(-rounds // cost.MAX_WORKGROUPS))
+    if groups > 1:
+        k.share = k.symbols.new(str(k.writer.workgroup(0, groups)), 0, groups - 1), groups
     used = [result for result in op.results if any(True for _ in result.uses)]
     try:
         with k.writer.at(op.location):
@@ -115,10 +132,13 @@ def _loop(kernels: Kernels, processor: Processor, op: Any) -> bool:
                     k.operand(value)
             k.lower(op)
             outputs = _outputs(k, [k.env[result] for result in used])
+        if groups > 1:
+            cost.check_shared(k.total)
     except RefusedError as error:
-        kernels.plan.refuse("loop", op.location, str(error))
+        if groups == 1:
+            kernels.plan.refuse("loop", op.location, str(error))
         return False
-    for result, made in zip(used, _dispatch(kernels, k, "loop", outputs, used, op)):
+    for result, made in zip(used, _dispatch(kernels, k, "loop", outputs, used, op, groups)):
         result.replace_all_uses_with(made)
     op.erase()
     return True
@@ -141,7 +161,10 @@ def _outputs(k: Lowering, values: Sequence[Value]) -> list[Buffer]:
 def _spilled(k: Lowering, outputs: Sequence[Buffer]) -> list[Buffer]:
     """Scratch that does not fit on the stack."""
     scratch = [buffer for buffer in k.scratch if buffer not in outputs]
-    return [b for b in scratch if b.bytes > _LARGE] if sum(b.bytes for b in scratch) > _STACK else []
+    total = sum(b.bytes for b in scratch if b.bytes <= LARGE or k.share is None)
+    if k.share is not None and total > _STACK:
+        raise RefusedError(f"{total} bytes of scratch for each workgroup")
+    return [b for b in scratch if b.bytes > LARGE] if total > _STACK or k.share is not None else []
 
 
 def _is_whole(k: Lowering, value: Value) -> bool:
@@ -155,7 +178,13 @@ def _is_whole(k: Lowering, value: Value) -> bool:
 
 
 def _dispatch(
-    kernels: Kernels, k: Lowering, name: str, outputs: list[Buffer], results: Sequence[Any], before: Any
+    kernels: Kernels,
+    k: Lowering,
+    name: str,
+    outputs: list[Buffer],
+    results: Sequence[Any],
+    before: Any,
+    groups: int = 1,
 ) -> list[Any]:
     """Insert the kernel, and its call before an operation; returns the results of the call."""
     ir = bindings.ir
@@ -168,7 +197,7 @@ def _dispatch(
                 k.writer.allocate(buffer)
     k.writer.instructions += body
     inputs = [_binding(buffer) for _, buffer in k.operands]
-    kernel = Kernel.written(name, k.writer, inputs, [_binding(b) for b in (*outputs, *spilled)], (1,))
+    kernel = Kernel.written(name, k.writer, inputs, [_binding(b) for b in (*outputs, *spilled)], (groups,))
     types = [value.type for value in results]
     with ir.InsertionPoint(before), before.location:
         types += [tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in spilled]

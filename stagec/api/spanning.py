@@ -9,8 +9,8 @@ import numpy as np
 
 from stagec.api.blocks import divided, placed
 from stagec.api.partition import partitioned
-from stagec.api.partition_axes import Spec
 from stagec.api.program import RunnableGraph, runnable_graph
+from stagec.control.partition_axes import Spec
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, all_equations
 from stagec.primitives.constraint import sharding_constraint_p

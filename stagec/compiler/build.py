@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import math
 import threading
 import time
 import weakref
@@ -14,18 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stagec.backends import Target
-from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, session
+from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, session, sharing
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.progress import Progress
-from stagec.core import dtypes, forking, location
+from stagec.core import forking, location
 from stagec.core.config import config
 from stagec.core.duration import Duration
 from stagec.core.errors import brief
 from stagec.core.graph import (
-    Equation,
     Graph,
     all_equations as all_equations,
-    graphs,
     has_callbacks,
     has_users_callbacks,
 )
@@ -283,7 +280,15 @@ def lower_graph(graph: Graph, options: ProgramOptions, name: str, argument_names
     # Not in the main thread: an exception that a signal handler raises in a callback of MLIR's bindings ends the
     # process.
     donated, backend = dict(options.donated), options.target.on
-    return interruptible.call(lambda: lower(graph, name, argument_names, donated, backend))
+    program = _in_parts(graph, options)
+    return interruptible.call(lambda: lower(program, name, argument_names, donated, backend))
+
+
+def _in_parts(graph: Graph, options: ProgramOptions) -> Graph:
+    """A graph whose loops over batches cores can share, where they have kernels."""
+    from stagec.compiler import batches
+
+    return batches.divided(graph) if options.target.on.is_host and options.kernels and not options.is_open else graph
 
 
 def portable_artifact(
@@ -365,7 +370,7 @@ def compile_graph(
             seconds=lowered - started,
             passes_seconds=optimized - lowered,
         )
-        queue, callbacks = choose_driver(graph, options.target), has_callbacks(graph)
+        queue, callbacks = choose_driver(_in_parts(graph, options), options.target), has_callbacks(graph)
         payload, meta = _compile_optimized(module, options, name, queue, callbacks)
     folder.finish(module, options.target, report, options.of_compiler())
     meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
@@ -423,13 +428,6 @@ def _compile_optimized(
     }
 
 
-# Estimated element operations from which spreading over threads pays: about 0.1 ms of one core's time,
-# where the parallel queue's extra 20 to 50 us a call are won back by a second core.
-_PARALLEL_WORK = 3 << 18
-# Smaller operations run as one workgroup, so they add no work that threads can share.
-_PIECE = 1 << 14
-
-
 def choose_driver(graph: Graph, target: Target) -> str:
     """The queue to run on: on a CPU, `local-task` for much parallel work, otherwise `local-sync`.
 
@@ -439,55 +437,9 @@ def choose_driver(graph: Graph, target: Target) -> str:
     # A program for open dimensions takes no fences, so that each call can choose its queue.
     if not others or has_users_callbacks(graph) or is_open(graph):
         return first
-    return others[0] if work(graph) >= _PARALLEL_WORK else first
+    return others[0] if sharing.is_worth_it(graph) else first
 
 
 def duration(graph: Graph, queue: str) -> Duration:
     """How long a call on a queue of the runtime may take."""
     return estimate.duration(typical(graph), queue != "local-sync" and not has_callbacks(graph))
-
-
-def work(graph: Graph) -> int:
-    """A rough count of the element operations that threads can share."""
-    amounts = (_amount(equation) for part in graphs(graph) for equation in part.equations)
-    return sum(amount for amount in amounts if amount >= _PIECE)
-
-
-def _amount(equation: Equation) -> int:
-    out = sum(v.aval.size for v in equation.outputs)
-    name = equation.primitive.name
-    # A part of a large array costs what the part costs.
-    parts = name in ("slice", "dynamic_slice", "gather", "split")
-    size = out if parts else max([out] + [a.aval.size for a in equation.inputs])
-    if name in ("dot_general", "conv_general_dilated"):
-        # A vectorised multiply-add is several times cheaper than an elementwise step.
-        return out * _terms(equation) * equation.outputs[0].aval.dtype.itemsize // 64
-    if name.startswith("reduce_"):
-        # It takes as long as reading the array, and writes next to nothing.
-        return size * equation.inputs[0].aval.dtype.itemsize // 8
-    if name == "transpose":
-        return size
-    if name in ("argmax", "argmin"):
-        return 2 * size
-    if any(dtypes.is_inexact(v.aval.dtype) for v in equation.outputs) and _is_costly(equation.primitive):
-        return 2 * size
-    return size // 2
-
-
-def _terms(equation: Equation) -> int:
-    """The terms of each sum of a product or a convolution."""
-    lhs, rhs = (a.aval.shape for a in equation.inputs)
-    if equation.primitive.name == "dot_general":
-        (contract, _), _ = equation.params["dimension_numbers"]
-        return math.prod(lhs[axis] for axis in contract)
-    _, (features, *_), _ = equation.params["dimension_numbers"]
-    return math.prod(size for axis, size in enumerate(rhs) if axis != features)
-
-
-def _is_costly(primitive: Any) -> bool:
-    """Whether an element takes dozens of instructions, by the operation that the primitive is lowered to."""
-    from passes import operations
-
-    if primitive.name in ("atan2", "sort"):  # lowered to several
-        return True
-    return isinstance(primitive.lower, str) and operations.of(primitive.lower).cost is operations.Cost.COSTLY

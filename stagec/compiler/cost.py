@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from stagec.core.graph import Equation, Graph, inner_graphs
 
 # Operations that move or name elements, and compute nothing.
-_MOVES = frozenset(
+MOVES = frozenset(
     """
     all_gather axis_index bitcast_convert_type broadcast_in_dim concatenate convert_element_type copy debug_callback
     dimension_size dynamic_slice dynamic_update_slice gather imag io_callback iota lu_pivots_to_permutation name
@@ -93,7 +93,7 @@ def _flops(equation: Equation) -> float:
     name, params = equation.primitive.name, equation.params
     out = sum(v.aval.size for v in equation.outputs)
     operand = equation.inputs[0].aval if equation.inputs else None
-    if name in _MOVES or operand is None:
+    if name in MOVES or operand is None:
         return 0
     if name in _FACTORIZATIONS:
         *batch, m, n = operand.shape

@@ -155,36 +155,50 @@ def grid(mesh: Mesh) -> Grid:
     return Grid(mesh)
 
 
-# Names of MPI's operations, by those of reductions.
-_OPERATIONS = {"sum": "SUM", "max": "MAX", "min": "MIN", "prod": "PROD", "and": "LAND", "or": "LOR"}
+# NumPy's functions and MPI's operations, by the names of reductions.
+_OPERATIONS = {
+    "sum": (np.add, "SUM"),
+    "max": (np.maximum, "MAX"),
+    "min": (np.minimum, "MIN"),
+    "prod": (np.multiply, "PROD"),
+    "and": (np.bitwise_and, "BAND"),
+    "or": (np.bitwise_or, "BOR"),
+}
+# In companies of at most so many processes, each gets all values and combines them: with MPICH, two processes sum 1 MB
+# in a fifth of the time of MPI's own reduction, and four in two thirds.
+_FEW = 8
 
 
 def all_reduce(company: Any, operation: str, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The values of all processes of a company combined, in each of them."""
     from mpi4py import MPI
 
-    dtype = value.dtype
+    function, name = _OPERATIONS[operation]
     sent = np.ascontiguousarray(value)
-    if dtype in (dtypes.bfloat16, np.float16) or dtype in dtypes.SMALL:
+    if value.dtype in (dtypes.bfloat16, np.float16) or value.dtype in dtypes.SMALL:
         sent = sent.astype(np.float32)
-    if dtype == np.bool_ and operation in ("max", "min"):
-        operation = {"max": "or", "min": "and"}[operation]
-    if dtype != np.bool_ and operation in ("and", "or"):
-        name = {"and": "BAND", "or": "BOR"}[operation]
+    if company.Get_size() <= _FEW:
+        received = function.reduce(_gathered(company, sent), axis=0, dtype=sent.dtype)
     else:
-        name = _OPERATIONS[operation]
-    received = np.empty_like(sent)
-    company.Allreduce(sent, received, getattr(MPI, name))
-    return received.astype(dtype, copy=False).reshape(value.shape)
+        received = np.empty_like(sent)
+        # MPI takes flags for numbers of a byte.
+        buffers = (_bytes(sent), _bytes(received)) if sent.dtype == np.bool_ else (sent, received)
+        company.Allreduce(*buffers, getattr(MPI, name))
+    return received.astype(value.dtype, copy=False).reshape(value.shape)
+
+
+def _gathered(company: Any, sent: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The values of all processes, in their order."""
+    received = np.empty((company.Get_size(), *sent.shape), sent.dtype)
+    company.Allgather(_bytes(sent), _bytes(received))
+    return received
 
 
 def all_gather(company: Any, axis: int, value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The parts of all processes of a company, joined along an axis."""
-    sent = np.ascontiguousarray(value)
-    received = np.empty((company.Get_size(), *sent.shape), sent.dtype)
-    company.Allgather(_bytes(sent), _bytes(received))
+    received = _gathered(company, np.ascontiguousarray(value))
     joined = np.moveaxis(received, 0, axis)
-    shape = list(sent.shape)
+    shape = list(value.shape)
     shape[axis] *= received.shape[0]
     return joined.reshape(shape)
 

@@ -4,9 +4,10 @@
 loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `outside` calls all public
 functions outside `jit`, beside JAX and beside their jitted forms. `rounds` compares loops that are one kernel with
 loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with those by stagec's own
-algorithms. `dynamic` compares programs for open dimensions with those for one size, and `processes` several processes
-with one. `tiers` measures first results and stalls while the compiler works, `pages` the documentation's examples
-beside JAX, `passes` what the laws of the passes are worth, and `memory` the memory that calls take beside JAX's.
+algorithms. `dynamic` compares programs for open dimensions with those for one size, `devices` two devices with one, and
+`processes` several processes of Dask with one. `tiers` measures first results and stalls while the compiler works,
+`pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth, and `memory` the memory
+that calls take beside JAX's.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 
@@ -31,6 +32,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tests.benchmarks import (
+    devices,
     dynamic,
     gpu,
     host,
@@ -56,6 +58,7 @@ GROUPS = (
 )
 # Those with a command line of their own, by the first argument.
 MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
+    "devices": devices.main,
     "dynamic": dynamic.main,
     "gpu": gpu.main,
     "host": host.main,

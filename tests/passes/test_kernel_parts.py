@@ -74,3 +74,30 @@ def test_what_is_put_together_of_many_parts_is_kernels(function, shape):
     assert "stays" not in compiled.lower(x).as_text("kernels")
     for actual, expected in zip(compiled(guarded(x)), function(np, x)):
         np.testing.assert_allclose(np.asarray(actual), expected, rtol=1e-5)
+
+
+def padded(xp, x):
+    wide = xp.pad(x, 1)
+    return x + wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]
+
+
+def with_halos(xp, x):
+    tall, wide = xp.concatenate([x[-1:], x, x[:1]]), xp.pad(x, ((0, 0), (1, 1)))
+    return x + tall[:-2] + tall[2:] + wide[:, :-2] + wide[:, 2:]
+
+
+@pytest.mark.parametrize("stencil", [padded, with_halos])
+@pytest.mark.parametrize("shape", [(300, 200), (64, 1000)])
+def test_joined_arrays_that_are_read_at_several_offsets_are_not_stored(stencil, shape):
+    x = np.random.default_rng(0).standard_normal(shape, np.float32)
+    compiled = stagec.jit(lambda x: stencil(snp, x)).lower(x)
+    assert compiled.as_text("kernels").count("// elements") == 1
+    np.testing.assert_array_equal(np.asarray(compiled.compile()(x)), stencil(np, x))
+
+
+def test_a_joined_array_of_costly_parts_is_computed_once_for_several_readers():
+    def f(x):
+        wide = snp.pad(snp.exp(x), 1)
+        return wide[:-2, 1:-1] + wide[2:, 1:-1]
+
+    assert stagec.jit(f).lower(snp.ones((300, 200))).as_text("kernels").count("// elements") == 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from passes import attributes as attrs
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.own_kernel import OwnKernel, flat
 from passes.kernels.values import Value, View
 

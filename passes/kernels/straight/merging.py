@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.sorted_rows import Rows
 from passes.kernels.values import Buffer, Item
 

@@ -9,6 +9,7 @@ from typing import Any
 from passes import attributes as attrs, operations
 from passes.kernels import contractions
 from passes.kernels.arithmetic import can
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.dispatch import HOST
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
@@ -31,14 +32,14 @@ _COUNTED = 40
 _MOST_AGAIN = 100
 # Values of more operations are stored even for one reader, which limits the length of the code.
 _LONGEST = 400
+# Joined arrays of more parts than these are stored.
+_PARTS = 4
 # Operations that only pass elements on: their readers count as readers of their operand.
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
 # Axes of at most this many elements may be processed one by one.
 SHORT = 16
 # The share of gathered loads above which a kernel is slower than the compiler's.
 GATHERED = 0.25
-# The most workgroups of a kernel.
-MAX_WORKGROUPS = 32
 
 
 class Node:
@@ -330,14 +331,12 @@ class Reading:
             if record.length > _LONGEST or (len(readers) > 1 and record.cost > _MOST_AGAIN):
                 self._kept(result)
             return
-        if operations.of(op.name).joins:
-            if len(readers) > 1 or self.k.record(value).undecided_parts > 4:
-                self._kept(result)
-            return
         shared = len(readers) > 1 or any(_repeats(result, user) for user in readers)
         record = self.k.record(value)
         # A value that depends on indices alone reads no memory, so it may cost more.
-        if (shared and record.cost > (_CHEAP if record.reads else _COUNTED)) or record.length > _LONGEST:
+        is_costly = shared and record.cost > (_CHEAP if record.reads else _COUNTED)
+        is_parted = operations.of(op.name).joins and record.undecided_parts > _PARTS
+        if is_costly or is_parted or record.length > _LONGEST:
             self._kept(result)
 
     def _divide(self, op: Any, value: Value) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import bindings, build, operations
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering, element_type
@@ -18,7 +19,6 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
-from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.unfused import read_in_place, results_of, sources_of, spare_row
 from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
 from passes.kernels.writer import Buffer as Binding

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.prepared import Prepared
 
 # The least additions of vectors of a workgroup.

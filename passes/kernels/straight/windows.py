@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from passes import attributes as attrs
 from passes.kernels.contractions import kinds_of, neutral
 from passes.kernels.conversions import rounded
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.elements import Element
 from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.cumulative import cumulative
-from passes.kernels.straight.nodes import MAX_WORKGROUPS
 from passes.kernels.straight.own_kernel import OwnKernel
 from passes.kernels.straight.unfused import Window, windows_of
 from passes.kernels.values import Index, Item, NotVectorsError, View, row_major

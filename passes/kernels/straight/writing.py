@@ -7,10 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.straight.groups import BINDINGS
-from passes.kernels.straight.nodes import MAX_WORKGROUPS, SHORT
+from passes.kernels.straight.nodes import SHORT
 from passes.kernels.straight.prepared import COSTLY
 from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
 from passes.kernels.straight.transposed_reads import TransposedReads

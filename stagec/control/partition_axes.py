@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive
@@ -19,11 +19,26 @@ from stagec.primitives.window import (
     reduce_window_prod_p,
     reduce_window_sum_p,
 )
-from stagec.runtime.processes import Grid
 
-# For each axis of a value, the names of a mesh's axes that divide it among processes.
+
+class Grid(Protocol):
+    """The parts into which arrays are divided, along one name or several.
+
+    Attributes:
+      counts: how many there are along each name.
+    """
+
+    @property
+    def names(self) -> Sequence[Any]: ...
+    @property
+    def counts(self) -> Mapping[Any, int]: ...
+    def spanning(self, names: Sequence[Any]) -> tuple[Any, ...]: ...
+    def parts(self, names: Sequence[Any]) -> int: ...
+
+
+# For each axis of a value, the names of a mesh's axes that divide it.
 Spec: TypeAlias = tuple[tuple[Any, ...], ...]
-# A process's part of a value, and how it is divided.
+# A part of a value, and how it is divided.
 Divided: TypeAlias = tuple[Any, Spec]
 # `(params, whole, part, divided) -> params` for the parts: the shape of the first operand, that of its part, and the
 # axes that are divided. None where the operation works along one of them.
@@ -36,7 +51,7 @@ def whole(ndim: int) -> Spec:
 
 
 def part(aval: ShapedArray, spec: Spec, grid: Grid) -> ShapedArray:
-    """The aval of a process's part."""
+    """The aval of a part."""
     return aval.update(shape=[n // grid.parts(names) for n, names in zip(aval.shape, spec)])
 
 

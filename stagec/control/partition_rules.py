@@ -1,13 +1,13 @@
-"""Rules of operations on parts of arrays: what a process computes, and how its results are divided."""
+"""Rules of operations on parts of arrays: what computes one of them, and how its results are divided."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from stagec.api.partition_axes import BESIDE, Divided, Rule, Spec, of_rows, part, whole
 from stagec.control.cond import cond_p
 from stagec.control.loops import while_p
+from stagec.control.partition_axes import BESIDE, Divided, Grid, Rule, Spec, of_rows, part, whole
 from stagec.control.scan import scan_p
 from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive
@@ -17,9 +17,9 @@ from stagec.primitives.dot import dot_general_p
 from stagec.primitives.gather_scatter import gather_p
 from stagec.primitives.reduce import reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p
 from stagec.primitives.table import batch_elementwise
-from stagec.runtime.processes import Grid
+from stagec.primitives.threefry import threefry2x32_p
 
-# Reductions that processes combine.
+# Reductions whose partial results are combined.
 REDUCTIONS: dict[Primitive, str] = {
     reduce_sum_p: "sum",
     reduce_max_p: "max",
@@ -39,6 +39,7 @@ class Parts(Protocol):
     def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[Divided]: ...
     def moved(self, value: Any, spec: Spec, wanted: Spec) -> Divided: ...
     def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any: ...
+    def condition(self, e: Equation, specs: list[Spec]) -> Graph: ...
     def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]: ...
 
 
@@ -198,7 +199,7 @@ def repeated(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     before = [s for _, s in used]
     specs = settled(p, e.params["body"], before, [s for _, s in state])
     body, _ = p.body(e.params["body"], [*before, *specs], specs)
-    cond, _ = p.body(e.params["cond"], [*[s for _, s in asked], *specs])
+    cond = p.condition(e, [*[s for _, s in asked], *specs])
     moved = [p.moved(v, s, w)[0] for (v, s), w in zip(state, specs)]
     values = [p.place, *[v for v, _ in asked], p.place, *[v for v, _ in used], *moved]
     sizes = {"cond_consts": counts[0] + 1, "body_consts": counts[1] + 1}
@@ -243,5 +244,6 @@ _RULES: dict[Primitive, Callable[[Parts, Equation, list[Divided]], list[Divided]
     gather_p: lookup,
     reshape_p: shaped,
     scan_p: loop,
+    threefry2x32_p: elementwise,
     while_p: repeated,
 }

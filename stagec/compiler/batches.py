@@ -1,0 +1,288 @@
+"""Loops over a batch, such as those of `vmap`: parts of the batch are loops of their own, which cores share.
+
+A loop's rounds depend on one another, and each is too short for several cores. If no element of the batch depends on
+another one, a loop over parts of the batch computes the same, and its rounds do not depend on one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stagec.compiler import sharing
+from stagec.control import graph_rules
+from stagec.control.loops import while_p
+from stagec.control.partition import Partition
+from stagec.control.partition_axes import Divided, Spec, whole
+from stagec.control.partition_rules import loop, repeated
+from stagec.control.scan import scan_p
+from stagec.core import location
+from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
+from stagec.core.graph import Equation, Graph, Literal, all_equations, prune, trace_flat
+from stagec.primitives.broadcast import broadcast_in_dim_p
+from stagec.primitives.iota import iota
+from stagec.primitives.logic import select_n_p
+from stagec.primitives.operand import aval_of
+from stagec.primitives.reduce import reduce_or_p
+from stagec.primitives.shape import expand_dims, reshape, transpose
+from stagec.primitives.slicing import index_in_dim
+
+# The most parts, and the least elements of each: fewer leave vectors empty.
+_PARTS, _ELEMENTS = 16, 256
+# Element operations of a loop that is worth it, and of a round whose own operations threads can share.
+_LEAST, _LONG_ROUND = 1 << 20, 1 << 20
+# How much more all parts may compute, because each computes what does not belong to the batch.
+_AGAIN = 1.25
+_NAME = "part"
+# Which of a loop's inputs belong to a batch: the first of these with which no part depends on another one.
+_DIVIDED = (("const", "carry", "row"), ("carry", "row"), ("carry",))
+
+
+def divided(graph: Graph) -> Graph:
+    """The graph, with loops over parts of a batch in the place of loops over a batch.
+
+    The parts follow from the shapes alone, so the number of threads changes no result.
+    """
+    found: Graph | None = graph.derived.get(divided)
+    if found is None:
+        found = graph
+        if any(_parts_of(e) > 1 for e in _outer(graph)):
+            found, captured = trace_flat(lambda *args: _replay(graph, args), graph.in_avals)
+            assert not captured, "a graph closes over nothing"
+        graph.derived[divided] = found
+    return found
+
+
+def _outer(graph: Graph) -> list[Equation]:
+    """The operations that are in no loop and in no branch."""
+    found = []
+    for e in graph.equations:
+        found += _outer(e.params["graph"]) if e.primitive.lower is graph_rules.lower else [e]
+    return found
+
+
+def _replay(graph: Graph, args: Sequence[Any]) -> list[Any]:
+    known = dict(zip(graph.inputs, args))
+
+    def read(atom: Any) -> Any:
+        return atom if type(atom) is Literal else known[atom]
+
+    before = location.ambient.location
+    try:
+        for e in graph.equations:
+            location.ambient.location = e.location
+            values = [read(a) for a in e.inputs]
+            if e.primitive.lower is graph_rules.lower:
+                results = _replay(e.params["graph"], values)
+            else:
+                results = _in_parts(e, values)
+            known.update(zip(e.outputs, results))
+    finally:
+        location.ambient.location = before
+    return [read(a) for a in graph.outputs]
+
+
+class _Loop(NamedTuple):
+    """A `scan` or a `while_loop`.
+
+    Attributes:
+      graph: of a round.
+      first, last: where its state begins and ends among the operands.
+    """
+
+    graph: Graph
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, e: Equation) -> _Loop | None:
+        params = e.params
+        if e.primitive is scan_p and params["num_carry"] and not is_open(params["length"]):
+            return cls(params["graph"], params["num_consts"], params["num_consts"] + params["num_carry"])
+        if e.primitive is while_p:
+            return cls(params["body"], params["cond_consts"] + params["body_consts"], len(e.inputs))
+        return None
+
+
+def _parts_of(e: Equation) -> int:
+    """Into how many parts a loop may be divided."""
+    found = _Loop.of(e)
+    if found is None or any(i.primitive.effects for i in all_equations(found.graph)):
+        return 1
+    if sharing.total(found.graph) > _LONG_ROUND or sharing.total_of(e) < _LEAST:
+        return 1
+    carry = [a.aval for a in e.inputs[found.first : found.last]]
+    size = _batch(carry)
+    most = min(_PARTS, max((a.size for a in carry if a.shape[:1] == (size,)), default=0) // _ELEMENTS)
+    return max((n for n in range(1, most + 1) if size % n == 0), default=1)
+
+
+def _batch(carry: Sequence[ShapedArray]) -> int:
+    """The size of the first axis of most of a loop's state."""
+    sizes = [a.shape[0] for a in carry if a.ndim and a.size > 1]
+    return max(sizes, key=sizes.count, default=1)
+
+
+class _DependentError(Exception):
+    """An element of a batch depends on another one."""
+
+
+class _Grid:
+    """The parts of a batch."""
+
+    names = (_NAME,)
+
+    def __init__(self, count: int) -> None:
+        self.counts = {_NAME: count}
+
+    def spanning(self, names: Sequence[Any]) -> tuple[Any, ...]:
+        return ()
+
+    def parts(self, names: Sequence[Any]) -> int:
+        return self.counts[_NAME] if names else 1
+
+
+class _Batch(Partition):
+    """A part of a batch, which knows no other.
+
+    Attributes:
+      is_condition: whether this is the condition of a loop whose parts may end one by one.
+    """
+
+    is_condition = False
+
+    def condition(self, e: Equation, specs: list[Spec]) -> Graph:
+        self.is_condition = _stands_still(e)
+        try:
+            return super().condition(e, specs)
+        finally:
+            self.is_condition = False
+
+    def at(self, place: Any) -> Partition:
+        made = _Batch(self.grid, place)
+        made.is_condition = self.is_condition
+        return made
+
+    def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
+        raise _DependentError(f"{e.primitive.name} at {e.location}")
+
+    def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
+        raise _DependentError
+
+    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
+        if names and not self.is_condition:
+            raise _DependentError
+        return value
+
+    def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
+        if shift:
+            raise _DependentError
+        return value
+
+
+def _stands_still(e: Equation) -> bool:
+    """Whether a loop goes on until all elements of a batch are done, and leaves those that are done as they are.
+
+    `vmap` makes such loops of those whose condition depends on the element.
+    """
+    cond, body, asked = e.params["cond"], e.params["body"], e.params["cond_consts"]
+    last = cond.equations[-1] if cond.equations else None
+    if last is None or last.primitive is not reduce_or_p or cond.outputs != last.outputs:
+        return False
+    if e.inputs[:asked] != e.inputs[asked : 2 * asked]:
+        return False
+    consts = e.params["body_consts"]
+    makers = {v: made for made in body.equations for v in made.outputs}
+    going = set()
+    for out, old in zip(body.outputs, body.inputs[consts:]):
+        chosen = makers.get(out)
+        if out is old:
+            continue
+        if chosen is None or chosen.primitive is not select_n_p or chosen.inputs[1] is not old:
+            return False
+        flags = chosen.inputs[0]
+        spread = makers.get(flags)
+        going.add(flags if spread is None or spread.primitive is not broadcast_in_dim_p else spread.inputs[0])
+    if len(going) != 1:
+        return False
+    in_cond, read = prune(Graph(cond.inputs, cond.equations[:-1], [last.inputs[0]]))
+    in_body, used = prune(Graph(body.inputs, body.equations, [*going]))
+    same = read == [*used[:asked], *used[consts:]] and not any(used[asked:consts])
+    return same and in_cond.digest() == in_body.digest()
+
+
+def _in_parts(e: Equation, values: Sequence[Any]) -> list[Any]:
+    """The results of an operation, by a loop over the parts of a batch where it has one."""
+    count = _parts_of(e)
+    found = next(filter(None, [_body(e, count, kinds) for kinds in _DIVIDED]), None) if count > 1 else None
+    if found is None:
+        results = e.primitive(*values, **e.params)
+        return list(results) if e.primitive.multiple else [results]
+    body, specs = found
+    parts = scan_p(
+        *values,
+        iota(np.dtype(np.int32), count),
+        graph=body,
+        length=count,
+        reverse=False,
+        unroll=1,
+        num_consts=len(values),
+        num_carry=0,
+    )
+    return [_joined(p, spec) for p, spec in zip(parts, specs)]
+
+
+def _body(e: Equation, count: int, kinds: Sequence[str]) -> tuple[Graph, list[Spec]] | None:
+    """The loop on one part of the batch, and how its results are divided.
+
+    None if a part depends on another one, or if all of them compute what does not belong to the batch.
+
+    Args:
+      kinds: which inputs belong to the batch if their sizes allow it.
+    """
+    specs: list[Spec] = []
+    whole_loop = _Loop.of(e)
+    assert whole_loop is not None, "only loops have parts"
+    _, first, last = whole_loop
+    size = _batch([a.aval for a in e.inputs[first:last]])
+
+    def axis_of(i: int, shape: tuple[int, ...]) -> int | None:
+        """The axis of the batch."""
+        kind = "const" if i < first else "carry" if i < last else "row"
+        axis = int(kind == "row")
+        return axis if kind in kinds and shape[axis : axis + 1] == (size,) else None
+
+    def local(*args: Any) -> list[Any]:
+        *values, number = args
+        p = _Batch(_Grid(count), expand_dims(number, (0,)))
+        given: list[Divided] = []
+        for i, (value, atom) in enumerate(zip(values, e.inputs)):
+            spec, axis = whole(atom.aval.ndim), axis_of(i, atom.aval.shape)
+            wanted = tuple([(_NAME,) if k == axis else () for k in range(len(spec))])
+            given.append(p.moved(value, spec, wanted))
+        found = (loop if e.primitive is scan_p else repeated)(p, e, given)
+        specs.extend(s for _, s in found)
+        return [v for v, _ in found]
+
+    number = ShapedArray.of((), np.dtype(np.int32))
+    try:
+        made, captured = trace_flat(local, [*[a.aval for a in e.inputs], number])
+    except _DependentError:
+        return None
+    assert not captured, "a loop closes over nothing"
+    return (made, specs) if sharing.total(made) * count <= _AGAIN * sharing.total_of(e) else None
+
+
+def _joined(parts: Any, spec: Spec) -> Any:
+    """A result of its parts, which are the rows of an array; of parts that are all the same, the first."""
+    axis = next((i for i, names in enumerate(spec) if names), None)
+    if axis is None:
+        return index_in_dim(parts, 0, 0, False)
+    shape = list(aval_of(parts).shape)
+    order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape))]
+    count = shape.pop(0)
+    shape[axis] *= count
+    return reshape(transpose(parts, order), shape)

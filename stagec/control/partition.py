@@ -1,0 +1,211 @@
+"""Graphs on parts of arrays: what one of several computes that divide arrays among them.
+
+The graph is replayed on the parts. An operation whose result is divided as its operands are runs on the parts; a
+reduction or product over an axis that is divided is combined among all; for all others, the operands are gathered
+first. What these communications are is up to a subclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stagec.control import graph_rules
+from stagec.control.partition_axes import Divided, Grid, Spec, part, whole
+from stagec.control.partition_rules import results
+from stagec.core import location
+from stagec.core.graph import Equation, Graph, Literal, trace_flat
+from stagec.primitives.constraint import sharding_constraint_p
+from stagec.primitives.iota import iota
+from stagec.primitives.joining import concatenate_p, pad
+from stagec.primitives.logic import bitwise_and, ge, lt, select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.padding import slice_p
+from stagec.primitives.shape import broadcast_in_dim
+from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
+
+
+class _Slice:
+    """A slice along an axis that is divided, which is made when something reads it.
+
+    Slices that a concatenation puts together in another order are an exchange between neighbours.
+    """
+
+    def __init__(self, base: Divided, size: int, axis: int, start: int, limit: int) -> None:
+        self.base, self.size = base, size
+        self.axis, self.start, self.limit = axis, start, limit
+
+
+class Partition:
+    """Replays graphs on parts; a value is a pair of this part and how it is divided.
+
+    Args:
+      place: the numbers of this part along the names of the grid.
+    """
+
+    def __init__(self, grid: Grid, place: Any) -> None:
+        self.grid, self.place = grid, place
+
+    def at(self, place: Any) -> Partition:
+        """The same in the body of a loop, where the numbers are another value."""
+        return type(self)(self.grid, place)
+
+    def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
+        """All parts along an axis, put together."""
+        raise NotImplementedError
+
+    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
+        """A value combined among all along some names."""
+        raise NotImplementedError
+
+    def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
+        """The parts of an array whose rows are moved by a number of places, the last ones to the front."""
+        raise NotImplementedError
+
+    def replay(self, graph: Graph, args: Sequence[Divided]) -> list[Divided]:
+        known: dict[Any, Divided] = dict(zip(graph.inputs, args))
+
+        def read(atom: Any) -> Divided:
+            return (atom, whole(atom.aval.ndim)) if type(atom) is Literal else known[atom]
+
+        before = location.ambient.location
+        try:
+            for e in graph.equations:
+                location.ambient.location = e.location
+                known.update(zip(e.outputs, self.equation(e, [read(a) for a in e.inputs])))
+        finally:
+            location.ambient.location = before
+        return [self.made(*read(a)) for a in graph.outputs]
+
+    def equation(self, e: Equation, args: list[Divided]) -> list[Divided]:
+        primitive = e.primitive
+        if primitive is slice_p:
+            cut = self.sliced(e, args[0])
+            if cut is not None:
+                return [cut]
+        if primitive is concatenate_p:
+            turned = self.rotated(e, args)
+            if turned is not None:
+                return [turned]
+        args = [self.made(*a) for a in args]
+        if primitive is sharding_constraint_p:
+            (value, spec), aval = args[0], e.inputs[0].aval
+            wanted = tuple([self.grid.spanning(names) for names in e.params["spec"]])
+            fits = all(n % self.grid.parts(names) == 0 for n, names in zip(aval.shape, wanted))
+            return [self.moved(value, spec, wanted) if fits else (value, spec)]
+        if primitive.lower is graph_rules.lower:
+            return self.replay(e.params["graph"], args)
+        if not any(names for _, spec in args for names in spec):
+            return self.run(e, [v for v, _ in args], [whole(v.aval.ndim) for v in e.outputs])
+        found = results(self, e, args)
+        return self.gathered(e, args) if found is None else found
+
+    def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[Divided]:
+        found = e.primitive(*values, **{**e.params, **params})
+        return list(zip(found if e.primitive.multiple else [found], specs, strict=True))
+
+    def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
+        """The operation on whole operands."""
+        values = [self.moved(v, s, whole(len(s)))[0] for v, s in args]
+        return self.run(e, values, [whole(v.aval.ndim) for v in e.outputs])
+
+    # Moves of parts.
+
+    def moved(self, value: Any, spec: Spec, wanted: Spec) -> Divided:
+        """A value, divided in another way."""
+        for axis, (have, want) in enumerate(zip(spec, wanted)):
+            if have and have != want:
+                value = self.whole_axis(value, axis, have)
+        for axis, (have, want) in enumerate(zip(spec, wanted)):
+            if want and have != want:
+                size = aval_of(value).shape[axis] // self.grid.parts(want)
+                value = dynamic_slice_in_dim(value, self.index(want) * size, size, axis)
+        return value, wanted
+
+    def index(self, names: Sequence[Any]) -> Any:
+        """The number of this part: a value, so that the program is the same for all."""
+        found: Any = None
+        for name in names:
+            one = self.place[self.grid.names.index(name)]
+            found = one if found is None else found * self.grid.counts[name] + one
+        return found
+
+    # Slices that are joined again.
+
+    def sliced(self, e: Equation, arg: Divided) -> Divided | None:
+        """A slice along one axis, which is divided; None for other slices."""
+        shape, out = e.inputs[0].aval.shape, e.outputs[0].aval.shape
+        cut = [i for i, (n, m) in enumerate(zip(shape, out)) if n != m]
+        if (
+            len(cut) != 1
+            or type(arg[0]) is _Slice
+            or not arg[1][cut[0]]
+            or any(s != 1 for s in e.params["strides"] or ())
+        ):
+            return None
+        (axis,) = cut
+        start, limit = e.params["start_indices"][axis], e.params["limit_indices"][axis]
+        return _Slice(arg, shape[axis], axis, start, limit), arg[1]
+
+    def made(self, value: Any, spec: Spec) -> Divided:
+        """A value that can be read."""
+        if type(value) is not _Slice:
+            return value, spec
+        wanted = tuple([() if i == value.axis else names for i, names in enumerate(spec)])
+        array, _ = self.moved(*value.base, wanted)
+        return slice_in_dim(array, value.start, value.limit, 1, value.axis), wanted
+
+    def rotated(self, e: Equation, args: list[Divided]) -> Divided | None:
+        """Slices of one array, joined after a rotation: processes exchange the rows at the ends of their parts.
+
+        What is joined with them, such as zeros, takes the place of rows.
+        """
+        axis = e.params["dimension"]
+        slices = [v for v, _ in args if type(v) is _Slice]
+        if not slices or any(v.base[0] is not slices[0].base[0] or v.axis != axis for v in slices):
+            return None
+        (base, spec), size = slices[0].base, slices[0].size
+        starts = np.cumsum([0, *[a.aval.shape[axis] for a in e.inputs]])
+        shifts = {int(p - v.start) % size for p, (v, _) in zip(starts, args) if type(v) is _Slice}
+        if len(shifts) != 1 or e.outputs[0].aval.shape[axis] != size:
+            return None
+        found = self.shifted(base, spec, axis, shifts.pop())
+        for p, (value, own), atom in zip(starts, args, e.inputs):
+            if type(value) is not _Slice:
+                found = self.replaced(found, spec, axis, int(p), size, self.moved(value, own, whole(len(own)))[0], atom)
+        return found, spec
+
+    def replaced(self, found: Any, spec: Spec, axis: int, start: int, size: int, rows: Any, atom: Any) -> Any:
+        """The parts with rows of a whole array in the place of those from `start` on."""
+        count = atom.aval.shape[axis]
+        config = [(0, 0, 0)] * atom.aval.ndim
+        config[axis] = (start, size - start - count, 0)
+        padded, _ = self.moved(pad(rows, literal(0, atom.aval.dtype), config), whole(len(spec)), spec)
+        numbers = iota(np.dtype(np.int32), size)
+        inside = bitwise_and(ge(numbers, start), lt(numbers, start + count))
+        mask, _ = self.moved(inside, ((),), (spec[axis],))
+        shape = aval_of(found).shape
+        return select(broadcast_in_dim(mask, shape, (axis,)), padded, found)
+
+    def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]:
+        """The part of a loop's body; with `state`, its first results are divided so."""
+        found: list[Spec] = []
+
+        def local(place: Any, *parts: Any) -> list[Any]:
+            inner = self.at(place)
+            outs = inner.replay(graph, list(zip(parts, specs)))
+            for i, wanted in enumerate(state or []):
+                outs[i] = inner.moved(*outs[i], wanted)
+            found.extend(s for _, s in outs)
+            return [v for v, _ in outs]
+
+        avals = [part(a, s, self.grid) for a, s in zip(graph.in_avals, specs)]
+        made, captured = trace_flat(local, [aval_of(self.place), *avals], name="loop")
+        assert not captured, "a loop's body closes over nothing"
+        return made, found
+
+    def condition(self, e: Equation, specs: list[Spec]) -> Graph:
+        """The part of a loop's condition."""
+        return self.body(e.params["cond"], specs)[0]
