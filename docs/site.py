@@ -40,7 +40,7 @@ _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
 # The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
 _DIGITS = '<iframe class="digits" src="digits.html" title="Draw a digit"></iframe>'
-_OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)")
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
 class Fenced(griffe.Extension):
@@ -78,7 +78,7 @@ def on_config(config: Any) -> Any:
             inside.append([])
             (inside[-2] if len(inside) > 1 else nav).append({heading[2]: inside[-1]})
         elif inside and (entry := _ENTRY.match(line)):
-            place = _link(re.match(r"\]\(([^)#\s]+)(#[^)\s]*)?\)", f"]({entry[2]})"), Path("docs"), 0)[2:-1]
+            place = _place(entry[2], Path("docs"))
             inside[-1].append({entry[1].replace("`", ""): _UNDER.get(place, place)})
     return config
 
@@ -129,7 +129,7 @@ def _made(path: Path, output: Path, *options: str) -> bool:
     """Whether an example has run and written a file; the build says why it has not, and goes on."""
     done = subprocess.run([sys.executable, path, *options, output], capture_output=True, text=True)
     if done.returncode:
-        print(f"{path.name} is left out: {(done.stderr.strip() or 'it failed').splitlines()[-1]}", file=sys.stderr)
+        print(f"{path.name} is left out:", *done.stderr.strip().splitlines()[-1:], file=sys.stderr)
     return output.exists()
 
 
@@ -148,29 +148,27 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
     markdown = re.sub(r"^```(c|cpp|js|rust|toml) .*$", r"```\1", markdown, flags=re.MULTILINE)
     markdown = _FENCE.sub(lambda m: f"{m[1]}```{'pycon' if m[2] else 'python'}\n", markdown)
     depth = page.file.src_uri.count("/")
-    source = {target: Path(source).parent for source, target in TOP.items()}
-    generated = source.get(page.file.src_uri, Path("examples") if page.file.src_uri.startswith("examples/") else None)
-    if generated is not None:
-        return re.sub(r"\]\(([^)#\s:]+)(#[^)\s]*)?\)", lambda m: _link(m, generated, depth), markdown)
-    return _OUTWARD.sub(lambda m: _link(m, Path("docs") / Path(page.file.src_uri).parent, depth), markdown)
+    sources = {**{target: Path() for target in TOP.values()}, "examples/index.md": Path("examples")}
+    folder = sources.get(page.file.src_uri)
+
+    def link(found: re.Match[str]) -> str:
+        if folder is None and not found[2].startswith("../"):
+            return found[0]
+        place = _place(found[2], folder or Path("docs") / Path(page.file.src_uri).parent)
+        return f"[{found[1]}]({'../' * depth}{place}{found[3] or ''})" if place else found[1]
+
+    return _LINK.sub(link, markdown)
 
 
-def _link(found: re.Match[str], folder: Path, depth: int) -> str:
-    """A link of a file of the repository as a link of a page of the site, or its text alone where there is none."""
-    written = found[0][2:-1].partition("#")[0]
+def _place(written: str, folder: Path) -> str:
+    """The page that stands for a file of the repository, which a page in a folder links; empty if there is none."""
     target = (ROOT / folder / written).resolve()
-    if not target.is_relative_to(ROOT) or target.suffix == ".png":
-        return found[0]
-    name = target.relative_to(ROOT).as_posix()
-    if name.startswith("docs/"):
-        place = name.removeprefix("docs/").rstrip("/") or "index.md"
-        place = f"{place}/index.md" if target.is_dir() else place
-    elif name in TOP:
-        place = TOP[name]
-    elif name in ("examples", "examples/README.md"):
-        place = "examples/index.md"
-    elif name.startswith("examples/") and name.endswith(".py"):
-        place = name.removesuffix(".py") + ".md"
-    else:
-        return "]"
-    return f"]({'../' * depth}{place}{found[2] or ''})"
+    name = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
+    if name.startswith("docs"):
+        place = name.removeprefix("docs").strip("/") or "index.md"
+        return f"{place}/index.md" if target.is_dir() else place
+    if name in ("examples", "examples/README.md"):
+        return "examples/index.md"
+    if name.startswith("examples/") and name.endswith(".py"):
+        return name.removesuffix(".py") + ".md"
+    return TOP.get(name, "")

@@ -18,7 +18,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 BENCHMARKING = DOCS / "tutorial/04-benchmarking.md"
 FAMILIES = {
     "kernels": "functions of arrays",
-    "sizes": "functions of 10^3, 10^5 and 10^6 elements",
+    "sizes": "functions of three sizes",
     "steps": "training steps",
     "products": "products of matrices",
     "narrow": "products of 16 and 8 bits",
@@ -123,5 +123,5 @@ def summary() -> str:
         names, found = list(rows), list(rows.values())
         mean = math.exp(sum(map(math.log, found)) / len(found))
         ends = [f"{found[i]:.2f}, {names[i]}" for i in (0, -1)]
-        lines.append(f"| [{what}](#{family}) | {len(found)} | {mean:.2f} | {ends[0]} | {ends[1]} |")
+        lines.append(f"| [{what}](#{what.replace(' ', '-')}) | {len(found)} | {mean:.2f} | {ends[0]} | {ends[1]} |")
     return "\n".join(lines)
