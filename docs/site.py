@@ -40,7 +40,7 @@ _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
 # The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
 _DIGITS = '<iframe class="digits" src="digits.html" title="Draw a digit"></iframe>'
-_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
+_LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
 class Fenced(griffe.Extension):
@@ -152,10 +152,12 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
     folder = sources.get(page.file.src_uri)
 
     def link(found: re.Match[str]) -> str:
-        if folder is None and not found[2].startswith("../"):
+        if folder is None and not found[3].startswith("../"):
             return found[0]
-        place = _place(found[2], folder or Path("docs") / Path(page.file.src_uri).parent)
-        return f"[{found[1]}]({'../' * depth}{place}{found[3] or ''})" if place else found[1]
+        place = _place(found[3], folder or Path("docs") / Path(page.file.src_uri).parent)
+        if not place:
+            return found[0] if found[1] else found[2]
+        return f"{found[1]}[{found[2]}]({'../' * depth}{place}{found[4] or ''})"
 
     return _LINK.sub(link, markdown)
 
