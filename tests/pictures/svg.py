@@ -14,9 +14,9 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 } .dim { fill: #59626c } 
 .line { stroke: #59626c; fill: none } .head { fill: #59626c } .faster { fill: #3f51b5 } .slower { fill: #d07a00 }
 .screen { fill: #14171b; stroke: #59626c } .out { fill: #d5dae0 } .typed { fill: #8fc7ff }
 @media (prefers-color-scheme: dark) {
-text { fill: #e2e6ea } .dim { fill: #a9b2bc }
+text { fill: #e2e6ea } .dim { fill: #a9b2bc } .out { fill: #d5dae0 } .typed { fill: #8fc7ff }
 .box { fill: #262b33; stroke: #6f7884 } .one { fill: #333f78; stroke: #9fb0ff } .two { fill: #5e4210; stroke: #f0b24a }
-.out { fill: #d5dae0 } .typed { fill: #8fc7ff } .line { stroke: #a9b2bc } .head { fill: #a9b2bc } .faster { fill: #8c9eff } .slower { fill: #f0a030 }
+.line { stroke: #a9b2bc } .head { fill: #a9b2bc } .faster { fill: #8c9eff } .slower { fill: #f0a030 }
 }
 """
 
