@@ -8,10 +8,11 @@ elements => {
     const over = ([r, g, b, a], below) => [r, g, b].map((v, i) => v * a + below[i] * (1 - a));
     const linear = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
     const light = color => color.map(linear).reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const found = new Map([[null, [255, 255, 255]]]);
     const behind = element => {
-        if (!element) return [255, 255, 255];
-        const color = parse(getComputedStyle(element).backgroundColor);
-        return color[3] === 1 ? color.slice(0, 3) : over(color, behind(element.parentElement));
+        if (!found.has(element))
+            found.set(element, over(parse(getComputedStyle(element).backgroundColor), behind(element.parentElement)));
+        return found.get(element);
     };
     let lowest = [99, ""];
     for (const element of elements) {

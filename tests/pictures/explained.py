@@ -49,9 +49,9 @@ def stages() -> Picture:
             picture.arrow((100, y - 18), (100, y))
         picture.text(8, y + 20, name, "strong")
         for k, part in enumerate(what.split(": ") if ": " in what else [what]):
-            picture.text(8, y + 36 + 14 * k, part, "dim")
-        picture.box(270, y, 440, height)
-        picture.lines(282, y + 20, lines)
+            picture.text(8, y + 36 + 16 * k, part, "dim")
+        picture.box(225, y, 485, height)
+        picture.lines(237, y + 20, lines)
         y += max(height, 60) + 22
     return picture
 
