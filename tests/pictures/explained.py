@@ -37,7 +37,7 @@ def stages() -> Picture:
         ("optimized", "passes: 1.0 * x is x", kept("optimized", "stablehlo")),
         (
             "kernels",
-            "kernels: one loop over vectors of 8",
+            "one loop over vectors of 8",
             kept("kernels", r"scf\.for|= vector|math\.|arith\.add|vector\.st"),
         ),
         ("asm", "machine code, by LLVM: the loop", _loop(lowered.as_text("asm"))),
