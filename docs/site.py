@@ -101,6 +101,7 @@ def on_files(files: Files, config: Any) -> Files:
         pages[f"examples/{path.stem}.md"] = f"# {path.name}\n\n{shown}```python\n{text}```\n"
     if _made(ROOT / "examples/digits_page.py", digits := made / "digits.html"):
         files.append(File.generated(config, digits.name, abs_src_path=str(digits)))
+        gallery += '- [digits_page.py](digits_page.py): <a href="../digits.html">draw a digit</a>\n\n'
     if gallery:
         head, first, rest = pages["examples/index.md"].partition("\n## ")
         gallery = f"\n<!-- begin doors -->\n\n{gallery}<!-- end -->\n"
