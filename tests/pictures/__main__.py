@@ -1,7 +1,7 @@
 """Draw the pictures of the documentation: `python -m tests.pictures [measured.json ...]`.
 
 Files are what `python -m tests.benchmarks [loops] ... --json` printed; their times of stagec and JAX take the place of
-the former ones in `docs/benchmarks.json`.
+the former ones in `docs/benchmarks.json`. Of several runs, the fastest time of each program and library counts.
 """
 
 from __future__ import annotations
@@ -27,15 +27,18 @@ def with_table(page: str) -> str:
 
 def stored(names: list[str]) -> dict[str, list[dict[str, Any]]]:
     """All families with the times of files that `tests.benchmarks` wrote."""
-    found: dict[str, list[dict[str, Any]]] = json.loads((plots.DOCS / "benchmarks.json").read_text("utf-8"))
+    found: dict[str, dict[str, dict[str, float]]] = {}
     for name in names:
         report = json.loads(Path(name).read_text("utf-8"))
         if isinstance(report, list):  # of loops
             report = {"rows": [{**row, "group": "loops", "seconds": row["steady"]} for row in report]}
-        for family in {row["group"] for row in report["rows"]}:
-            times = [(row["name"], row["seconds"]) for row in report["rows"] if row["group"] == family]
-            found[family] = [{"name": name, "stagec": t["stagec"], "jax": t["jax"]} for name, t in times]
-    return found
+        for row in report["rows"]:
+            times = found.setdefault(row["group"], {}).setdefault(row["name"], row["seconds"])
+            times.update({library: min(times[library], row["seconds"][library]) for library in ("stagec", "jax")})
+    families: dict[str, list[dict[str, Any]]] = json.loads((plots.DOCS / "benchmarks.json").read_text("utf-8"))
+    for family, rows in found.items():
+        families[family] = [{"name": name, "stagec": t["stagec"], "jax": t["jax"]} for name, t in rows.items()]
+    return families
 
 
 def main() -> None:
