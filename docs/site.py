@@ -39,7 +39,7 @@ MODULES = """
 _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
 # The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
-_DIGITS = '<iframe class="digits" src="digits.html" title="Draw a digit"></iframe>'
+_DIGITS = 'Draw in the black square:\n\n<iframe class="digits" src="digits.html" title="Draw a digit"></iframe>'
 _LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
