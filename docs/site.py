@@ -1,11 +1,12 @@
 """What `mkdocs build` adds to the pages in this folder.
 
-The reference from docstrings, the files at the top of the repository, and the examples with their plots. MkDocs calls
-the functions, and mkdocstrings the extension.
+The reference from docstrings, the files at the top of the repository, the examples with their plots, and a network
+that runs in the first page. MkDocs calls the functions, and mkdocstrings the extension.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import os
@@ -38,7 +39,8 @@ MODULES = """
 _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
 # The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
-_OUTWARD = re.compile(r"\]\((?:\.\./)+([^)#\s]+)(#[^)\s]*)?\)")
+_DIGITS = 'Draw in the black square:\n\n<iframe class="digits" src="digits.html" title="Draw a digit"></iframe>'
+_LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
 
 class Fenced(griffe.Extension):
@@ -56,10 +58,6 @@ def _fence(session: re.Match[str]) -> str:
 
 # Entries that open onto pages which are generated.
 _UNDER: dict[str, Any] = {
-    "examples/index.md": [
-        {"All": "examples/index.md"},
-        *[{f"{p.stem}": f"examples/{p.stem}.md"} for p in sorted((ROOT / "examples").glob("*.py"))],
-    ],
     "reference/numpy.md": [
         {"By name": "reference/numpy.md"},
         {"By module": "reference/api/index.md"},
@@ -71,16 +69,16 @@ _ENTRY = re.compile(r"- \[([^\]]+)\]\(([^)#]+)\)")
 
 
 def on_config(config: Any) -> Any:
-    """The order of the pages in the sidebar: that of the first page, whose headings are its sections."""
+    """The order of the pages: that of the list of all pages, whose headings are the site's sections."""
     config.nav = nav = [{"stagec": "index.md"}]
     inside: list[list[Any]] = []
-    for line in (ROOT / "docs/index.md").read_text("utf-8").splitlines():
+    for line in (ROOT / "docs/pages.md").read_text("utf-8").splitlines():
         if heading := _HEADING.fullmatch(line):
             del inside[len(heading[1]) - 2 :]
             inside.append([])
             (inside[-2] if len(inside) > 1 else nav).append({heading[2]: inside[-1]})
         elif inside and (entry := _ENTRY.match(line)):
-            place = _link(re.match(r"\]\(([^)#\s]+)(#[^)\s]*)?\)", f"]({entry[2]})"), Path("docs"), 0)[2:-1]
+            place = _place(entry[2], Path("docs"))
             inside[-1].append({entry[1].replace("`", ""): _UNDER.get(place, place)})
     return config
 
@@ -91,14 +89,23 @@ def on_files(files: Files, config: Any) -> Files:
     pages["examples/index.md"] = (ROOT / "examples/README.md").read_text("utf-8")
     pages["reference/api/index.md"] = "# Modules\n\n" + "".join(f"- [`{m}`]({m}.md)\n" for m in MODULES)
     pages.update({f"reference/api/{module}.md": _module(module) for module in MODULES})
-    plots = Path(tempfile.mkdtemp())
+    made, gallery = Path(tempfile.mkdtemp()), ""
     for path in sorted((ROOT / "examples").glob("*.py")):
-        text, plot = path.read_text("utf-8"), plots / f"{path.stem}.png"
+        text, plot = path.read_text("utf-8"), made / f"{path.stem}.png"
         shown = ""
-        if "plot=" in text and _drawn(path, plot):
+        if "plot=" in text and os.environ.get("STAGEC_SITE_PLOTS") != "0" and _made(path, plot, "--plot"):
             files.append(File.generated(config, f"examples/{plot.name}", abs_src_path=str(plot)))
-            shown = f"![What it draws]({plot.name})\n\n"
+            shown = f"![What {path.name} draws]({plot.name})\n\n"
+            about = (ast.get_docstring(ast.parse(text)) or "").partition("\n\n")[0].replace("\n", " ")
+            gallery += f"- [{path.name}]({path.name}): {about}\n\n    {shown}"
         pages[f"examples/{path.stem}.md"] = f"# {path.name}\n\n{shown}```python\n{text}```\n"
+    if _made(ROOT / "examples/digits_page.py", digits := made / "digits.html"):
+        files.append(File.generated(config, digits.name, abs_src_path=str(digits)))
+        gallery += '- [digits_page.py](digits_page.py): <a href="../digits.html">draw a digit</a>\n\n'
+    if gallery:
+        head, first, rest = pages["examples/index.md"].partition("\n## ")
+        gallery = f"\n<!-- begin doors -->\n\n{gallery}<!-- end -->\n"
+        pages["examples/index.md"] = head + gallery + first + rest
     for target, text in pages.items():
         files.append(File.generated(config, target, content=text))
     return files
@@ -116,48 +123,55 @@ def _module(name: str) -> str:
 
 def _home(function: Any) -> str:
     """The module that has a function's source; `__module__` is the one that publishes it."""
-    file = Path(inspect.unwrap(function).__code__.co_filename)
-    return ".".join(file.relative_to(ROOT).with_suffix("").parts)
+    return str(inspect.unwrap(function).__globals__["__name__"])
 
 
-def _drawn(path: Path, plot: Path) -> bool:
-    """Whether an example has run and written its plot; `STAGEC_SITE_PLOTS=0` leaves all of them out."""
-    if os.environ.get("STAGEC_SITE_PLOTS") == "0":
-        return False
-    done = subprocess.run([sys.executable, path, "--plot", plot], capture_output=True, text=True)
+def _made(path: Path, output: Path, *options: str) -> bool:
+    """Whether an example has run and written a file; the build says why it has not, and goes on."""
+    done = subprocess.run([sys.executable, path, *options, output], capture_output=True, text=True)
     if done.returncode:
-        print(f"{path.name} has no plot: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-    return plot.exists()
+        print(f"{path.name} is left out:", *done.stderr.strip().splitlines()[-1:], file=sys.stderr)
+    return output.exists()
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Let links that leave this folder lead to the pages that stand for their targets, and name the languages."""
+def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
+    """Let links that leave this folder lead to the pages that stand for their targets, and name the languages.
+
+    Comments mark what looks different on the site: the columns of a page, and the place of the network.
+    """
+    if page.file.src_uri == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
+        markdown = markdown.replace("<!-- digits -->", _DIGITS if files.get_file_from_path("digits.html") else "")
+    if "<!-- begin code -->" in markdown:
+        page.meta["hide"] = ["toc"]  # room for two columns
+    markdown = re.sub(r"<!-- begin (\w+) -->", r'<div class="grid \1" markdown>', markdown)
+    markdown = markdown.replace("<!-- end -->", "</div>")
     markdown = re.sub(r"^```(c|cpp|js|rust|toml) .*$", r"```\1", markdown, flags=re.MULTILINE)
     markdown = _FENCE.sub(lambda m: f"{m[1]}```{'pycon' if m[2] else 'python'}\n", markdown)
     depth = page.file.src_uri.count("/")
-    source = {target: Path(source).parent for source, target in TOP.items()}
-    generated = source.get(page.file.src_uri, Path("examples") if page.file.src_uri.startswith("examples/") else None)
-    if generated is not None:
-        return re.sub(r"\]\(([^)#\s:]+)(#[^)\s]*)?\)", lambda m: _link(m, generated, depth), markdown)
-    return _OUTWARD.sub(lambda m: _link(m, Path("docs") / Path(page.file.src_uri).parent, depth), markdown)
+    sources = {**{target: Path() for target in TOP.values()}, "examples/index.md": Path("examples")}
+    folder = sources.get(page.file.src_uri)
+
+    def link(found: re.Match[str]) -> str:
+        if folder is None and not found[3].startswith("../"):
+            return found[0]
+        place = _place(found[3], folder or Path("docs") / Path(page.file.src_uri).parent)
+        if not place:
+            return found[0] if found[1] else found[2]
+        return f"{found[1]}[{found[2]}]({'../' * depth}{place}{found[4] or ''})"
+
+    return _LINK.sub(link, markdown)
 
 
-def _link(found: re.Match[str], folder: Path, depth: int) -> str:
-    """A link of a file of the repository as a link of a page of the site, or its text alone where there is none."""
-    written = found[0][2:-1].partition("#")[0]
+def _place(written: str, folder: Path) -> str:
+    """The page that stands for a file of the repository, which a page in a folder links; empty if there is none."""
     target = (ROOT / folder / written).resolve()
-    if not target.is_relative_to(ROOT):
-        return found[0]
-    name = target.relative_to(ROOT).as_posix()
-    if name.startswith("docs/"):
-        place = name.removeprefix("docs/").rstrip("/") or "index.md"
-        place = f"{place}/index.md" if target.is_dir() else place
-    elif name in TOP:
-        place = TOP[name]
-    elif name in ("examples", "examples/README.md"):
-        place = "examples/index.md"
-    elif name.startswith("examples/") and name.endswith(".py"):
-        place = name.removesuffix(".py") + ".md"
-    else:
-        return "]"
-    return f"]({'../' * depth}{place}{found[2] or ''})"
+    name = target.relative_to(ROOT).as_posix() if target.is_relative_to(ROOT) else ""
+    if name.startswith("docs"):
+        place = name.removeprefix("docs").strip("/") or "index.md"
+        return f"{place}/index.md" if target.is_dir() else place
+    if name in ("examples", "examples/README.md"):
+        return "examples/index.md"
+    if name.startswith("examples/") and name.endswith(".py"):
+        return name.removesuffix(".py") + ".md"
+    return TOP.get(name, "")

@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import os
 import pathlib
+import shutil
 import signal
 import sys
 
@@ -73,6 +74,18 @@ def _shared():
         "directory": os.getcwd(),
         "handler of SIGINT": signal.getsignal(signal.SIGINT),
     }
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, for tests of pages. For a module only: its event loop runs in this thread until it ends."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if (chromium := shutil.which("chromium")) is None:
+        pytest.skip("there is no chromium here")
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(autouse=True)

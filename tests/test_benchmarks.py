@@ -8,9 +8,11 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
-from tests.benchmarks import worker
+import stagec
+from tests.benchmarks import numba_loops, worker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -155,6 +157,23 @@ def test_functions_outside_jit_are_measured_beside_jax():
 
 def test_names_with_brackets_are_printed():
     assert "x.at[i].add of 10" in run("eager/x.at[i]", "--tiny", "--libraries", "stagec")
+
+
+@pytest.mark.parametrize("function", [*numba_loops.cases()], ids=lambda function: function.__name__)
+def test_loops_that_are_compared_with_numba_compute_what_python_computes(function):
+    small = {
+        "decay": (np.arange(5.0), 0.9),
+        "distances": (np.arange(12.0).reshape(4, 3),),
+        "heat": (np.arange(30.0).reshape(5, 6) ** 2, 3),
+        "escape": (np.array([0.3 + 0.5j, 1, -1, 2j]), 20),
+    }[function.__name__]
+
+    def given():
+        return [x.copy() if isinstance(x, np.ndarray) else x for x in small]
+
+    with stagec.enable_x64():
+        found = stagec.jit(function, python=True)(*given())
+    np.testing.assert_allclose(found, function(*given()), rtol=1e-12)
 
 
 def test_an_unknown_case_names_the_groups():

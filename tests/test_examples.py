@@ -53,37 +53,31 @@ STROKES = {
 
 
 @pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
-def test_the_page_recognizes_digits_that_are_drawn(tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium")
+def test_the_page_recognizes_digits_that_are_drawn(tmp_path, browser):
     path = tmp_path / "digits.html"
     result = load("digits_page").run(str(path))
     assert result.accuracy > 0.9 and result.expected_accuracy > 0.9
-    if chromium is None:
-        pytest.skip("there is no chromium here; the page was written")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.goto(path.as_uri())
-        for digit, points in STROKES.items():
-            page.click("text=Clear")
-            box = page.locator("canvas").bounding_box()
-            (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
-            page.mouse.move(x, y)
-            page.mouse.down()
-            for point in others:
-                page.mouse.move(*point, steps=4)
-            page.mouse.up()
-            most = "most => document.querySelector('.row.most > :first-child').textContent === most"
-            page.wait_for_function(most, arg=str(digit))
-        # The page has computed what the jitted function computes of the same drawing.
-        page.wait_for_timeout(100)
-        found = [float(row.split()[1]) for row in page.locator(".row").all_inner_texts()]
-        drawn = page.eval_on_selector("canvas", "c => [...c.getContext('2d').getImageData(0, 0, 512, 512).data]")
-        grey = np.reshape(drawn, (32, 16, 32, 16, 4))[..., :3].mean(axis=(1, 3, 4)) / 255
-        expected = np.asarray(stagec.jit(result.recognize)(grey.astype(np.float32)))
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
-        browser.close()
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    for digit, points in STROKES.items():
+        page.click("text=Clear")
+        box = page.locator("canvas").bounding_box()
+        (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for point in others:
+            page.mouse.move(*point, steps=4)
+        page.mouse.up()
+        most = "most => document.querySelector('.row.most > :first-child').textContent === most"
+        page.wait_for_function(most, arg=str(digit))
+    # The page has computed what the jitted function computes of the same drawing.
+    page.wait_for_timeout(100)
+    found = [float(row.split()[1]) for row in page.locator(".row").all_inner_texts()]
+    drawn = page.eval_on_selector("canvas", "c => [...c.getContext('2d').getImageData(0, 0, 512, 512).data]")
+    grey = np.reshape(drawn, (32, 16, 32, 16, 4))[..., :3].mean(axis=(1, 3, 4)) / 255
+    expected = np.asarray(stagec.jit(result.recognize)(grey.astype(np.float32)))
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+    page.close()
 
 
 def test_a_network_of_jax_computes_the_same_without_jax():

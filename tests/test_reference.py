@@ -205,8 +205,8 @@ def test_links_lead_somewhere(path):
             assert (path.parent / target).exists(), target
 
 
-def test_the_index_links_every_page():
-    linked = {(DOCS / target).resolve() for target, _ in LINK.findall(page("index.md"))}
+def test_the_list_of_all_pages_links_every_page():
+    linked = {(DOCS / target).resolve() for target, _ in LINK.findall(page("pages.md"))}
     pages = {path.resolve() for path in DOCS.rglob("*.md")} - {(DOCS / "index.md").resolve()}
     assert sorted(map(str, pages - linked)) == []
 

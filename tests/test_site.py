@@ -1,6 +1,8 @@
-"""The documentation builds as a site, without warnings, and has every public name."""
+"""The documentation builds as a site, without warnings, and reads well: on a desktop, a phone, and in the dark."""
 
+import fcntl
 import html
+import html.parser
 import importlib
 import json
 import os
@@ -9,39 +11,45 @@ import subprocess
 import sys
 import types
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
+from contrast import LEAST, lowest_contrast
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def site(tmp_path_factory):
+    """The folder of the site, which one process builds for all that test."""
     pytest.importorskip("mkdocstrings", reason="needs the extra docs")
-    folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=ROOT,
-        env={**os.environ, "STAGEC_SITE_PLOTS": "0", "NO_MKDOCS_2_WARNING": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    with open(f"{folder}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            done = subprocess.run(
+                [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", f"{folder}.new"],
+                cwd=ROOT,
+                env={**os.environ, "STAGEC_SITE_PLOTS": "0", "NO_MKDOCS_2_WARNING": "1"},
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
+            os.rename(f"{folder}.new", folder)
     return folder
 
 
 def test_every_page_is_there(site):
     for path in ROOT.glob("docs/**/*.md"):
-        name = path.relative_to(ROOT / "docs").with_suffix("")
-        page = site / (name.parent if name.name == "index" else name) / "index.html"
-        assert page.exists(), page
-    for name in ("readme", "contributing", "changelog", "examples", "examples/train_mlp"):
-        assert (site / name / "index.html").exists()
+        assert (site / path.relative_to(ROOT / "docs").with_suffix(".html")).exists(), path
+    for name in ("readme", "contributing", "changelog", "examples/index", "examples/train_mlp"):
+        assert (site / f"{name}.html").exists()
 
 
 @pytest.mark.parametrize("module", ["stagec", "stagec.numpy", "stagec.lax", "stagec.nn", "stagec.random", "passes"])
 def test_the_reference_has_every_function(site, module):
-    text = (site / f"reference/api/{module}/index.html").read_text()
+    text = (site / f"reference/api/{module}.html").read_text()
     # Functions of a module's name are shown by the place where they are written.
     there = {name.rpartition(".")[2] for name in re.findall(r'<h2 id="([\w.]+)"', text)}
     found = importlib.import_module(module)
@@ -53,7 +61,7 @@ def test_the_reference_has_every_function(site, module):
 
 
 def test_examples_in_docstrings_are_code(site):
-    text = html.unescape(re.sub(r"<[^>]+>", "", (site / "reference/api/stagec.numpy/index.html").read_text()))
+    text = html.unescape(re.sub(r"<[^>]+>", "", (site / "reference/api/stagec.numpy.html").read_text()))
     assert ">>> snp.cumsum(" in text.replace("\n", " ")
 
 
@@ -62,3 +70,123 @@ def test_the_site_can_be_searched_and_needs_no_network(site):
     assert any("stagec.check" in entry["text"] for entry in index["docs"])
     page = (site / "index.html").read_text()
     assert re.findall(r'(?:src|rel="stylesheet" href)="https?://[^"]+"', page) == []
+
+
+class Page(html.parser.HTMLParser):
+    """The ids of a page, and what it links and shows."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.targets = {""}, set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids |= {found.get("id", ""), found.get("name", "")}
+        self.targets |= {found[key] for key in ("href", "src") if found.get(key)}
+
+
+def test_no_link_inside_the_site_is_dead_or_opens_a_folder(site):
+    pages = {path: Page(path.read_text()) for path in site.rglob("*.html") if path.name != "404.html"}
+    assert len(pages) > 100
+    dead = set()
+    for path, page in pages.items():
+        for target in page.targets:
+            address = urlsplit(target)
+            if address.scheme:
+                continue
+            to = (path.parent / unquote(address.path)).resolve() if address.path else path
+            fragment = unquote(address.fragment)
+            if not to.is_file() or (to in pages and not fragment.startswith("__") and fragment not in pages[to].ids):
+                dead.add((path.name, target))
+    assert sorted(dead) == []
+
+
+def test_the_order_of_the_pages_is_that_of_tasks(site):
+    tabs = re.findall(r'<li class="md-tabs__item[^>]*>\s*<a[^>]*>\s*(.*?)\s*</a>', (site / "index.html").read_text())
+    assert tabs == ["stagec", "Start", "Learn", "Do", "Look up", "Understand", "Contribute"]
+
+
+VIEWS = {
+    "desktop": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+}
+SEEN = """
+    index readme pages benchmarks coming-from/numba tutorial/01-jit tutorial/06-jax-users how-to/errors
+    explanation/architecture explanation/kernels reference/errors reference/missing examples/index
+""".split()
+
+
+@pytest.fixture
+def opened(browser, site):
+    """Opens a page of the site from its folder; at the end, none may have said or fetched anything."""
+    contexts, said, asked = [], [], []
+
+    def open_page(name, view):
+        context = browser.new_context(**VIEWS[view])
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((site / f"{name}.html").as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [text for text in said if not text.startswith("Canvas2D: Multiple readback")] == []
+    assert [url for url in asked if not url.startswith((site.as_uri(), "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_pages_fit_and_can_be_read(opened, view, tmp_path):
+    for name in SEEN:
+        page = opened(name, view)
+        page.screenshot(path=tmp_path / f"{name.replace('/', '-')}.png", full_page=name in ("index", "benchmarks"))
+        assert page.evaluate("document.documentElement.scrollWidth") <= VIEWS[view]["viewport"]["width"], name
+        lowest = lowest_contrast(page)
+        assert lowest[0] >= LEAST, (name, lowest, f"the page is shown in {tmp_path}")
+        broken = "[...document.images].filter(image => image.complete && !image.naturalWidth).map(image => image.src)"
+        assert page.evaluate(broken) == []
+        page.close()
+
+
+def test_pictures_and_the_network_follow_the_palette_that_was_chosen(opened):
+    page = opened("index", "desktop")
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.click("label[title=Dark]:visible")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert page.evaluate("[...document.querySelectorAll('main img')].map(i => getComputedStyle(i).colorScheme)") == [
+        "dark"
+    ]
+
+
+def test_a_search_finds_a_page_from_a_folder(opened):
+    page = opened("index", "desktop")
+    links = page.locator(".md-search-result__link")
+    for _ in range(20):  # what is typed before the page's script runs is lost
+        page.fill(".md-search__input", "")
+        page.fill(".md-search__input", "NumPy loop")
+        page.wait_for_timeout(1000)
+        if links.count():
+            break
+    found = links.evaluate_all("links => links.map(link => link.href)")
+    assert any("coming-from/numpy.html#a-numpy-loop" in link for link in found), found
+
+
+def test_the_first_page_recognizes_a_digit_that_is_drawn(opened, site):
+    pytest.importorskip("sklearn", reason="scikit-learn has the digits: pip install '.[examples]'")
+    page = opened("index", "desktop")
+    page.locator("iframe.digits").scroll_into_view_if_needed()
+    frame = page.frame_locator("iframe.digits")
+    box = frame.locator("canvas").bounding_box()
+    points = [(0.25, 0.3), (0.35, 0.13), (0.6, 0.12), (0.7, 0.3), (0.6, 0.5), (0.3, 0.88), (0.75, 0.88)]
+    (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for point in others:
+        page.mouse.move(*point, steps=4)
+    page.mouse.up()
+    frame.locator(".row.most > :first-child", has_text="2").wait_for(timeout=5000)

@@ -221,6 +221,25 @@ def convolution_step(lib: Library, kernel: Any, dense: Any, x: Any, y: Any) -> A
     return kernel - 0.1 * gradients[0], dense - 0.1 * gradients[1]
 
 
+def gaussian_process(lib: Library, x: Any, y: Any, theta: Any) -> Any:
+    """The gradient of a Gaussian process's likelihood, by a Cholesky factor and triangular solvers."""
+    solve = importlib.import_module(f"{lib.name}.scipy.linalg").solve_triangular
+
+    def loss(theta: Any) -> Any:
+        covariance = lib.np.exp(theta[0] - (x[:, None] - x) ** 2 * lib.np.exp(theta[1])) + lib.np.eye(len(x))
+        factor = lib.np.linalg.cholesky(covariance)
+        scaled = solve(factor, y, lower=True)
+        return scaled @ scaled + 2 * lib.np.log(lib.np.diagonal(factor)).sum()
+
+    return importlib.import_module(lib.name).grad(loss)(theta)
+
+
+def spectrum(lib: Library, x: Any) -> Any:
+    """Autocorrelations by Fourier transforms, and the mean logarithm of the spectrum."""
+    power = lib.np.abs(lib.np.fft.rfft(x * lib.np.hanning(x.shape[-1]))) ** 2
+    return lib.np.fft.irfft(power), lib.np.log(power + 1e-6).mean()
+
+
 def transformer_step(lib: Library, x: Any, y: Any, *weights: Any) -> Any:
     """One step of gradient descent for a transformer."""
     module = importlib.import_module(lib.name)
@@ -298,5 +317,7 @@ CASES: list[Case] = [
     Case("compile", "MLP step", cold_compile(mlp_step, *_MLP), None, _COMPILERS),
     Case("compile", "convolution step", cold_compile(convolution_step, *_CONVOLUTION), None, _COMPILERS),
     Case("compile", "transformer step", cold_transformer, None, _COMPILERS),
+    Case("compile", "Gaussian process", cold_compile(gaussian_process, (200,), (200,), (3,)), None, _COMPILERS),
+    Case("compile", "spectrum", cold_compile(spectrum, (8, 4096)), None, _COMPILERS),
     Case("compile", "300 mixed", cold_compile(chain, (20,)), None, _COMPILERS),
 ]

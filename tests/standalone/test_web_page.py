@@ -1,7 +1,6 @@
 """Pages that run a function, in a browser: each kind of input and result, faults, and no request."""
 
 import re
-import shutil
 import struct
 import zlib
 
@@ -12,20 +11,6 @@ from click.testing import CliRunner
 import stagec
 import stagec.numpy as snp
 from stagec.cli import cli
-
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-from playwright.sync_api import sync_playwright
-
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium here")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -1,0 +1,1 @@
+"""The pictures of the documentation: `python -m tests.pictures` draws them into `docs/pictures`."""
