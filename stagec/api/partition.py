@@ -104,7 +104,7 @@ class Partition:
         args = [self.made(*a) for a in args]
         if primitive is sharding_constraint_p:
             (value, spec), aval = args[0], e.inputs[0].aval
-            wanted = tuple([self.grid.spanning(names) for names in e.params["spec"]])
+            wanted = tuple([self.grid.spanning(names) for names in e.params["spec"].after(spec)])
             fits = all(n % self.grid.parts(names) == 0 for n, names in zip(aval.shape, wanted))
             return [self.moved(value, spec, wanted) if fits else (value, spec)]
         if primitive.lower is graph_rules.lower:
