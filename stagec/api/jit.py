@@ -107,9 +107,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 avals, tree = trace.graph.in_avals, trace.out_tree
-                self._remember(
-                    runnable, committed, avals, tree, args, kwargs, arrange, shardings, trace.reads_mesh
-                )
+                self._remember(runnable, committed, avals, tree, args, kwargs, arrange, shardings, trace.reads_mesh)
         elif self._settings.inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from stagec.api.partition_axes import BESIDE, Divided, Rule, Spec, of_rows, part, whole
+from stagec.api.partition_axes import BESIDE, Divided, Parts, Rule, Spec, joined, part, whole
+from stagec.api.partition_indexing import added, lookup, written
 from stagec.control.cond import cond_p
 from stagec.control.loops import while_p
 from stagec.control.scan import scan_p
 from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive
+from stagec.factorizations.permutation import lu_pivots_to_permutation_p
 from stagec.primitives.broadcast import broadcast_in_dim_p, reduce_sum_p, reshape_p
 from stagec.primitives.conv import conv_general_dilated_p
+from stagec.primitives.convert import bitcast_convert_type_p
 from stagec.primitives.dot import dot_general_p
-from stagec.primitives.gather_scatter import gather_p
+from stagec.primitives.fft import fft_p
+from stagec.primitives.gather_scatter import (
+    gather_p,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub_p,
+)
 from stagec.primitives.reduce import reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p
+from stagec.primitives.sort import top_k_p
 from stagec.primitives.table import batch_elementwise
-from stagec.runtime.processes import Grid
+from stagec.primitives.threefry import threefry2x32_p
 
 # Reductions that processes combine.
 REDUCTIONS: dict[Primitive, str] = {
@@ -30,18 +43,6 @@ REDUCTIONS: dict[Primitive, str] = {
 }
 
 
-class Parts(Protocol):
-    """What rules use of a `Partition`."""
-
-    grid: Grid
-    place: Any
-
-    def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[Divided]: ...
-    def moved(self, value: Any, spec: Spec, wanted: Spec) -> Divided: ...
-    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any: ...
-    def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]: ...
-
-
 def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
     """The results of an operation on parts, of which one is divided; None where there is no rule."""
     primitive = e.primitive
@@ -50,14 +51,21 @@ def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
         return rule(p, e, args)
     if primitive in REDUCTIONS:
         return reduction(p, e, args)
-    if primitive.batch is batch_elementwise:
+    if primitive.batch is batch_elementwise or primitive is threefry2x32_p or _keeps_shape(e):
         return elementwise(p, e, args)
+    ranks = primitive.matrix_ranks or _STACKS.get(primitive, ())
+    if ranks:
+        return stacked(p, e, args, ranks)
     if primitive in BESIDE:
         return beside(p, e, args, BESIDE[primitive])
     if primitive.follows is not None and len(args) == 1:
         spec = followed(e, args[0][1])
         return None if spec is None else p.run(e, [args[0][0]], [spec])
     return None
+
+
+def _keeps_shape(e: Equation) -> bool:
+    return e.primitive is bitcast_convert_type_p and e.inputs[0].aval.shape == e.outputs[0].aval.shape
 
 
 def followed(e: Equation, spec: Spec) -> Spec | None:
@@ -72,14 +80,7 @@ def followed(e: Equation, spec: Spec) -> Spec | None:
 
 def elementwise(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     out = e.outputs[0].aval
-    used: set[Any] = set()
-    joined = []
-    for axis in range(out.ndim):
-        options = [s[axis] for (_, s), a in zip(args, e.inputs) if a.aval.ndim == out.ndim]
-        names = next((o for o in options if o and not used & set(o)), ())
-        used.update(names)
-        joined.append(names)
-    spec = tuple(joined)
+    spec = joined([s for _, s in args if len(s) == out.ndim], out.ndim)
     values = [p.moved(v, s, spec)[0] if a.aval.ndim == out.ndim else v for (v, s), a in zip(args, e.inputs)]
     return p.run(e, values, [spec] * len(e.outputs))
 
@@ -103,17 +104,14 @@ def beside(p: Parts, e: Equation, args: list[Divided], rule: Rule) -> list[Divid
     return p.run(e, values, [spec] * len(e.outputs), **params)
 
 
-def lookup(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
-    """Rows of a whole array at indices that are divided."""
-    (table, own), (indices, spec) = args
-    out = e.outputs[0].aval
-    axes = of_rows(e.params, out.ndim)
-    if any(own) or axes is None or spec[-1]:
+def stacked(p: Parts, e: Equation, args: list[Divided], ranks: Sequence[int]) -> list[Divided] | None:
+    """An operation on each of a stack of arrays, which have these ranks; the stack is divided."""
+    count = e.inputs[0].aval.ndim - ranks[0]
+    if any(names for _, spec in args for names in spec[count:]):
         return None
-    found: list[tuple[Any, ...]] = [()] * out.ndim
-    for axis, names in zip(axes, spec):
-        found[axis] = names
-    return p.run(e, [table, indices], [tuple(found)])
+    stack = joined([spec[:count] for _, spec in args], count)
+    values = [p.moved(v, s, (*stack, *s[count:]))[0] for v, s in args]
+    return p.run(e, values, [(*stack, *whole(v.aval.ndim - count)) for v in e.outputs])
 
 
 def reduction(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
@@ -235,6 +233,13 @@ def convolution(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | N
     return [(p.combined(value, "sum", () if images else channels), tuple(found))]
 
 
+# Operations on each of a stack of arrays, and the ranks of these.
+_STACKS: dict[Primitive, Sequence[int]] = {
+    fft_p: (1,),
+    lu_pivots_to_permutation_p: (1,),
+    top_k_p: (1,),
+}
+
 _RULES: dict[Primitive, Callable[[Parts, Equation, list[Divided]], list[Divided] | None]] = {
     broadcast_in_dim_p: shaped,
     cond_p: conditional,
@@ -243,5 +248,7 @@ _RULES: dict[Primitive, Callable[[Parts, Equation, list[Divided]], list[Divided]
     gather_p: lookup,
     reshape_p: shaped,
     scan_p: loop,
+    scatter_add_p: added,
+    **dict.fromkeys((scatter_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_sub_p), written),
     while_p: repeated,
 }

@@ -191,7 +191,9 @@ def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
     for other in found:
         if isinstance(other, Mesh) and other.abstract_mesh.shape_tuple != mesh.shape_tuple:
             raise location.error(
-                ValueError, f"shard_map: an argument is split along {other}, and the mesh is {mesh}", fix="pass its mesh"
+                ValueError,
+                f"shard_map: an argument is split along {other}, and the mesh is {mesh}",
+                fix="pass its mesh",
             )
     return mesh if isinstance(current_mesh(), Mesh) or not found else found[0]
 
@@ -384,8 +386,6 @@ class _Call:
         return as_array(self._constrained(value, spec, rank))
 
     def _constrained(self, value: Any, spec: PartitionSpec, rank: int) -> Any:
-        if not isinstance(self.mesh, Mesh):
-            return value
         if len(self.axes) < len(self.mesh.axis_names):  # along other axes, it stays split
             entries = [UNCONSTRAINED if n is None else n for n in (*spec, *[None] * (rank - len(spec)))]
             spec = PartitionSpec(*entries)

@@ -121,8 +121,8 @@ def make_array_from_single_device_arrays(
     if len(set(fixed)) < len(fixed) or not set(fixed) <= set(places):
         raise location.error(
             errors.DeviceError,
-            f"make_array_from_single_device_arrays: arrays on {', '.join(map(repr, fixed))}, and {sharding} has parts on "
-            f"{', '.join(map(repr, places))}",
+            f"make_array_from_single_device_arrays: arrays on {', '.join(map(repr, fixed))}, and the sharding has "
+            f"parts on {', '.join(map(repr, places))}",
             fix="put the part of each device of the sharding on that device",
         )
     if set(owners) == set(places):

@@ -59,7 +59,25 @@ def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | 
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, graph.in_avals)]
     found = walk.graph(graph, specs)
-    return [None if walk.mesh is None else NamedSharding(walk.mesh, as_partitions(s)) for s in found]
+    mesh = walk.mesh
+    return [NamedSharding(mesh, as_partitions(s)) if isinstance(mesh, Mesh) else None for s in found]
+
+
+def _joint(mesh: Mesh | AbstractMesh | None, other: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
+    """The mesh of values that are on both: the one that has devices, else the second.
+
+    Raises:
+      DeviceError: they have different devices.
+    """
+    if not isinstance(mesh, Mesh) or not isinstance(other, Mesh):
+        return mesh if isinstance(mesh, Mesh) else other
+    if mesh is not other and set(mesh.devices.flat) != set(other.devices.flat):
+        raise location.error(
+            errors.DeviceError,
+            f"one program has values on {mesh} and on {other}, which have different devices",
+            fix="use one mesh, or move arrays between meshes with stagec.device_put outside of traced functions",
+        )
+    return other
 
 
 def _spec(sharding: Any, ndim: int) -> Spec:
@@ -81,8 +99,10 @@ def operation_sharding(
 ) -> list[NamedSharding | None]:
     """The same of one operation on values."""
     if primitive is sharding_constraint_p:
-        given = _spec(_sharding(args[0]), avals[0].ndim)
-        return [NamedSharding(params["mesh"], as_partitions(params["spec"].after(given)))]
+        given = _sharding(args[0])
+        mesh = _joint(given.mesh, params["mesh"]) if type(given) is NamedSharding else params["mesh"]
+        spec = params["spec"].after(_spec(given, avals[0].ndim))
+        return [NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None]
     shardings = list(map(_sharding, args))
     mesh = next((s.mesh for s in shardings if type(s) is NamedSharding), None)
     if mesh is None:
@@ -178,7 +198,7 @@ class _Walk:
         """Add the results of an equation to what is known."""
         given = [None if type(a) is Literal else known.get(a) for a in e.inputs]
         if e.primitive is sharding_constraint_p:
-            self.mesh = e.params["mesh"]
+            self.mesh = _joint(self.mesh, e.params["mesh"])
             known[e.outputs[0]] = e.params["spec"].after(given[0])
         elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
             outs = [v.aval for v in e.outputs]

@@ -1,0 +1,92 @@
+"""Rules of gathers and scatters on parts of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stagec.api.partition_axes import Divided, Parts, Spec, joined, part, whole
+from stagec.core.graph import Equation
+from stagec.primitives.arithmetic import add
+from stagec.primitives.broadcast import zeros
+from stagec.primitives.gather_parts import GatherDimensionNumbers
+
+
+def _windows(numbers: GatherDimensionNumbers, ndim: int) -> list[int]:
+    """The operand's axes that windows run over, in the order of `offset_dims`."""
+    absent = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    return [i for i in range(ndim) if i not in absent]
+
+
+def _placed(
+    numbers: GatherDimensionNumbers, own: Spec, rows: Spec, sizes: Any, whole_sizes: Any
+) -> tuple[Spec, Spec, Spec] | None:
+    """How the operand, the indices, and what is read or written are divided; None where no rule says so.
+
+    Args:
+      own, rows: how the operand and the indices are divided now.
+      sizes: of the window, for each axis that windows run over.
+      whole_sizes: the operand's shape.
+    """
+    windows = _windows(numbers, len(own))
+    table, indices = list(own), list(rows)
+    for i, j in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims):
+        table[i] = indices[j] = own[i] or rows[j]
+    alone = [s for j, s in enumerate(indices) if j not in numbers.start_indices_batching_dims]
+    used = [n for names in (*table, *alone) for n in names]
+    free = [i for i, n in zip(windows, sizes) if n == whole_sizes[i] and i not in numbers.start_index_map]
+    kept = {*free, *numbers.operand_batching_dims}
+    if indices[-1] or len(set(used)) < len(used) or any(names and i not in kept for i, names in enumerate(own)):
+        return None
+    found: list[tuple[Any, ...]] = [()] * (len(numbers.offset_dims) + len(rows) - 1)
+    for axis, i in zip(numbers.offset_dims, windows):
+        found[axis] = table[i]
+    for axis, names in zip([i for i in range(len(found)) if i not in numbers.offset_dims], indices):
+        found[axis] = names
+    return tuple(table), tuple(indices), tuple(found)
+
+
+def lookup(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
+    """Windows of an array that is divided along axes that they cover, at indices that may be divided."""
+    (x, own), (indices, rows) = args
+    shape, sizes = e.inputs[0].aval.shape, e.params["slice_sizes"]
+    numbers = e.params["dimension_numbers"]
+    placed = _placed(numbers, own, rows, [sizes[i] for i in _windows(numbers, len(own))], shape)
+    if placed is None:
+        return None
+    table, index, found = placed
+    local = part(e.inputs[0].aval, table, p.grid).shape
+    cut = tuple([m if n == size and size != 1 else size for size, n, m in zip(sizes, shape, local)])
+    return p.run(e, [p.moved(x, own, table)[0], p.moved(indices, rows, index)[0]], [found], slice_sizes=cut)
+
+
+def written(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
+    """Updates of an array that is divided along axes that they cover."""
+    (_, own), (_, rows), (_, given) = args
+    shape, sizes = e.inputs[0].aval.shape, e.inputs[2].aval.shape
+    numbers = e.params["dimension_numbers"].as_gather()
+    placed = _placed(numbers, own, rows, [sizes[i] for i in numbers.offset_dims], shape)
+    if placed is None or any(names and j not in numbers.start_indices_batching_dims for j, names in enumerate(rows)):
+        return None
+    table, _, found = placed
+    if any(names and i not in numbers.offset_dims and not found[i] for i, names in enumerate(given)):
+        return None
+    values = [p.moved(v, s, w)[0] for (v, s), w in zip(args, placed)]
+    return p.run(e, values, [table])
+
+
+def added(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
+    """The same; rows that are divided are added to zeros, which processes add up."""
+    found = written(p, e, args)
+    (x, own), (indices, rows), (updates, given) = args
+    numbers = e.params["dimension_numbers"].as_gather()
+    if found is not None or any(own) or numbers.operand_batching_dims:
+        return found
+    axes = [i for i in range(len(given)) if i not in numbers.offset_dims]
+    divided = joined([tuple([given[i] for i in axes]), rows[:-1]], len(axes))
+    spec = list(whole(len(given)))
+    for axis, names in zip(axes, divided):
+        spec[axis] = names
+    names = [n for each in divided for n in each]
+    local, _ = p.moved(indices, rows, (*divided, ()))
+    ((total, own),) = p.run(e, [zeros(e.inputs[0].aval), local, p.moved(updates, given, tuple(spec))[0]], [own])
+    return [(add(x, p.combined(total, "sum", names)), own)]
