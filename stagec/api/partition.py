@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.partition_axes import Divided, Spec, part, whole
+from stagec.api.partition_indexing import window
 from stagec.api.partition_rules import results
 from stagec.compiler import log
 from stagec.control import graph_rules
@@ -183,6 +184,9 @@ class Partition:
         """A value that can be read."""
         if type(value) is not _Slice:
             return value, spec
+        count = value.limit - value.start
+        if count <= value.size // self.grid.parts(spec[value.axis]):
+            return window(self, value.base[0], spec, value.axis, value.start, count)
         wanted = tuple([() if i == value.axis else names for i, names in enumerate(spec)])
         array, _ = self.moved(*value.base, wanted)
         return slice_in_dim(array, value.start, value.limit, 1, value.axis), wanted

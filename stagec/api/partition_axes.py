@@ -10,9 +10,9 @@ from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive
 from stagec.primitives.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
 from stagec.primitives.joining import concatenate_p
-from stagec.primitives.padding import pad_p, slice_p
+from stagec.primitives.padding import pad_p
 from stagec.primitives.shape import rev_p
-from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p, split_p
+from stagec.primitives.slicing import split_p
 from stagec.primitives.sort import sort_p
 from stagec.primitives.window import (
     reduce_window_max_p,
@@ -39,6 +39,7 @@ class Parts(Protocol):
 
     def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[Divided]: ...
     def moved(self, value: Any, spec: Spec, wanted: Spec) -> Divided: ...
+    def index(self, names: Sequence[Any]) -> Any: ...
     def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any: ...
     def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]: ...
 
@@ -74,26 +75,8 @@ def _along(name: str) -> Rule:
     return rule
 
 
-def _slice(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
-    starts, limits, strides = (list(params[n]) for n in ("start_indices", "limit_indices", "strides"))
-    for i in divided:
-        if (starts[i], limits[i], strides[i]) != (0, whole[i], 1):
-            return None
-        limits[i] = part[i]
-    return {**params, "limit_indices": tuple(limits)}
-
-
 def _pad(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
     return None if any(tuple(params["padding_config"][i]) != (0, 0, 0) for i in divided) else params
-
-
-def _dynamic_slice(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
-    sizes = list(params["slice_sizes"])
-    for i in divided:
-        if sizes[i] != whole[i]:
-            return None
-        sizes[i] = part[i]
-    return {**params, "slice_sizes": tuple(sizes)}
 
 
 def _windows(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
@@ -105,12 +88,9 @@ def _windows(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) 
 BESIDE: dict[Primitive, Rule] = {
     **dict.fromkeys((cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p), _along("axis")),
     concatenate_p: _along("dimension"),
-    dynamic_slice_p: _dynamic_slice,
-    dynamic_update_slice_p: lambda params, whole, part, divided: params,
     pad_p: _pad,
     rev_p: _along("dimensions"),
     **dict.fromkeys((reduce_window_max_p, reduce_window_min_p, reduce_window_prod_p, reduce_window_sum_p), _windows),
-    slice_p: _slice,
     sort_p: _along("dimension"),
     split_p: _along("axis"),
 }

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from stagec.api.partition_axes import Divided, Parts, Spec, joined, part, whole
+from stagec.core import dtypes
 from stagec.core.graph import Equation
-from stagec.primitives.arithmetic import add
+from stagec.numpy.selection import take
+from stagec.primitives.arithmetic import add, mul, sub
 from stagec.primitives.broadcast import zeros
+from stagec.primitives.convert import bitcast_convert_type, convert_element_type
 from stagec.primitives.gather_parts import GatherDimensionNumbers
+from stagec.primitives.iota import iota
+from stagec.primitives.logic import bitwise_and, clamp, ge, lt, select
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.shape import broadcast_in_dim
+
+INT32 = np.dtype(np.int32)
 
 
 def _windows(numbers: GatherDimensionNumbers, ndim: int) -> list[int]:
@@ -90,3 +101,81 @@ def added(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
     local, _ = p.moved(indices, rows, (*divided, ()))
     ((total, own),) = p.run(e, [zeros(e.inputs[0].aval), local, p.moved(updates, given, tuple(spec))[0]], [own])
     return [(add(x, p.combined(total, "sum", names)), own)]
+
+
+def _rows(x: Any, axis: int, start: Any, count: int) -> tuple[Any, Any]:
+    """`count` rows of an array, from number `start` on, and which of them there are; others are any rows."""
+    size = aval_of(x).shape[axis]
+    numbers = add(iota(INT32, count), start)
+    return take(x, numbers, axis, mode="clip"), bitwise_and(ge(numbers, 0), lt(numbers, size))
+
+
+def _where(inside: Any, axis: int, x: Any, y: Any) -> Any:
+    """Rows of `x` where they are inside, and of `y` elsewhere."""
+    return select(broadcast_in_dim(inside, aval_of(x).shape, (axis,)), x, y)
+
+
+def window(p: Parts, x: Any, spec: Spec, axis: int, start: Any, count: int) -> Divided:
+    """Some rows along an axis that is divided: those who have them tell the others."""
+    first = mul(p.index(spec[axis]), aval_of(x).shape[axis])
+    rows, inside = _rows(x, axis, sub(start, first), count)
+    dtype = aval_of(rows).dtype
+    # The sum of bits keeps the sign of zero.
+    bits = np.dtype(f"uint{8 * dtype.itemsize}") if dtype in dtypes.FLOATING else dtype
+    rows = bitcast_convert_type(rows, bits) if bits != dtype else rows
+    own = _where(inside, axis, rows, zeros(aval_of(rows)))
+    found = p.combined(own, "or" if dtypes.is_bool(dtype) else "sum", spec[axis])
+    found = bitcast_convert_type(found, dtype) if bits != dtype else found
+    return found, tuple([() if i == axis else s for i, s in enumerate(spec)])
+
+
+def static_slice(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
+    """A slice; of an axis that is divided, it has all or few rows."""
+    ((x, own),) = args
+    starts, limits, strides = (list(e.params[n]) for n in ("start_indices", "limit_indices", "strides"))
+    for i, n in enumerate(e.inputs[0].aval.shape):
+        count = limits[i] - starts[i]
+        if own[i] and (count, strides[i]) != (n, 1):
+            if strides[i] != 1 or count > n // p.grid.parts(own[i]):
+                return None
+            x, own = window(p, x, own, i, starts[i], count)
+            starts[i], limits[i] = 0, count
+        elif own[i]:
+            limits[i] = aval_of(x).shape[i]
+    return p.run(e, [x], [own], start_indices=tuple(starts), limit_indices=tuple(limits))
+
+
+def dynamic_slice(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
+    """A slice at a position that is computed; of an axis that is divided, it has few rows."""
+    (x, own), *starts = args
+    shape, sizes = e.inputs[0].aval.shape, e.params["slice_sizes"]
+    firsts = [convert_element_type(v, INT32) for v, _ in starts]
+    for i, names in enumerate(own):
+        if names and sizes[i] != shape[i]:
+            if sizes[i] > shape[i] // p.grid.parts(names):
+                return None
+            x, own = window(p, x, own, i, clamp(0, firsts[i], shape[i] - sizes[i]), sizes[i])
+            firsts[i] = literal(0, INT32)
+    local = aval_of(x).shape
+    cut = tuple([m if n == size else size for size, n, m in zip(sizes, shape, local)])
+    return p.run(e, [x, *firsts], [own], slice_sizes=cut)
+
+
+def dynamic_update_slice(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
+    """Rows in the place of others, written by those who have them."""
+    (x, own), (updates, given), *starts = args
+    shape, sizes = e.inputs[0].aval.shape, e.inputs[1].aval.shape
+    narrow = [i for i, names in enumerate(own) if names and sizes[i] != shape[i]]
+    firsts = [convert_element_type(v, INT32) for v, _ in starts]
+    updates, _ = p.moved(updates, given, tuple([() if i in narrow else s for i, s in enumerate(own)]))
+    masks = []
+    for i in narrow:
+        count = aval_of(x).shape[i]
+        start = sub(mul(p.index(own[i]), count), clamp(0, firsts[i], shape[i] - sizes[i]))
+        updates, inside = _rows(updates, i, start, count)
+        firsts[i] = literal(0, INT32)
+        masks.append(inside)
+    ((found, _),) = p.run(e, [x, updates, *firsts], [own])
+    for i, inside in zip(narrow, masks):
+        found = _where(inside, i, found, x)
+    return [(found, own)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.api.partition_axes import BESIDE, Divided, Parts, Rule, Spec, joined, part, whole
-from stagec.api.partition_indexing import added, lookup, written
+from stagec.api.partition_indexing import added, dynamic_slice, dynamic_update_slice, lookup, static_slice, written
 from stagec.control.cond import cond_p
 from stagec.control.loops import while_p
 from stagec.control.scan import scan_p
@@ -27,7 +27,9 @@ from stagec.primitives.gather_scatter import (
     scatter_p,
     scatter_sub_p,
 )
+from stagec.primitives.padding import slice_p
 from stagec.primitives.reduce import reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p
+from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p
 from stagec.primitives.sort import top_k_p
 from stagec.primitives.table import batch_elementwise
 from stagec.primitives.threefry import threefry2x32_p
@@ -245,10 +247,13 @@ _RULES: dict[Primitive, Callable[[Parts, Equation, list[Divided]], list[Divided]
     cond_p: conditional,
     conv_general_dilated_p: convolution,
     dot_general_p: product,
+    dynamic_slice_p: dynamic_slice,
+    dynamic_update_slice_p: dynamic_update_slice,
     gather_p: lookup,
     reshape_p: shaped,
     scan_p: loop,
     scatter_add_p: added,
+    slice_p: static_slice,
     **dict.fromkeys((scatter_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_sub_p), written),
     while_p: repeated,
 }
