@@ -71,7 +71,7 @@ class _Slice:
 class Partition:
     """Replays graphs on parts; a value is a pair of this process's part and how it is divided."""
 
-    def __init__(self, grid: Grid, place: Any, name: str, gathers: list[str]) -> None:
+    def __init__(self, grid: Grid, place: Any, name: str, gathers: list[str] | None) -> None:
         self.grid = grid
         self.place = place
         self.name = name
@@ -121,11 +121,17 @@ class Partition:
 
     def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
         """The operation on whole operands."""
-        size = sum(a.aval.nbytes for a, (_, spec) in zip(e.inputs, args) if any(spec))
-        self.gathers.append(f"{e.primitive.name} at {e.location} gathers {size} bytes")
-        log.event("lower", f"{self.name}: {self.gathers[-1]}, having no rule for parts", bytes=size)
+        self.report(e, [a.aval for a, (_, spec) in zip(e.inputs, args) if any(spec)])
         values = [self.moved(v, s, whole(len(s)))[0] for v, s in args]
         return self.run(e, values, [whole(v.aval.ndim) for v in e.outputs])
+
+    def report(self, e: Equation, avals: Sequence[ShapedArray]) -> None:
+        """Say that an operation gathers operands."""
+        if self.gathers is None:
+            return
+        size = sum(a.nbytes for a in avals)
+        self.gathers.append(f"{e.primitive.name} at {e.location} gathers {size} bytes")
+        log.event("lower", f"{self.name}: {self.gathers[-1]}, having no rule for parts", bytes=size)
 
     # Moves of parts.
 
@@ -230,12 +236,19 @@ class Partition:
         shape = aval_of(found).shape
         return select(broadcast_in_dim(mask, shape, (axis,)), padded, found)
 
-    def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]:
-        """The part of a loop's body; with `state`, its first results are divided so."""
+    def body(
+        self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None, trial: bool = False
+    ) -> tuple[Graph, list[Spec]]:
+        """The part of a loop's body; with `state`, its first results are divided so.
+
+        Args:
+          trial: what it gathers is not reported.
+        """
         found: list[Spec] = []
+        gathers = None if trial else self.gathers
 
         def local(place: Any, *parts: Any) -> list[Any]:
-            inner = Partition(self.grid, place, self.name, self.gathers)
+            inner = Partition(self.grid, place, self.name, gathers)
             outs = inner.replay(graph, list(zip(parts, specs)))
             for i, wanted in enumerate(state or []):
                 outs[i] = inner.moved(*outs[i], wanted)

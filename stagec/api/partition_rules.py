@@ -53,9 +53,11 @@ def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
         return rule(p, e, args)
     if primitive in REDUCTIONS:
         return reduction(p, e, args)
-    if primitive.batch is batch_elementwise or primitive is threefry2x32_p or _keeps_shape(e):
+    if primitive.batch is batch_elementwise or primitive is threefry2x32_p:
         return elementwise(p, e, args)
     ranks = primitive.matrix_ranks or _STACKS.get(primitive, ())
+    if primitive is bitcast_convert_type_p:
+        ranks = (max(0, len(args[0][1]) - e.outputs[0].aval.ndim),)
     if ranks:
         return stacked(p, e, args, ranks)
     if primitive in BESIDE:
@@ -64,10 +66,6 @@ def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
         spec = followed(e, args[0][1])
         return None if spec is None else p.run(e, [args[0][0]], [spec])
     return None
-
-
-def _keeps_shape(e: Equation) -> bool:
-    return e.primitive is bitcast_convert_type_p and e.inputs[0].aval.shape == e.outputs[0].aval.shape
 
 
 def followed(e: Equation, spec: Spec) -> Spec | None:
@@ -165,10 +163,10 @@ def settled(
     Args:
       before, after: how the other inputs of the loop's body are divided.
     """
-    _, found = p.body(graph, [*before, *state, *after])
+    _, found = p.body(graph, [*before, *state, *after], trial=True)
     state = [s if any(s) else a for s, a in zip(state, found)]
     while True:
-        _, found = p.body(graph, [*before, *state, *after])
+        _, found = p.body(graph, [*before, *state, *after], trial=True)
         fitting = [s if s == a else whole(len(s)) for s, a in zip(state, found)]
         if fitting == state:
             return state
@@ -180,6 +178,9 @@ def loop(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     graph, consts, carry = e.params["graph"], e.params["num_consts"], e.params["num_carry"]
     first = consts + carry
     given = [p.moved(v, s, ((), *s[1:])) if i >= first else (v, s) for i, (v, s) in enumerate(args)]
+    along = [a.aval for a, (_, s) in zip(e.inputs[first:], args[first:]) if s[0]]
+    if along:
+        p.report(e, along)
     before = [s for _, s in given[:consts]]
     rows = [s[1:] for _, s in given[first:]]
     state = settled(p, graph, before, [s for _, s in given[consts:first]], rows)
@@ -209,7 +210,7 @@ def conditional(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     """Branches whose results are divided in one way."""
     (index, _), rest = args[0], args[1:]
     specs = [s for _, s in rest]
-    divided = [p.body(branch, specs)[1] for branch in e.params["branches"]]
+    divided = [p.body(branch, specs, trial=True)[1] for branch in e.params["branches"]]
     outs = [next((s for s in each if any(s)), each[0]) for each in zip(*divided)]
     branches = tuple([p.body(branch, specs, outs)[0] for branch in e.params["branches"]])
     found = cond_p(index, p.place, *[v for v, _ in rest], branches=branches)
