@@ -386,10 +386,12 @@ class _Call:
         return as_array(self._constrained(value, spec, rank))
 
     def _constrained(self, value: Any, spec: PartitionSpec, rank: int) -> Any:
+        manual: frozenset[Any] = frozenset()
         if len(self.axes) < len(self.mesh.axis_names):  # along other axes, it stays split
+            manual = frozenset(self.axes)
             entries = [UNCONSTRAINED if n is None else n for n in (*spec, *[None] * (rank - len(spec)))]
             spec = PartitionSpec(*entries)
-        return sharding_constraint_p(value, mesh=self.mesh, spec=Axes.of(spec, rank, frozenset(self.axes)))
+        return sharding_constraint_p(value, mesh=self.mesh, spec=Axes.of(spec, rank, manual))
 
     def _merged(self, value: Any, spec: PartitionSpec, differs: list[Any], rank: int) -> Any:
         count = len(differs)
