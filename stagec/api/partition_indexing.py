@@ -97,10 +97,10 @@ def added(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
     spec = list(whole(len(given)))
     for axis, names in zip(axes, divided):
         spec[axis] = names
-    names = [n for each in divided for n in each]
+    over = [n for each in divided for n in each]
     local, _ = p.moved(indices, rows, (*divided, ()))
     ((total, own),) = p.run(e, [zeros(e.inputs[0].aval), local, p.moved(updates, given, tuple(spec))[0]], [own])
-    return [(add(x, p.combined(total, "sum", names)), own)]
+    return [(add(x, p.combined(total, "sum", over)), own)]
 
 
 def _rows(x: Any, axis: int, start: Any, count: int) -> tuple[Any, Any]:

@@ -116,7 +116,8 @@ def shard_map(
     @short_tracebacks
     @wraps(function, "shard_map")
     def call(*args: Any) -> Any:
-        chosen, specs, key = mesh, in_specs, ()
+        chosen, specs = mesh, in_specs
+        key: Any = ()
         if type(mesh) is AbstractMesh:
             chosen = _concrete(mesh, args)
         if in_specs is Infer:
