@@ -187,16 +187,18 @@ def _spec_of(value: Any) -> PartitionSpec:
 
 def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
     """A mesh with the devices of the arguments, where none is in force."""
-    leaves = pytree.flatten(args)[0]
-    found = [v.sharding.mesh for v in leaves if type(v) is Value and isinstance(v.sharding, NamedSharding)]
+    if isinstance(current_mesh(), Mesh):
+        return mesh
+    shardings = [v.sharding for v in pytree.flatten(args)[0] if type(v) is Value]
+    found = [s.mesh for s in shardings if isinstance(s, NamedSharding)]
     for other in found:
-        if isinstance(other, Mesh) and other.abstract_mesh.shape_tuple != mesh.shape_tuple:
+        if other.shape_tuple != mesh.shape_tuple:
             raise location.error(
                 ValueError,
                 f"shard_map: an argument is split along {other}, and the mesh is {mesh}",
-                fix="pass its mesh",
+                fix="pass the mesh of the arguments",
             )
-    return mesh if isinstance(current_mesh(), Mesh) or not found else found[0]
+    return found[0] if found else mesh
 
 
 def _devices(mesh: Mesh | AbstractMesh | None) -> Mesh | AbstractMesh:
