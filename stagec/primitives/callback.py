@@ -91,7 +91,7 @@ def _sequential(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
 def _pure_batch(row: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     method, callback = params["vmap_method"], params["callback"]
     # The devices that a shard_map maps call it one after the other.
-    mapped = method is None and state.mesh is not None and size.name in state.mesh.manual_axes
+    mapped = method is None and state.mesh is not None and getattr(size, "name", None) in state.mesh.manual_axes
     if mapped or method in ("sequential", "sequential_unrolled"):
         return _sequential(row, args, dims, size, params)
     if method in ("expand_dims", "broadcast_all"):
