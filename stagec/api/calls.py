@@ -114,12 +114,14 @@ class FastPathDispatch(abc.ABC):
         kwargs: dict[str, Any],
         arrange: Callable[[Sequence[Any]], list[Any]] | None = None,
         shardings: Sequence[Any] | None = None,
+        reads_mesh: bool = False,
     ) -> None:
         """Let the next call with this signature skip everything but the program.
 
         Args:
           arrange: makes the program's leaves from the call's.
           shardings: how the results are split.
+          reads_mesh: whether the program is for the mesh in force alone.
         """
         leaves: list[Any] = []
         try:
@@ -132,11 +134,18 @@ class FastPathDispatch(abc.ABC):
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and all(type(a) is Array for a in args):
             run = runner(runnable, committed, in_avals, out_tree, True, shardings)
-            self._fast[key] = recording.recorded("call", runnable.name, run)
+            run = recording.recorded("call", runnable.name, run)
+            self._fast[key] = self._under(state.mesh, run) if reads_mesh else run
+            return
+        if reads_mesh:
             return
         run = runner(runnable, committed, in_avals, out_tree, False, shardings)
         run = recording.recorded("call", runnable.name, run)
         self._described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
+
+    def _under(self, mesh: Any, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+        """The fast path under a mesh, and the slow one under others."""
+        return lambda args: run(args) if state.mesh is mesh else self._call(tuple(args), {})
 
     def _forget(self) -> None:
         self._fast.clear()

@@ -38,8 +38,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
         force, or a pytree prefix of these.
         With None, data that is on a device already stays as it is, and other data goes to the
         default device without being committed to it.
-      src, donate, may_alias: accepted for code written for JAX. Arrays are immutable, and those that are passed
-        stay usable.
+      src, donate: accepted for code written for JAX. Arrays are immutable, and those that are passed stay usable.
+      may_alias: with False, data that is there already is copied, so that either array can be donated.
 
     Returns:
       The same pytree of `Array`s. Inside a traced function, tracers are passed through.
@@ -58,7 +58,10 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     targets = (
         pytree.broadcast_prefix(device, x, is_leaf=lambda d: d is None) if device is not None else [None] * len(leaves)
     )
-    return tree.unflatten([_put(leaf, d) for leaf, d in zip(leaves, targets)])
+    made = [_put(leaf, d) for leaf, d in zip(leaves, targets)]
+    if may_alias is False:
+        made = [v.private_copy() if v is leaf and type(v) is ConcreteArray else v for v, leaf in zip(made, leaves)]
+    return tree.unflatten(made)
 
 
 def _put(leaf: Any, device: Any) -> Any:

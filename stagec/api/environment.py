@@ -21,6 +21,9 @@ from stagec.primitives.references import AbstractRef, Ref
 from stagec.runtime import device as _device
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device
+from stagec.runtime.mesh import current_mesh
+from stagec.runtime.propagation import spec_of
+from stagec.runtime.sharding import SplitType
 
 
 @overload
@@ -34,6 +37,8 @@ def typeof(x: Any) -> ShapedArray: ...
 def typeof(x: Any) -> ShapedArray | AbstractRef:
     """Shape, dtype and weak type of an array, a number, a traced value, or a reference.
 
+    Under a mesh with explicit axes, its `sharding` is how the value is split.
+
     Raises:
       ArgumentTypeError: `x` is none of these.
 
@@ -44,7 +49,9 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
     if isinstance(x, Ref):
         return AbstractRef(x.aval)
     found: ShapedArray = x.aval if getattr(type(x), "counts_as_array", False) else aval_of(operand(x, "x"))
-    return found
+    mesh = current_mesh()
+    spec = spec_of(x) if mesh is not None and mesh.explicit_axes else None
+    return found if mesh is None or spec is None else SplitType.of_split(found, mesh.abstract_mesh, spec)
 
 
 def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:

@@ -26,7 +26,7 @@ from stagec.api.references import (
     write_back,
 )
 from stagec.api.settings import JitSettings
-from stagec.api.sharded import with_shardings
+from stagec.api.sharded import single_device, with_shardings
 from stagec.api.stages import Lowered, Traced
 from stagec.api.targets import chosen_target
 from stagec.api.tiers import evaluation
@@ -47,7 +47,7 @@ from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.runtime import plans
 from stagec.runtime.device import Device
 from stagec.runtime.placement import committed_device
-from stagec.runtime.propagation import sign_results
+from stagec.runtime.propagation import sign_results, spec_of, split_inputs
 from stagec.runtime.runnable import Runnable
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             run = run_checked if checked else Runnable.run
             outs = run(runnable, values, committed, evaluation(runnable, self._settings.tiered))
             shardings = sign_results(trace.graph, [*trace.captured, *values], outs)
-            known = state.plain and not checked and not refs and not trace.reads_mesh
+            known = state.plain and not checked and not refs
             if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 avals, tree = trace.graph.in_avals, trace.out_tree
-                self._remember(runnable, committed, avals, tree, args, kwargs, arrange, shardings)
+                self._remember(runnable, committed, avals, tree, args, kwargs, arrange, shardings, trace.reads_mesh)
         elif self._settings.inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
@@ -194,8 +194,11 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
         avals = unified([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
+        splits: tuple[Any, ...] = ()
         if state.mesh is not None:
-            key = (*key, state.mesh)
+            if state.mesh.explicit_axes:
+                splits = tuple(map(spec_of, values))
+            key = (*key, state.mesh, splits)
         passed = passed_references(leaves, lambda: rules.leaf_names(args, kwargs))
         if passed:
             key = (*key, tuple(passed))
@@ -205,7 +208,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         found = self._cache.get(key)
         if found is None:
             found = self._cache.made(
-                key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, tuple(passed))
+                key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, tuple(passed), splits)
             )
         if found.references is None:
             return found, values, []
@@ -221,6 +224,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         passed: tuple[int, ...],
+        splits: tuple[Any, ...] = (),
     ) -> TracedSignature:
         names = rules.leaf_names(args, kwargs)
         out_tree: pytree.PyTreeDef | None = None
@@ -229,6 +233,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
         def flat(*tracers: Any) -> list[Any]:
             nonlocal out_tree
+            if splits:
+                split_inputs(tracers, splits)
             tracers, inner = inner_references(tracers, passed)
             dynamic, dynamic_kwargs = in_tree.unflatten(tracers)
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
@@ -539,6 +545,8 @@ def jit(
             f"jit takes a function, got {type(fun).__name__}",
             fix="write stagec.jit(f)(x), not stagec.jit(f(x))",
         )
+    if device is None:
+        device = single_device(in_shardings, out_shardings)
     chosen, on_device = chosen_target(target, backend, device)
     rules = ArgumentRules(fun, static_argnums, static_argnames, donate_argnums, donate_argnames)
     granted = _granted(fast_math)

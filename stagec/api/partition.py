@@ -10,7 +10,7 @@ import numpy as np
 from stagec.compiler import log
 from stagec.control.callback import io_callback
 from stagec.control.partition import Partition
-from stagec.control.partition_axes import Divided, Spec, part
+from stagec.control.partition_axes import Spec, part
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, trace_flat
 from stagec.primitives.operand import aval_of
@@ -46,23 +46,23 @@ class _Processes(Partition):
     """The part of one process, which communicates with the others by MPI.
 
     Args:
-      gathers: takes which operations gather their operands, in words.
+      gathers: takes which operations gather their operands, in words; None if nobody asks.
     """
 
     grid: Grid
 
-    def __init__(self, grid: Grid, place: Any, name: str, gathers: list[str]) -> None:
+    def __init__(self, grid: Grid, place: Any, name: str, gathers: list[str] | None) -> None:
         super().__init__(grid, place)
         self.name, self.gathers = name, gathers
 
-    def at(self, place: Any) -> Partition:
-        return _Processes(self.grid, place, self.name, self.gathers)
+    def at(self, place: Any, trial: bool = False) -> Partition:
+        return _Processes(self.grid, place, self.name, None if trial else self.gathers)
 
-    def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
-        size = sum(a.aval.nbytes for a, (_, spec) in zip(e.inputs, args) if any(spec))
-        self.gathers.append(f"{e.primitive.name} at {e.location} gathers {size} bytes")
-        log.event("lower", f"{self.name}: {self.gathers[-1]}, having no rule for parts", bytes=size)
-        return super().gathered(e, args)
+    def report(self, e: Equation, avals: Sequence[ShapedArray]) -> None:
+        if self.gathers is not None:
+            size = sum(a.nbytes for a in avals)
+            self.gathers.append(f"{e.primitive.name} at {e.location} gathers {size} bytes")
+            log.event("lower", f"{self.name}: {self.gathers[-1]}, having no rule for parts", bytes=size)
 
     def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
         company, aval = self.grid.company(names), aval_of(value)

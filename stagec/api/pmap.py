@@ -21,7 +21,7 @@ from stagec.runtime.mesh import Mesh, PartitionSpec
 from stagec.runtime.sharding import NamedSharding
 
 # The axis of the mesh of a function whose batch has no name.
-_UNNAMED = "batch"
+_UNNAMED = "_pmap_axis"
 
 
 def pmap(

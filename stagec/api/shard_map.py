@@ -27,7 +27,8 @@ from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.runtime.array import Array as Value
-from stagec.runtime.mesh import AbstractMesh, Axes, AxisType, Mesh, PartitionSpec, current_mesh
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, AxisType, Mesh, PartitionSpec, current_mesh
+from stagec.runtime.propagation import spec_of
 from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.batch import batch_flat
 
@@ -109,23 +110,27 @@ def shard_map(
     check_callable("shard_map", "stagec.shard_map(f, mesh=mesh, in_specs=..., out_specs=...)(x)", f)
     function = f
 
-    def mapped(*args: Any) -> Any:
-        return _Call(function, _devices(mesh), in_specs, out_specs, axis_names, check_vma).results(args)
-
-    compiled: Any = None
+    # By the mesh, and the specs of the arguments where those are inferred.
+    compiled: dict[Any, Any] = {}
 
     @short_tracebacks
     @wraps(function, "shard_map")
     def call(*args: Any) -> Any:
-        nonlocal compiled
-        if in_specs is Infer:  # which the program does not know
+        chosen, specs = mesh, in_specs
+        key: Any = ()
+        if type(mesh) is AbstractMesh:
+            chosen = _concrete(mesh, args)
+        if in_specs is Infer:
             specs = tuple([pytree.map_leaves(_spec_of, a) for a in args])
-            return shard_map(
-                function, mesh=mesh, in_specs=specs, out_specs=out_specs, axis_names=axis_names, check_vma=check_vma
-            )(*args)
-        if compiled is None:
-            compiled = jit(wraps(function, "shard_map")(mapped))
-        return compiled(*args)
+            key = tuple(pytree.flatten(specs)[0]), pytree.flatten(args)[1]
+        run = compiled.get((chosen, key))
+        if run is None:
+
+            def mapped(*args: Any) -> Any:
+                return _Call(function, _devices(chosen), specs, out_specs, axis_names, check_vma).results(args)
+
+            run = compiled[chosen, key] = jit(wraps(function, "shard_map")(mapped))
+        return run(*args)
 
     return call
 
@@ -170,13 +175,37 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
 
 
 def _spec_of(value: Any) -> PartitionSpec:
-    sharding = value.sharding if type(value) is Value else None
-    return sharding.spec if isinstance(sharding, NamedSharding) else PartitionSpec()
+    found = spec_of(value)
+    if found is None:
+        raise location.error(
+            ValueError,
+            "shard_map: how a traced argument is split is not known",
+            fix="pass in_specs, or make a mesh with explicit axes the one in force around stagec.jit",
+        )
+    return found
+
+
+def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
+    """A mesh with the devices of the arguments, where none is in force."""
+    if isinstance(current_mesh(), Mesh):
+        return mesh
+    shardings = [v.sharding for v in pytree.flatten(args)[0] if type(v) is Value]
+    found = [s.mesh for s in shardings if isinstance(s, NamedSharding)]
+    for other in found:
+        if other.shape_tuple != mesh.shape_tuple:
+            raise location.error(
+                ValueError,
+                f"shard_map: an argument is split along {other}, and the mesh is {mesh}",
+                fix="pass the mesh of the arguments",
+            )
+    return found[0] if found else mesh
 
 
 def _devices(mesh: Mesh | AbstractMesh | None) -> Mesh | AbstractMesh:
+    if isinstance(mesh, Mesh):
+        return mesh
     ambient = current_mesh()
-    if mesh is None or (isinstance(mesh, AbstractMesh) and isinstance(ambient, Mesh)):
+    if mesh is None or isinstance(ambient, Mesh):
         mesh = ambient
     if mesh is None:
         raise location.error(
@@ -360,9 +389,12 @@ class _Call:
         return as_array(self._constrained(value, spec, rank))
 
     def _constrained(self, value: Any, spec: PartitionSpec, rank: int) -> Any:
-        if not isinstance(self.mesh, Mesh):
-            return value
-        return sharding_constraint_p(value, mesh=self.mesh, spec=Axes.of(spec, rank))
+        manual: frozenset[Any] = frozenset()
+        if len(self.axes) < len(self.mesh.axis_names):  # along other axes, it stays split
+            manual = frozenset(self.axes)
+            entries = [UNCONSTRAINED if n is None else n for n in (*spec, *[None] * (rank - len(spec)))]
+            spec = PartitionSpec(*entries)
+        return sharding_constraint_p(value, mesh=self.mesh, spec=Axes.of(spec, rank, manual))
 
     def _merged(self, value: Any, spec: PartitionSpec, differs: list[Any], rank: int) -> Any:
         count = len(differs)

@@ -15,8 +15,9 @@ from stagec.core.callables import X
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import constrained, from_numpy
 from stagec.runtime.array import Array as Value
+from stagec.runtime.device import Device
 from stagec.runtime.mesh import PartitionSpec
-from stagec.runtime.sharding import NamedSharding, Sharding, as_sharding
+from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 from stagec.typing import ArrayLike, DTypeLike
 
 
@@ -98,6 +99,7 @@ def make_array_from_single_device_arrays(
 
     Raises:
       ShapeError: there are too many or too few parts, or one has another shape than its place.
+      DeviceError: parts are committed to one device, or to one that has none.
 
     >>> import stagec, stagec.numpy as snp
     >>> from stagec.sharding import NamedSharding, PartitionSpec as P
@@ -115,6 +117,14 @@ def make_array_from_single_device_arrays(
             fix="give one array for each device of the sharding",
         )
     owners = [a.device if type(a) is Value else None for a in arrays]
+    fixed = [a.device for a in arrays if type(a) is Value and a.committed]
+    if len(set(fixed)) < len(fixed) or not set(fixed) <= set(places):
+        raise location.error(
+            errors.DeviceError,
+            f"make_array_from_single_device_arrays: arrays on {', '.join(map(repr, fixed))}, and the sharding has "
+            f"parts on {', '.join(map(repr, places))}",
+            fix="put the part of each device of the sharding on that device",
+        )
     if set(owners) == set(places):
         by_device = dict(zip(owners, arrays))
         arrays = [by_device[device] for device in places]
@@ -203,6 +213,12 @@ def with_shardings(
         return _each_split("out_shardings", out_shardings, fun(*found, **kwargs))
 
     return split
+
+
+def single_device(*shardings: Any) -> Device | None:
+    """The device of shardings that are all of one device; None where others are among them."""
+    found = {s.device if type(s) is SingleDeviceSharding else None for s in pytree.flatten(list(shardings))[0]}
+    return found.pop() if len(found) == 1 else None
 
 
 def _each_split(name: str, shardings: Any, tree: X) -> X:

@@ -32,7 +32,7 @@ def mesh_of(graph: Graph, values: Sequence[Any]) -> Mesh | None:
             if isinstance(mesh, Mesh) and mesh.is_multi_process:
                 return mesh
     named = [e.params["mesh"] for e in all_equations(graph) if e.primitive is sharding_constraint_p]
-    return next((mesh for mesh in named if mesh.is_multi_process), None)
+    return next((mesh for mesh in named if isinstance(mesh, Mesh) and mesh.is_multi_process), None)
 
 
 class Share(NamedTuple):

@@ -161,7 +161,7 @@ class _Batch(Partition):
         finally:
             self.is_condition = False
 
-    def at(self, place: Any) -> Partition:
+    def at(self, place: Any, trial: bool = False) -> Partition:
         made = _Batch(self.grid, place)
         made.is_condition = self.is_condition
         return made

@@ -149,7 +149,7 @@ def _steps(equation: Equation, out: int) -> float:
     name, params = equation.primitive.name, equation.params
     if name == "fft":
         return 16.0
-    if isinstance(params.get("callback"), LibraryCall) or equation.primitive.of_matrices:
+    if isinstance(params.get("callback"), LibraryCall) or equation.primitive.matrix_ranks:
         # A factorization is some loops of three levels.
         return 8.0 * max(equation.inputs[0].aval.shape[-2:])
     if name == "dot_general":

@@ -14,8 +14,10 @@ import numpy as np
 
 from stagec.control import graph_rules
 from stagec.control.partition_axes import Divided, Grid, Spec, part, whole
+from stagec.control.partition_indexing import window
 from stagec.control.partition_rules import results
 from stagec.core import location
+from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, Literal, trace_flat
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.iota import iota
@@ -48,7 +50,7 @@ class Partition:
     def __init__(self, grid: Grid, place: Any) -> None:
         self.grid, self.place = grid, place
 
-    def at(self, place: Any) -> Partition:
+    def at(self, place: Any, trial: bool = False) -> Partition:
         """The same in the body of a loop, where the numbers are another value."""
         return type(self)(self.grid, place)
 
@@ -92,7 +94,7 @@ class Partition:
         args = [self.made(*a) for a in args]
         if primitive is sharding_constraint_p:
             (value, spec), aval = args[0], e.inputs[0].aval
-            wanted = tuple([self.grid.spanning(names) for names in e.params["spec"]])
+            wanted = tuple([self.grid.spanning(names) for names in e.params["spec"].after(spec)])
             fits = all(n % self.grid.parts(names) == 0 for n, names in zip(aval.shape, wanted))
             return [self.moved(value, spec, wanted) if fits else (value, spec)]
         if primitive.lower is graph_rules.lower:
@@ -108,8 +110,12 @@ class Partition:
 
     def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
         """The operation on whole operands."""
+        self.report(e, [a.aval for a, (_, spec) in zip(e.inputs, args) if any(spec)])
         values = [self.moved(v, s, whole(len(s)))[0] for v, s in args]
         return self.run(e, values, [whole(v.aval.ndim) for v in e.outputs])
+
+    def report(self, e: Equation, avals: Sequence[ShapedArray]) -> None:
+        """Take note that an operation gathers operands."""
 
     # Moves of parts.
 
@@ -153,6 +159,9 @@ class Partition:
         """A value that can be read."""
         if type(value) is not _Slice:
             return value, spec
+        count = value.limit - value.start
+        if count <= value.size // self.grid.parts(spec[value.axis]):
+            return window(self, value.base[0], spec, value.axis, value.start, count)
         wanted = tuple([() if i == value.axis else names for i, names in enumerate(spec)])
         array, _ = self.moved(*value.base, wanted)
         return slice_in_dim(array, value.start, value.limit, 1, value.axis), wanted
@@ -189,12 +198,18 @@ class Partition:
         shape = aval_of(found).shape
         return select(broadcast_in_dim(mask, shape, (axis,)), padded, found)
 
-    def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]:
-        """The part of a loop's body; with `state`, its first results are divided so."""
+    def body(
+        self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None, trial: bool = False
+    ) -> tuple[Graph, list[Spec]]:
+        """The part of a loop's body; with `state`, its first results are divided so.
+
+        Args:
+          trial: what it gathers is not reported.
+        """
         found: list[Spec] = []
 
         def local(place: Any, *parts: Any) -> list[Any]:
-            inner = self.at(place)
+            inner = self.at(place, trial)
             outs = inner.replay(graph, list(zip(parts, specs)))
             for i, wanted in enumerate(state or []):
                 outs[i] = inner.moved(*outs[i], wanted)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from stagec.core.aval import ShapedArray
+from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive
 from stagec.primitives.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
 from stagec.primitives.joining import concatenate_p
-from stagec.primitives.padding import pad_p, slice_p
+from stagec.primitives.padding import pad_p
 from stagec.primitives.shape import rev_p
-from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p
+from stagec.primitives.slicing import split_p
 from stagec.primitives.sort import sort_p
 from stagec.primitives.window import (
     reduce_window_max_p,
@@ -45,6 +46,23 @@ Divided: TypeAlias = tuple[Any, Spec]
 Rule: TypeAlias = Callable[[dict[str, Any], tuple[int, ...], tuple[int, ...], list[int]], dict[str, Any] | None]
 
 
+class Parts(Protocol):
+    """What rules use of a `Partition`."""
+
+    grid: Grid
+    place: Any
+
+    def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[Divided]: ...
+    def moved(self, value: Any, spec: Spec, wanted: Spec) -> Divided: ...
+    def index(self, names: Sequence[Any]) -> Any: ...
+    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any: ...
+    def condition(self, e: Equation, specs: list[Spec]) -> Graph: ...
+    def report(self, e: Equation, avals: Sequence[ShapedArray]) -> None: ...
+    def body(
+        self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None, trial: bool = False
+    ) -> tuple[Graph, list[Spec]]: ...
+
+
 def whole(ndim: int) -> Spec:
     """That of a value of so many axes that is not divided."""
     return ((),) * ndim
@@ -53,6 +71,17 @@ def whole(ndim: int) -> Spec:
 def part(aval: ShapedArray, spec: Spec, grid: Grid) -> ShapedArray:
     """The aval of a part."""
     return aval.update(shape=[n // grid.parts(names) for n, names in zip(aval.shape, spec)])
+
+
+def joined(specs: Sequence[Spec], ndim: int) -> Spec:
+    """For each axis, how the first value that is divided there is, unless its names divide another axis."""
+    used: set[Any] = set()
+    found = []
+    for axis in range(ndim):
+        names = next((s[axis] for s in specs if s[axis] and not used & set(s[axis])), ())
+        used.update(names)
+        found.append(names)
+    return tuple(found)
 
 
 def _along(name: str) -> Rule:
@@ -65,26 +94,8 @@ def _along(name: str) -> Rule:
     return rule
 
 
-def _slice(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
-    starts, limits, strides = (list(params[n]) for n in ("start_indices", "limit_indices", "strides"))
-    for i in divided:
-        if (starts[i], limits[i], strides[i]) != (0, whole[i], 1):
-            return None
-        limits[i] = part[i]
-    return {**params, "limit_indices": tuple(limits)}
-
-
 def _pad(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
     return None if any(tuple(params["padding_config"][i]) != (0, 0, 0) for i in divided) else params
-
-
-def _dynamic_slice(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
-    sizes = list(params["slice_sizes"])
-    for i in divided:
-        if sizes[i] != whole[i]:
-            return None
-        sizes[i] = part[i]
-    return {**params, "slice_sizes": tuple(sizes)}
 
 
 def _windows(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
@@ -96,19 +107,9 @@ def _windows(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) 
 BESIDE: dict[Primitive, Rule] = {
     **dict.fromkeys((cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p), _along("axis")),
     concatenate_p: _along("dimension"),
-    dynamic_slice_p: _dynamic_slice,
-    dynamic_update_slice_p: lambda params, whole, part, divided: params,
     pad_p: _pad,
     rev_p: _along("dimensions"),
     **dict.fromkeys((reduce_window_max_p, reduce_window_min_p, reduce_window_prod_p, reduce_window_sum_p), _windows),
-    slice_p: _slice,
     sort_p: _along("dimension"),
+    split_p: _along("axis"),
 }
-
-
-def of_rows(params: dict[str, Any], ndim: int) -> list[int] | None:
-    """The axes of a gather's result that are those of its indices, in their order; None where batches are paired."""
-    numbers = params["dimension_numbers"]
-    if numbers.operand_batching_dims:
-        return None
-    return [i for i in range(ndim) if i not in numbers.offset_dims]

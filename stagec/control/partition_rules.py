@@ -3,19 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from stagec.control.cond import cond_p
 from stagec.control.loops import while_p
-from stagec.control.partition_axes import BESIDE, Divided, Grid, Rule, Spec, of_rows, part, whole
+from stagec.control.partition_axes import BESIDE, Divided, Parts, Rule, Spec, joined, part, whole
+from stagec.control.partition_indexing import (
+    added,
+    dynamic_slice,
+    dynamic_update_slice,
+    lookup,
+    static_slice,
+    written,
+)
 from stagec.control.scan import scan_p
 from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive
 from stagec.primitives.broadcast import broadcast_in_dim_p, reduce_sum_p, reshape_p
 from stagec.primitives.conv import conv_general_dilated_p
+from stagec.primitives.convert import bitcast_convert_type_p
 from stagec.primitives.dot import dot_general_p
-from stagec.primitives.gather_scatter import gather_p
+from stagec.primitives.fft import fft_p
+from stagec.primitives.gather_scatter import (
+    gather_p,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub_p,
+)
+from stagec.primitives.padding import slice_p
 from stagec.primitives.reduce import reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p
+from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p
+from stagec.primitives.sort import top_k_p
 from stagec.primitives.table import batch_elementwise
 from stagec.primitives.threefry import threefry2x32_p
 
@@ -30,19 +51,6 @@ REDUCTIONS: dict[Primitive, str] = {
 }
 
 
-class Parts(Protocol):
-    """What rules use of a `Partition`."""
-
-    grid: Grid
-    place: Any
-
-    def run(self, e: Equation, values: Sequence[Any], specs: Sequence[Spec], **params: Any) -> list[Divided]: ...
-    def moved(self, value: Any, spec: Spec, wanted: Spec) -> Divided: ...
-    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any: ...
-    def condition(self, e: Equation, specs: list[Spec]) -> Graph: ...
-    def body(self, graph: Graph, specs: list[Spec], state: list[Spec] | None = None) -> tuple[Graph, list[Spec]]: ...
-
-
 def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
     """The results of an operation on parts, of which one is divided; None where there is no rule."""
     primitive = e.primitive
@@ -51,8 +59,13 @@ def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
         return rule(p, e, args)
     if primitive in REDUCTIONS:
         return reduction(p, e, args)
-    if primitive.batch is batch_elementwise:
+    if primitive.batch is batch_elementwise or primitive is threefry2x32_p:
         return elementwise(p, e, args)
+    ranks = primitive.matrix_ranks or _STACKS.get(primitive, ())
+    if primitive is bitcast_convert_type_p:
+        ranks = (max(0, len(args[0][1]) - e.outputs[0].aval.ndim),)
+    if ranks:
+        return stacked(p, e, args, ranks)
     if primitive in BESIDE:
         return beside(p, e, args, BESIDE[primitive])
     if primitive.follows is not None and len(args) == 1:
@@ -73,14 +86,7 @@ def followed(e: Equation, spec: Spec) -> Spec | None:
 
 def elementwise(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     out = e.outputs[0].aval
-    used: set[Any] = set()
-    joined = []
-    for axis in range(out.ndim):
-        options = [s[axis] for (_, s), a in zip(args, e.inputs) if a.aval.ndim == out.ndim]
-        names = next((o for o in options if o and not used & set(o)), ())
-        used.update(names)
-        joined.append(names)
-    spec = tuple(joined)
+    spec = joined([s for _, s in args if len(s) == out.ndim], out.ndim)
     values = [p.moved(v, s, spec)[0] if a.aval.ndim == out.ndim else v for (v, s), a in zip(args, e.inputs)]
     return p.run(e, values, [spec] * len(e.outputs))
 
@@ -104,17 +110,14 @@ def beside(p: Parts, e: Equation, args: list[Divided], rule: Rule) -> list[Divid
     return p.run(e, values, [spec] * len(e.outputs), **params)
 
 
-def lookup(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
-    """Rows of a whole array at indices that are divided."""
-    (table, own), (indices, spec) = args
-    out = e.outputs[0].aval
-    axes = of_rows(e.params, out.ndim)
-    if any(own) or axes is None or spec[-1]:
+def stacked(p: Parts, e: Equation, args: list[Divided], ranks: Sequence[int]) -> list[Divided] | None:
+    """An operation on each of a stack of arrays, which have these ranks; the stack is divided."""
+    count = e.inputs[0].aval.ndim - ranks[0]
+    if any(names for _, spec in args for names in spec[count:]):
         return None
-    found: list[tuple[Any, ...]] = [()] * out.ndim
-    for axis, names in zip(axes, spec):
-        found[axis] = names
-    return p.run(e, [table, indices], [tuple(found)])
+    stack = joined([spec[:count] for _, spec in args], count)
+    values = [p.moved(v, s, (*stack, *s[count:]))[0] for v, s in args]
+    return p.run(e, values, [(*stack, *whole(v.aval.ndim - count)) for v in e.outputs])
 
 
 def reduction(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
@@ -166,10 +169,10 @@ def settled(
     Args:
       before, after: how the other inputs of the loop's body are divided.
     """
-    _, found = p.body(graph, [*before, *state, *after])
+    _, found = p.body(graph, [*before, *state, *after], trial=True)
     state = [s if any(s) else a for s, a in zip(state, found)]
     while True:
-        _, found = p.body(graph, [*before, *state, *after])
+        _, found = p.body(graph, [*before, *state, *after], trial=True)
         fitting = [s if s == a else whole(len(s)) for s, a in zip(state, found)]
         if fitting == state:
             return state
@@ -181,6 +184,9 @@ def loop(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     graph, consts, carry = e.params["graph"], e.params["num_consts"], e.params["num_carry"]
     first = consts + carry
     given = [p.moved(v, s, ((), *s[1:])) if i >= first else (v, s) for i, (v, s) in enumerate(args)]
+    along = [a.aval for a, (_, s) in zip(e.inputs[first:], args[first:]) if s[0]]
+    if along:
+        p.report(e, along)
     before = [s for _, s in given[:consts]]
     rows = [s[1:] for _, s in given[first:]]
     state = settled(p, graph, before, [s for _, s in given[consts:first]], rows)
@@ -210,7 +216,7 @@ def conditional(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     """Branches whose results are divided in one way."""
     (index, _), rest = args[0], args[1:]
     specs = [s for _, s in rest]
-    divided = [p.body(branch, specs)[1] for branch in e.params["branches"]]
+    divided = [p.body(branch, specs, trial=True)[1] for branch in e.params["branches"]]
     outs = [next((s for s in each if any(s)), each[0]) for each in zip(*divided)]
     branches = tuple([p.body(branch, specs, outs)[0] for branch in e.params["branches"]])
     found = cond_p(index, p.place, *[v for v, _ in rest], branches=branches)
@@ -236,14 +242,24 @@ def convolution(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | N
     return [(p.combined(value, "sum", () if images else channels), tuple(found))]
 
 
+# Operations on each of a stack of arrays, and the ranks of these.
+_STACKS: dict[Primitive, Sequence[int]] = {
+    fft_p: (1,),
+    top_k_p: (1,),
+}
+
 _RULES: dict[Primitive, Callable[[Parts, Equation, list[Divided]], list[Divided] | None]] = {
     broadcast_in_dim_p: shaped,
     cond_p: conditional,
     conv_general_dilated_p: convolution,
     dot_general_p: product,
+    dynamic_slice_p: dynamic_slice,
+    dynamic_update_slice_p: dynamic_update_slice,
     gather_p: lookup,
     reshape_p: shaped,
     scan_p: loop,
-    threefry2x32_p: elementwise,
+    scatter_add_p: added,
+    slice_p: static_slice,
+    **dict.fromkeys((scatter_p, scatter_max_p, scatter_min_p, scatter_mul_p, scatter_sub_p), written),
     while_p: repeated,
 }

@@ -343,6 +343,9 @@ class GraphTrace(Trace):
         self.captured_vars: list[Var] = []
         self._captured_by_id: dict[int, Atom] = {}
         self.frame: Frame | None = None
+        # How values are split among devices, where that is known of the inputs, and for how many equations it is.
+        self.splits: dict[Var, Any] | None = None
+        self.followed = 0
 
     def argument(self, aval: ShapedArray, name: str = "") -> GraphTracer:
         var = Var(aval, None, name)

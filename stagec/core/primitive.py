@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stagec.core import trace as _trace
@@ -68,8 +68,9 @@ class Primitive:
     multiple: bool
     numpy_ns: tuple[float, float] = (0.3, 0.9)
     numpy_us: float = 0.26
-    # Whether each element takes as many steps as a matrix has rows.
-    of_matrices = False
+    # Of what works on each of a stack of matrices: the operands' ranks without the stack's axes, the last one also that
+    # of all further operands. Each element takes as many steps as a matrix has rows.
+    matrix_ranks: Sequence[int] = ()
     # What `bind` makes of an array, a number or a literal; given by `primitives/operand.py`.
     operand: Callable[[Any], Any]
 

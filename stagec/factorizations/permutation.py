@@ -49,6 +49,7 @@ lu_pivots_to_permutation_p = SinglePrimitive(
     transpose=NOT_LINEAR,
     batch=batch_of(multiple=False),
 )
+lu_pivots_to_permutation_p.matrix_ranks = (1,)
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:

@@ -87,7 +87,7 @@ def factorization(
         numpy_ns=numpy_ns,
         numpy_us=8,
     )
-    made.of_matrices = True
+    made.matrix_ranks = ranks
     return made
 
 

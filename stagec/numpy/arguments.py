@@ -18,7 +18,7 @@ from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device, find
 from stagec.runtime.memory import aligned_empty
 from stagec.runtime.mesh import Axes, PartitionSpec
-from stagec.runtime.sharding import NamedSharding, Sharding, as_sharding
+from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 
 # What says where an array is: a device, or how it is split among several.
 Placement: TypeAlias = Device | str | Sharding | PartitionSpec | None
@@ -89,6 +89,8 @@ def on_device(array: Array, device: Placement) -> Array:
     """
     if device is None:
         return array
+    if isinstance(device, SingleDeviceSharding):
+        device = device.device
     if isinstance(device, (Sharding, PartitionSpec)):
         split: Array = constrained(array, device, "device")
         return split

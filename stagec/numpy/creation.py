@@ -88,6 +88,8 @@ def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any, device: An
     value = _fill(fill_value)
     value = convert_element_type(value, wanted, weak)
     out = to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name)))
+    if device is None and shape is None and not isinstance(a, Tracer) and getattr(a, "committed", True):
+        device = getattr(a, "sharding", None)  # of an array, or of what describes one
     return on_device(out, device)
 
 

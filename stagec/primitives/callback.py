@@ -9,6 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.config import state
 from stagec.core.graph import Literal
 from stagec.core.host import HostCallback
 from stagec.core.primitive import NOT_LINEAR, MissingRule, MultiplePrimitive, Primitive
@@ -87,9 +88,11 @@ def _sequential(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
     return _call_batched(row, _of_batch(callback, calls, moved, tree, size), moved, size, params)
 
 
-def _pure_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+def _pure_batch(row: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     method, callback = params["vmap_method"], params["callback"]
-    if method in ("sequential", "sequential_unrolled"):
+    # The devices that a shard_map maps call it one after the other.
+    mapped = method is None and state.mesh is not None and getattr(size, "name", None) in state.mesh.manual_axes
+    if mapped or method in ("sequential", "sequential_unrolled"):
         return _sequential(row, args, dims, size, params)
     if method in ("expand_dims", "broadcast_all"):
         repeated = size if method == "broadcast_all" else 1

@@ -12,12 +12,10 @@ __all__ = ["sharding_constraint_p"]
 
 def _batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     (x,), (dim,) = args, dims
-    spec = list(params["spec"])
-    spec[dim:dim] = [()]
-    return primitive(x, **{**params, "spec": tuple(spec)}), dim
+    return primitive(x, mesh=params["mesh"], spec=params["spec"].batched(dim)), dim
 
 
-# `mesh` is the devices, and `spec` has the names of axes for each dimension.
+# `mesh` is the devices, and `spec`, which is `runtime.mesh.Axes`, has the names of axes for each dimension.
 sharding_constraint_p: SinglePrimitive = SinglePrimitive(
     "sharding_constraint",
     shape=lambda x, *, mesh, spec: x,

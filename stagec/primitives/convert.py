@@ -181,7 +181,6 @@ bitcast_convert_type_p = SinglePrimitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=lambda row, args, dims, size, params: (row(moveaxis_to_front(args[0], dims[0]), **params), 0),
-    follows=lambda avals, out, params: [(0, i) if i < avals[0].ndim else None for i in range(out.ndim)],
 )
 
 

@@ -103,6 +103,11 @@ class PRNGKeyArray(_Base):
         """Updates: `keys.at[index].set(others)`, and `get`."""
         return KeysAt(self)
 
+    @property
+    def sharding(self) -> Any:
+        """Which device holds which of the keys."""
+        return self._words[0].sharding
+
     def devices(self) -> Any:
         """The devices that the keys are on."""
         return self._words[0].devices()

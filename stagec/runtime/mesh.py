@@ -120,15 +120,33 @@ class PartitionSpec:
 
 
 class Axes(tuple[tuple[Any, ...], ...]):
-    """For each axis of a value, the names of a mesh's axes along which it is split, and how the user wrote them."""
+    """For each axis of a value, the names of a mesh's axes along which it is split, and how the user wrote them.
+
+    Attributes:
+      manual: names along which no unconstrained axis is split.
+    """
 
     written: PartitionSpec
+    manual: frozenset[Any]
 
     @staticmethod
-    def of(spec: PartitionSpec, ndim: int) -> Axes:
+    def of(spec: PartitionSpec, ndim: int, manual: frozenset[Any] = frozenset()) -> Axes:
         made = Axes(spec.axes(ndim))
-        made.written = spec
+        made.written, made.manual = spec, manual
         return made
+
+    def batched(self, dim: int) -> Axes:
+        """The same for a batch of values along another axis, which is unconstrained."""
+        entries = [*self.written, *[None] * (len(self) - len(self.written))]
+        return Axes.of(PartitionSpec(*entries[:dim], UNCONSTRAINED, *entries[dim:]), len(self) + 1, self.manual)
+
+    def after(self, given: Sequence[tuple[Any, ...]] | None) -> tuple[tuple[Any, ...], ...]:
+        """How a value that is split as `given` is split after this constraint."""
+        if given is None or UNCONSTRAINED not in self.written.partitions:
+            return self
+        taken = self.manual.union(*self)
+        free = [i for i, entry in enumerate(self.written) if entry is UNCONSTRAINED]
+        return tuple([tuple(n for n in given[i] if n not in taken) if i in free else s for i, s in enumerate(self)])
 
 
 def _names(entry: Any) -> tuple[Any, ...]:
@@ -265,10 +283,10 @@ class AbstractMesh(_Axes):
         return f"AbstractMesh({self._described()})"
 
 
-class Mesh(_Axes):
+class Mesh(_Axes, contextlib.ContextDecorator):
     """Devices arranged along named axes.
 
-    As a context manager it is the mesh of its block, as `set_mesh` makes it.
+    As a context manager, or a decorator, it is the mesh of its block, as `set_mesh` makes it.
 
     Args:
       devices: an array of devices with one dimension for each name.

@@ -11,12 +11,16 @@ from typing import Any, TypeAlias
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_graphs
+from stagec.core.graph import Equation, Graph, GraphTracer, Literal, all_equations, inner_graphs
 from stagec.core.primitive import Primitive
+from stagec.core.trace import Tracer
 from stagec.primitives.constraint import sharding_constraint_p
+from stagec.primitives.operand import aval_of
 from stagec.runtime.array import Array, Split
-from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec, current_mesh
 from stagec.runtime.sharding import NamedSharding
+from stagec.transforms.batch import BatchTracer
+from stagec.transforms.jvp import JvpTracer
 
 # For each axis of a value, the names of a mesh's axes along which it is split; None for a value that is not split.
 Spec: TypeAlias = "tuple[tuple[Any, ...], ...] | None"
@@ -55,7 +59,25 @@ def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | 
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, graph.in_avals)]
     found = walk.graph(graph, specs)
-    return [None if walk.mesh is None else NamedSharding(walk.mesh, as_partitions(s)) for s in found]
+    mesh = walk.mesh
+    return [NamedSharding(mesh, as_partitions(s)) if isinstance(mesh, Mesh) else None for s in found]
+
+
+def _joint(mesh: Mesh | AbstractMesh | None, other: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
+    """The mesh of values that are on both: the one that has devices, else the second.
+
+    Raises:
+      DeviceError: they have different devices.
+    """
+    if not isinstance(mesh, Mesh) or not isinstance(other, Mesh):
+        return mesh if isinstance(mesh, Mesh) else other
+    if mesh is not other and set(mesh.devices.flat) != set(other.devices.flat):
+        raise location.error(
+            errors.DeviceError,
+            f"one program has values on {mesh} and on {other}, which have different devices",
+            fix="use one mesh, or move arrays between meshes with stagec.device_put outside of traced functions",
+        )
+    return other
 
 
 def _spec(sharding: Any, ndim: int) -> Spec:
@@ -77,7 +99,10 @@ def operation_sharding(
 ) -> list[NamedSharding | None]:
     """The same of one operation on values."""
     if primitive is sharding_constraint_p:
-        return [NamedSharding(params["mesh"], as_partitions(params["spec"]))]
+        given = _sharding(args[0])
+        mesh = _joint(given.mesh, params["mesh"]) if type(given) is NamedSharding else params["mesh"]
+        spec = params["spec"].after(_spec(given, avals[0].ndim))
+        return [NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None]
     shardings = list(map(_sharding, args))
     mesh = next((s.mesh for s in shardings if type(s) is NamedSharding), None)
     if mesh is None:
@@ -113,6 +138,46 @@ def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) ->
         result.signature = Split(result.aval, sharding)
 
 
+def spec_of(value: Any) -> PartitionSpec | None:
+    """How a value is split, which may be traced under a mesh with explicit axes; None where that is not known."""
+    if not isinstance(value, Tracer):
+        return as_partitions(_spec(_sharding(value), value.aval.ndim)) if type(value) is Array else PartitionSpec()
+    mesh = current_mesh()
+    found = _UNKNOWN if mesh is None or not mesh.explicit_axes else _spec_of_traced(value, mesh)
+    return None if found is _UNKNOWN else as_partitions(found)
+
+
+_UNKNOWN: Any = object()
+
+
+def _spec_of_traced(value: Any, mesh: Mesh | AbstractMesh) -> Any:
+    if type(value) is JvpTracer:
+        return _spec_of_traced(value.primal, mesh)
+    if type(value) is BatchTracer:
+        spec = _spec_of_traced(value.value, mesh)
+        return (*spec[: value.dim], *spec[value.dim + 1 :]) if type(spec) in (tuple, Axes) else spec
+    if type(value) is not GraphTracer:
+        return _spec(_sharding(value), aval_of(value).ndim)
+    trace = value._trace
+    if trace.splits is None:
+        return _UNKNOWN
+    for var, captured in zip(trace.captured_vars, trace.captured):
+        if var not in trace.splits:
+            spec = _spec_of_traced(captured, mesh)
+            trace.splits[var] = None if spec is _UNKNOWN else spec
+    walk = _Walk(mesh)
+    for e in trace.equations[trace.followed :]:
+        walk.equation(e, trace.splits)
+    trace.followed = len(trace.equations)
+    return trace.splits.get(value._var)
+
+
+def split_inputs(tracers: Sequence[Any], specs: Sequence[PartitionSpec | None]) -> None:
+    """Let a graph that is about to be recorded know how its inputs are split."""
+    if tracers and None not in specs:
+        tracers[0]._trace.splits = {t._var: s.axes(t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
+
+
 class _Walk:
     """Follows how values are split through a graph.
 
@@ -126,15 +191,19 @@ class _Walk:
     def graph(self, graph: Graph, specs: Sequence[Spec]) -> list[Spec]:
         known: dict[Any, Spec] = dict(zip(graph.inputs, specs))
         for e in graph.equations:
-            given = [None if type(a) is Literal else known.get(a) for a in e.inputs]
-            if e.primitive is sharding_constraint_p:
-                self.mesh = e.params["mesh"]
-                known[e.outputs[0]] = _constrained(e.params["spec"], given[0])
-            elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
-                outs = [v.aval for v in e.outputs]
-                avals = [a.aval for a in e.inputs]
-                known.update(zip(e.outputs, self.operation(e.primitive, avals, outs, e.params, given)))
+            self.equation(e, known)
         return [None if type(a) is Literal else known.get(a) for a in graph.outputs]
+
+    def equation(self, e: Equation, known: dict[Any, Spec]) -> None:
+        """Add the results of an equation to what is known."""
+        given = [None if type(a) is Literal else known.get(a) for a in e.inputs]
+        if e.primitive is sharding_constraint_p:
+            self.mesh = _joint(self.mesh, e.params["mesh"])
+            known[e.outputs[0]] = e.params["spec"].after(given[0])
+        elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
+            outs = [v.aval for v in e.outputs]
+            avals = [a.aval for a in e.inputs]
+            known.update(zip(e.outputs, self.operation(e.primitive, avals, outs, e.params, given)))
 
     def operation(
         self,
@@ -192,14 +261,6 @@ class _Walk:
         return [
             ((), *spec) if spec and a.aval.ndim < out.ndim else spec for spec, a, out in zip(found, inner.outputs, outs)
         ]
-
-
-def _constrained(wanted: Spec, given: Spec) -> Spec:
-    """How a value is split after a constraint: along unconstrained axes, as before."""
-    if given is None or type(wanted) is not Axes or UNCONSTRAINED not in wanted.written.partitions:
-        return wanted
-    free = [i for i, entry in enumerate(wanted.written) if entry is UNCONSTRAINED]
-    return tuple([given[i] if i in free else names for i, names in enumerate(wanted)])
 
 
 def constrains_inside(equation: Equation) -> bool:

@@ -279,6 +279,37 @@ def _indices(sharding: NamedSharding, shape: tuple[int, ...]) -> Mapping[Device,
     return found
 
 
+class SplitType(ShapedArray):
+    """The type of a value that is split among devices, under a mesh with explicit axes."""
+
+    __slots__ = ("split",)
+    split: NamedSharding
+
+    @staticmethod
+    def of_split(aval: ShapedArray, mesh: AbstractMesh, spec: PartitionSpec) -> SplitType:
+        """The type `aval` of a value that is split so."""
+        made: SplitType = object.__new__(SplitType)
+        for name in ShapedArray.__slots__:
+            setattr(made, name, getattr(aval, name))
+        entries = [*spec, *[None] * (aval.ndim - len(spec))]
+        made.split = NamedSharding(mesh, PartitionSpec(*entries))
+        return made
+
+    @property
+    def sharding(self) -> NamedSharding:
+        return self.split
+
+    def long(self) -> str:
+        names = ["" if n is None else f"@{n if isinstance(n, str) else ','.join(map(str, n))}" for n in self.split.spec]
+        return f"{self.dtype.name}[{','.join(f'{n}{name}' for n, name in zip(self.shape, names))}]"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SplitType) and (self.update(), self.split) == (other.update(), other.split)
+
+    def __hash__(self) -> int:
+        return hash((self.update(), self.split))
+
+
 class Shard:
     """The part of an array that a device has.
 

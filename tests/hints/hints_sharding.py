@@ -27,6 +27,20 @@ def pair():
     return stagec.make_mesh((2,), ("x",))
 
 
+def of_parts(devices):
+    """An array of two parts, which are on these devices."""
+    parts = [stagec.device_put(snp.ones(1), stagec.devices("cpu")[i]) for i in devices]
+    return stagec.make_array_from_single_device_arrays((2,), NamedSharding(pair(), P("x")), parts)
+
+
+def inferring():
+    return stagec.shard_map(abs, mesh=one(), out_specs=P())
+
+
+def mapped_on(mesh):
+    return stagec.shard_map(abs, mesh=mesh.abstract_mesh, in_specs=P("x"), out_specs=P("x"))
+
+
 def divided(function):
     """Call a function of a CPU that is divided into two devices."""
 
@@ -174,6 +188,31 @@ CASES = [
         "give one array for each device of the sharding",
         lambda: stagec.make_array_from_single_device_arrays((2,), rows(), []),
         lambda: stagec.make_array_from_single_device_arrays((2,), rows(), [snp.ones(2)]),
+    ),
+    (
+        "put the part of each device of the sharding on that device",
+        divided(lambda: of_parts([0, 0])),
+        divided(lambda: of_parts([0, 1])),
+    ),
+    (
+        "use one mesh, or move arrays between meshes with stagec.device_put outside of traced functions",
+        divided(lambda: stagec.jit(lambda x: (x, x), out_shardings=(rows(), NamedSharding(pair(), P())))(snp.ones(2))),
+        divided(
+            lambda: (
+                stagec.jit(lambda x: (x, x), out_shardings=(rows(), rows()))(snp.ones(2)),
+                stagec.device_put(stagec.jit(abs, out_shardings=rows())(snp.ones(2)), NamedSharding(pair(), P())),
+            )
+        ),
+    ),
+    (
+        "pass in_specs, or make a mesh with explicit axes the one in force around stagec.jit",
+        lambda: stagec.jit(stagec.shard_map(abs, mesh=one(), out_specs=P("x")))(snp.ones(2)),
+        lambda: (stagec.jit(mapped(abs))(snp.ones(2)), under(one(), lambda: stagec.jit(inferring())(snp.ones(2)))),
+    ),
+    (
+        "pass the mesh of the arguments",
+        divided(lambda: mapped_on(pair())(stagec.device_put(snp.ones(2), rows()))),
+        lambda: mapped_on(one())(stagec.device_put(snp.ones(2), rows())),
     ),
     (
         "cut the parts as sharding.devices_indices_map(shape) says",

@@ -58,11 +58,30 @@ OPERATIONS: dict[str, Step] = {
     "columns moved": lambda x, w: snp.pad(x[:, 2:], ((0, 0), (1, 1))) + snp.flip(x, 1),
     "columns sorted": lambda x, w: snp.sort(x, 0) + snp.cumsum(x, 1) / 8,
     "one row": lambda x, w: x + lax.dynamic_index_in_dim(x, 3, 0) + lax.dynamic_index_in_dim(x, 2, 1),
+    "ends": lambda x, w: x - x[-1] + x[0] * 0.5 + x[:, :1] - x[2:4].sum(0) - 0.0 * x[3, 2],
+    "rows read": lambda x, w: lax.fori_loop(0, 8, lambda i, c: c * 0.9 + x[i] - x[:, i][:, None], x),
+    "rows filled": lambda x, w: lax.fori_loop(1, 4, lambda i, c: c.at[i * 2].set(c[i - 1] + w).at[:, i].set(w), x),
+    "corner": lambda x, w: lax.dynamic_update_slice(x, snp.outer(w, w)[:3, :5], ((x[0, 0] > 0) * 7, 6)),
     "row written": lambda x, w: lax.dynamic_update_index_in_dim(x, w, 1, 0),
     "embedded": lambda x, w: x * 0.5 + snp.outer(w, w)[(snp.abs(x[:, 0]) * 3).astype(int) % 8],
     "jitted": lambda x, w: stagec.jit(lambda x: x - x.sum(0))(x),
     "checkpointed": lambda x, w: stagec.checkpoint(lambda x: snp.cos(x))(x),
     "softmax": lambda x, w: stagec.nn.softmax(x, 0) + stagec.nn.softmax(x, 1),
+    "largest": lambda x, w: x + lax.top_k(x, 3)[0].sum(1, keepdims=True) / 4 + lax.top_k(x.T, 2)[1].sum(1) / 9,
+    "factored": lambda x, w: x + snp.linalg.cholesky(snp.eye(8) * 4 + (x[:, :, None] * x[:, None, :]) / 16)[:, 7],
+    "transformed": lambda x, w: snp.fft.irfft(snp.fft.rfft(x) * 0.9, n=8) + snp.fft.fft(x, axis=0).real / 9,
+    "halves": lambda x, w: snp.concatenate(snp.split(x, 2, 1)[::-1], 1) + sum(snp.split(x, 2))[0],
+    "rows counted": lambda x, w: x + snp.zeros((3, 8)).at[(snp.abs(x[:, 0]) * 9).astype(int) % 3].add(x)[1],
+    "columns written": lambda x, w: x.at[2].set(w).at[5:7].multiply(0.5).at[:, 3].add(w),
+    "along": lambda x, w: snp.take_along_axis(x, snp.argsort(x, 1), 1) + snp.take_along_axis(x, snp.argsort(x, 0), 0),
+    "columns looked up": lambda x, w: x + x[snp.array([1, 5])].sum(0) + x[:, snp.array([7, 0])].sum(1)[:, None],
+    "slope of a table": lambda x, w: (
+        x - stagec.grad(lambda t: (t[(snp.abs(x[:, 1]) * 7).astype(int) % 8] * x).sum())(snp.outer(w, w)) / 8
+    ),
+    "keys": lambda x, w: (
+        x + stagec.vmap(lambda k: stagec.random.uniform(k, (8,)))(stagec.random.split(stagec.random.key(2), 8))
+    ),
+    "bits": lambda x, w: lax.bitcast_convert_type(lax.bitcast_convert_type(x, np.int32) & ~7, np.float32),
     "solved": lambda x, w: snp.linalg.solve(snp.eye(8) * 10 + x, x),
 }
 

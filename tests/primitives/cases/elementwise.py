@@ -20,7 +20,7 @@ from cases import (
     sample,
 )
 from stagec.runtime.device import devices
-from stagec.runtime.mesh import Mesh
+from stagec.runtime.mesh import Axes, Mesh, PartitionSpec
 
 WIDE_FLOATS = [np.dtype("float32"), np.dtype("float64")]
 NUMERIC = [*INTEGERS, *FLOATS, *COMPLEX]
@@ -154,9 +154,10 @@ for dtype in FLOATS:
         CASES.append(Case("reduce_precision", [edges(dtype)], params))
 unary("stop_gradient", ALL)
 unary("optimization_barrier", ALL)
+_SPEC = Axes.of(PartitionSpec("x"), 2)
 _MESH = Mesh(np.array(devices("cpu")[:1]), ("x",))
 for dtype in ALL:
-    CASES.append(Case("sharding_constraint", [sample((3, 4), dtype)], {"mesh": _MESH, "spec": (("x",), ())}))
+    CASES.append(Case("sharding_constraint", [sample((3, 4), dtype)], {"mesh": _MESH, "spec": _SPEC}))
 
 # The cipher behind random numbers: two results, and operands of rank 0 with any.
 _WORDS = [sample((3, 7), np.dtype("uint32"), seed) for seed in range(4)]

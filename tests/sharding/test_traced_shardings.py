@@ -1,0 +1,162 @@
+"""How values are split inside of traced functions, and what follows from the mesh in force."""
+
+import numpy as np
+import pytest
+
+import stagec
+import stagec.numpy as snp
+from stagec import NamedSharding, P, lax
+from stagec.sharding import AxisType, Mesh, SingleDeviceSharding, get_mesh
+
+
+@pytest.fixture
+def mesh():
+    return stagec.make_mesh((2, 4), ("x", "y"))
+
+
+def auto(mesh):
+    return mesh.update(axis_types=(AxisType.Auto,) * len(mesh.axis_names))
+
+
+def specs_of(f, *args):
+    """The spec of a traced value that a function makes."""
+    found = []
+
+    def run(*args):
+        found.append(stagec.typeof(f(*args)).sharding.spec)
+        return 0
+
+    stagec.jit(run)(*args)
+    return found[-1]
+
+
+def test_typeof_tells_how_traced_values_are_split(mesh):
+    with stagec.set_mesh(mesh):
+        x = stagec.device_put(snp.ones((4, 8)), P("x", "y"))
+        assert stagec.typeof(x).sharding == NamedSharding(mesh.abstract_mesh, P("x", "y"))
+        assert str(stagec.typeof(x)) == "ShapedArray(float32[4@x,8@y])"
+        assert stagec.typeof(x) == stagec.typeof(x + 1) != stagec.typeof(x.T)
+        assert hash(stagec.typeof(x)) == hash(stagec.typeof(x + 1))
+        assert specs_of(lambda x: x.T, x) == P("y", "x")
+        assert specs_of(lambda x: x.sum(0), x) == P("y")
+        assert specs_of(lambda x: x @ x.T, x) == P("x", None)
+        assert specs_of(lambda x: stagec.jit(snp.sin)(x)[None], x) == P(None, "x", "y")
+        assert specs_of(lambda x: stagec.reshard(x, P(None, "x")), x) == P(None, "x")
+        rows = []
+        stagec.vmap(lambda r: rows.append(stagec.typeof(r).sharding.spec))(x)
+        stagec.jvp(lambda r: rows.append(stagec.typeof(r).sharding.spec) or r, (x,), (x,))
+        assert rows == [P("y"), P("x", "y")]
+        # The same function for an argument that is split otherwise.
+        f = stagec.jit(lambda x: snp.float32(len([n for n in stagec.typeof(x).sharding.spec if n])))
+        assert [float(f(a)) for a in (x, snp.ones((4, 8)), x, stagec.reshard(x, P("y")))] == [2, 0, 2, 1]
+    with stagec.set_mesh(auto(mesh)):
+        assert str(stagec.typeof(x)) == "ShapedArray(float32[4,8])"
+
+
+def test_shard_map_infers_specs_of_traced_arguments(mesh):
+    x = stagec.device_put(snp.arange(8.0), NamedSharding(mesh, P("y")))
+    sums = stagec.shard_map(lambda x: x.sum()[None], mesh=mesh, out_specs=P("y"))
+    assert sums(x).tolist() == [1, 5, 9, 13]
+    with stagec.set_mesh(mesh):
+        assert stagec.jit(lambda x: sums(x * 2))(x).tolist() == [2, 10, 18, 26]
+        assert stagec.grad(lambda x: (sums(x) ** 2).sum())(x).tolist() == [2, 2, 10, 10, 18, 18, 26, 26]
+    with pytest.raises(ValueError, match="how a traced argument is split is not known") as raised:
+        stagec.jit(lambda x: sums(x * 2))(x)
+    assert "test_traced_shardings.py" in str(raised.value) and "pass in_specs" in str(raised.value)
+
+
+def test_a_function_that_reads_the_mesh_is_run_for_each_mesh(mesh):
+    other = stagec.make_mesh((8,), ("z",))
+    f = stagec.jit(lambda x: x * len(get_mesh().axis_names))
+    for _ in range(3):
+        for m, wanted in ((mesh, 2.0), (other, 1.0), (None, 0.0)):
+            with stagec.set_mesh(m):
+                assert [float(f(snp.float32(1))) for _ in range(3)] == [wanted] * 3
+    decorated = mesh(lambda: get_mesh())
+    assert decorated() is mesh and get_mesh().empty
+
+
+def test_batches_and_other_axes_stay_split(mesh):
+    x = stagec.device_put(snp.arange(32.0).reshape(4, 8), NamedSharding(mesh, P("x", "y")))
+    rows = stagec.vmap(stagec.shard_map(lambda r: r * 2, mesh=mesh, in_specs=P("y"), out_specs=P("y")))
+    assert rows(x).sharding.spec == P("x", "y") and np.array_equal(rows(x), 2 * np.asarray(x))
+    part = stagec.shard_map(lambda x: x * 2, mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"})
+    assert part(x).sharding.spec == P("x", "y")
+    whole = stagec.shard_map(lambda x: x * 2, mesh=mesh, in_specs=P(), out_specs=P(), axis_names={"x"})
+    assert whole(x).sharding.spec == P(None, "y")
+    pinned = stagec.vmap(lambda r: lax.with_sharding_constraint(r, NamedSharding(mesh, P("y"))))
+    assert stagec.jit(pinned)(x).sharding.spec == P("x", "y")
+
+
+def test_an_abstract_mesh_has_the_devices_of_the_arguments(mesh):
+    x = stagec.device_put(snp.arange(8.0), NamedSharding(mesh, P("y")))
+    double = stagec.shard_map(lambda x: x * 2, mesh=mesh.abstract_mesh, in_specs=P("x"), out_specs=P("x"))
+    for found in (double(x), stagec.jit(double)(x)):
+        assert found.sharding == NamedSharding(mesh, P("x"))
+    other = stagec.device_put(x, NamedSharding(stagec.make_mesh((8,), ("x",)), P("x")))
+    with pytest.raises(ValueError, match="an argument is split along Mesh"):
+        double(other)
+
+
+def test_values_of_meshes_with_different_devices_do_not_meet(mesh):
+    small = stagec.make_mesh((2,), ("x",))
+    f = stagec.jit(lambda x: (x, x), out_shardings=(NamedSharding(mesh, P("x")), NamedSharding(small, P("x"))))
+    with pytest.raises(ValueError, match="which have different devices"):
+        f(snp.arange(8.0))
+
+
+def test_a_sharding_of_one_device_is_that_device():
+    third = SingleDeviceSharding(stagec.devices("cpu")[3])
+    for f in (
+        stagec.jit(lambda x: x * 2, in_shardings=third),
+        stagec.jit(lambda x: x * 2, out_shardings=third),
+        lambda x: snp.full_like(x, 2, device=third),
+        lambda x: snp.zeros_like(stagec.device_put(x, third)),
+    ):
+        assert f(snp.ones(2)).sharding == third
+
+
+def test_arrays_like_others_are_split_as_they_are(mesh):
+    split = NamedSharding(mesh, P("x", "y"))
+    x = stagec.device_put(snp.ones((4, 8)), split)
+    like = stagec.ShapeDtypeStruct((4, 8), np.float32, sharding=split)
+    assert snp.zeros_like(x).sharding == snp.ones_like(like).sharding == split
+    assert snp.zeros_like(x, shape=(2,)).sharding.num_devices == 1
+    keys = stagec.device_put(stagec.random.split(stagec.random.key(0), 8), NamedSharding(mesh, P("x")))
+    assert keys.sharding == NamedSharding(mesh, P("x"))
+
+
+def test_a_copy_survives_the_donation_of_the_other():
+    x = stagec.device_put(np.ones(4, np.float32), stagec.devices("cpu")[0])
+    copied = stagec.device_put(x, stagec.devices("cpu")[0], may_alias=False)
+    stagec.jit(lambda x: x * 2, donate_argnums=0)(x)
+    assert x.is_deleted() and copied.tolist() == [1, 1, 1, 1] and copied.committed
+
+
+def test_parts_have_to_be_on_their_devices():
+    devices = stagec.devices("cpu")
+    pair = NamedSharding(Mesh(np.array(devices[:2]), ("x",)), P("x"))
+    for places in ((2, 3), (0, 0), (0, 2)):
+        parts = [stagec.device_put(snp.ones(2), devices[i]) for i in places]
+        with pytest.raises(ValueError, match="and the sharding has parts on") as raised:
+            stagec.make_array_from_single_device_arrays((4,), pair, parts)
+        assert "put the part of each device" in str(raised.value)
+
+
+def test_callbacks_run_for_each_device(mesh):
+    seen = []
+
+    def host(x):
+        seen.append(x.shape)
+        return x + 1
+
+    @stagec.shard_map(mesh=mesh, in_specs=P("y"), out_specs=P("y"))
+    def mapped(x):
+        return stagec.pure_callback(host, stagec.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    assert mapped(snp.arange(8.0)).tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and seen == [(2,)] * 4
+
+
+def test_a_batch_without_a_name_has_none():
+    with pytest.raises(NameError, match="batch"):
+        stagec.pmap(lambda x: lax.psum(x, "batch"))(snp.ones(4))
