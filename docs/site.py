@@ -20,6 +20,9 @@ from typing import Any
 import griffe
 from mkdocs.structure.files import File, Files
 
+sys.path.insert(0, str(Path(__file__).parent))
+import notebooks
+
 ROOT = Path(__file__).parents[1]
 TOP = {
     "README.md": "readme.md",
@@ -106,6 +109,8 @@ def on_files(files: Files, config: Any) -> Files:
         head, first, rest = pages["examples/index.md"].partition("\n## ")
         gallery = f"\n<!-- begin doors -->\n\n{gallery}<!-- end -->\n"
         pages["examples/index.md"] = head + gallery + first + rest
+    for notebook in notebooks.write(made):
+        files.append(File.generated(config, f"tutorial/{notebook.name}", abs_src_path=str(notebook)))
     for target, text in pages.items():
         files.append(File.generated(config, target, content=text))
     return files
@@ -142,6 +147,9 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
         markdown = markdown.replace("<!-- digits -->", _DIGITS if files.get_file_from_path("digits.html") else "")
+    notebook = f"{page.file.src_uri.removesuffix('.md')}.ipynb"
+    if files.get_file_from_path(notebook):
+        markdown += f"\n\n[This page as a notebook]({Path(notebook).name})\n"
     if "<!-- begin code -->" in markdown:
         page.meta["hide"] = ["toc"]  # room for two columns
     markdown = re.sub(r"<!-- begin (\w+) -->", r'<div class="grid \1" markdown>', markdown)

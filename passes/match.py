@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -154,9 +155,11 @@ class _Remembered(threading.local):
         `passes.simplify.constants.computed` found; and by function and value, the facts of `passes.analysis.facts`.
       numbers: by the attribute of a constant, the number that fills it; for as long as the driver runs.
       is_open: while a pipeline runs, whether its module has arrays of a dynamic shape.
+      on_rewrite: while a pipeline runs, what it was told to call for each rewrite, if anything.
     """
 
     is_open: bool | None = None
+    on_rewrite: Callable[[str, Any, Sequence[Any]], None] | None = None
     splats: dict[Any, Any] | None = None
     numbers: dict[Any, np.generic | None] | None = None
 

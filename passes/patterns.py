@@ -354,19 +354,22 @@ class _Work:
             if not laws:
                 return None
             with operation.location, ip, build.noted(operation.block) as made:
-                values = self._first(laws, op)
+                values = self._first(laws, op, made)
         finally:
             remembered.splats = None
         return None if values is None else (values, [other for other in made if other.name in self.groups])
 
-    def _first(self, laws: Sequence[Pattern], op: Any) -> list[Any] | None:
+    def _first(self, laws: Sequence[Pattern], op: Any, made: list[Any]) -> list[Any] | None:
         for item in laws:
+            count = len(made)
             try:
                 replacement = item.fn(op)
                 if replacement is None:
                     continue
                 values = _values(replacement)
                 _check(item, op, values)
+                if remembered.on_rewrite is not None:
+                    remembered.on_rewrite(item.name, op.operation, made[count:])
             except Exception as error:
                 # An exception must not unwind through the C++ driver: keep it for later.
                 self.failure = error if isinstance(error, PatternError) else _raised(item, op, error)

@@ -248,6 +248,7 @@ def run(
     extra: Sequence[Extra] = (),
     verify: bool = True,
     on_pass: Callable[[str, Any], None] | None = None,
+    on_rewrite: Callable[[str, Any, Sequence[Any]], None] | None = None,
 ) -> Report:
     """Run a pipeline over a StableHLO module, in place.
 
@@ -259,6 +260,8 @@ def run(
         rest of the pipeline simplifies their results.
       verify: check the module before the first pass, and after each that changed it.
       on_pass: called as `on_pass(name, module)` after each pass.
+      on_rewrite: called as `on_rewrite(law, operation, made)` for each rewrite, with the operation that a law is about
+        to replace, and those that were made for it in its block.
 
     Returns:
       A `Report`: seconds, matches, and op counts by pass.
@@ -279,10 +282,10 @@ def run(
         if verify and steps:
             _verify(module, "the module does not verify before any pass ran", "correct the module that was passed")
         try:
-            remembered.is_open = has_open_shapes(module)
+            remembered.is_open, remembered.on_rewrite = has_open_shapes(module), on_rewrite
             return _run(module, steps, settings, verify, on_pass)
         finally:
-            remembered.is_open = None
+            remembered.is_open = remembered.on_rewrite = None
 
     return guard.call(work)
 

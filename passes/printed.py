@@ -234,11 +234,20 @@ def location(value: Any) -> Line | None:
     Line(file='user.py', line=3, column=1)
     >>> location("loc(unknown)")
     """
+    return next(iter(lines(value)), None)
+
+
+def lines(value: Any) -> list[Line]:
+    """All lines of files that a location names.
+
+    >>> [line.line for line in lines('loc(fused["user.py":3:1, "user.py":9:1])')]
+    [3, 9]
+    """
     text = str(value)
-    found = _LINE.search(text)
-    if found is None and not _LOCATION.fullmatch(text):
+    found = [Line(file, int(line), int(column)) for file, line, column in _LINE.findall(text)]
+    if not found and not _LOCATION.fullmatch(text):
         _refuse("a location", 'loc("file":line:column), loc("name") or loc(unknown)', text)
-    return Line(found[1], int(found[2]), int(found[3])) if found else None
+    return found
 
 
 _ALIAS = re.compile(r"(#loc\d*) = (loc\(.*\))")
@@ -265,11 +274,11 @@ def located(text: str) -> list[tuple[str, tuple[Line, ...]]]:
     aliases = {alias[1]: alias[2] for alias in found if alias is not None}
     known: dict[str, tuple[Line, ...]] = {}
 
-    def lines(body: str) -> tuple[Line, ...]:
+    def lines_in(body: str) -> tuple[Line, ...]:
         if body not in known:
             known[body] = ()  # should an alias name itself
             direct = [Line(file, int(line), int(column)) for file, line, column in _LINE.findall(body)]
-            named = [line for alias in _AN_ALIAS.findall(body) for line in lines(aliases.get(alias, ""))]
+            named = [line for alias in _AN_ALIAS.findall(body) for line in lines_in(aliases.get(alias, ""))]
             known[body] = tuple(dict.fromkeys([*direct, *named]))
         return known[body]
 
@@ -283,7 +292,7 @@ def located(text: str) -> list[tuple[str, tuple[Line, ...]]]:
         text = _PLACED.sub("", row)
         if _LEFT.search(_QUOTED.sub("", text)):
             _refuse("an operation with its location", "operation loc(location), nested twice at most", row)
-        made.append((text, lines(places[-1]) if places else ()))
+        made.append((text, lines_in(places[-1]) if places else ()))
         # An operation with regions has its location after the last one.
         bare, at = text.strip(), len(made) - 1
         if bare.endswith("{") and not bare.startswith("}"):

@@ -300,6 +300,7 @@ _LAZY = {
     "profile": ("stagec.profiling.profile", "{}"),
     "explain": ("stagec.api.explain", "{}"),
     "view": ("stagec.viewing.view", "{}"),
+    "load_ipython_extension": ("stagec.viewing.notebook", "{}"),
     "pure_callback": ("stagec.control.callback", "{}"),
     "ds": ("stagec.numpy.dynamic_slices", "{}"),
     **dict.fromkeys(("Ref", "freeze", "new_ref"), ("stagec.primitives.references", "{}")),

@@ -12,18 +12,13 @@ import click
 from stagec.commands.common import describe, versions
 from stagec.core.errors import NotInstalledError, not_installed
 
-# Modules of `stagec.commands`, each with the name of its command; imported when the command is used.
-_COMMANDS = {
-    "demo": "demo",
-    "dump": "dump",
-    "view": "view",
-    "compile": "compile_function",
-    "run": "run",
-    "inspect": "inspect",
-    "cache": "cache",
-    "warm": "warm",
-    "doctor": "doctor",
+# By what they are for, modules of `stagec.commands`, each with the name of its command; imported when that is used.
+_SECTIONS = {
+    "Compile and run here": {"demo": "demo", "cache": "cache", "warm": "warm", "doctor": "doctor"},
+    "Look inside": {"dump": "dump", "view": "view"},
+    "Ship": {"compile": "compile_function", "run": "run", "inspect": "inspect"},
 }
+_COMMANDS = {name: command for section in _SECTIONS.values() for name, command in section.items()}
 
 
 class Commands(click.Group):
@@ -31,6 +26,14 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        longest = max(map(len, _COMMANDS))
+        for title, names in _SECTIONS.items():
+            found = {name: self.get_command(ctx, name) for name in names}
+            helps = {n: c.get_short_help_str(formatter.width - longest - 6) for n, c in found.items() if c is not None}
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:{longest}}", text) for name, text in helps.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
@@ -77,7 +80,11 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands,
+    epilog="Each command has an example: stagec view --help",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show versions.")
 @click.option("--traceback", is_flag=True, help="Show the traceback of an error.")
 def cli(traceback: bool) -> None:

@@ -279,7 +279,7 @@ def test_a_file_named_like_a_module_does_not_disturb_it(tmp_path):
         (["power", "f32[2]", "f32[2]", "--static", "n=two"], 2, "is not a Python literal"),
         (["jitted", "f32[2]", "f32[2]", "--static", "y=2"], 2, "was jitted with static arguments n"),
         (["shapes", "f32[2]", "f32[2]", "--target", "cpu:x87"], 2, "'x87' is not a known CPU architecture"),
-        (["shapes", "f32[2]", "f32[2]", "--stage", "llvm"], 2, "'llvm' is not one of"),
+        (["shapes", "f32[2]", "f32[2]", "--stage", "llir"], 2, "'llir' is not one of"),
         (["shapes", "f32[2]", "f32[2]", "--stage", "asm", "--locations"], 2, "--locations does not go with"),
         (["shapes", "f32[2]", "f32[2]", "-o", "/nonexistent/x.mlir"], 1, "there is no directory /nonexistent"),
     ],

@@ -24,6 +24,10 @@ class Plan:
         """Note an operation that stays outside kernels, and the reason."""
         self.lines.append(f"{name}{_at(location)}: stays outside ({reason})")
 
+    def divide(self, name: str, location: Any, other: Any, reason: str) -> None:
+        """Note an operation that reads another one's result, and why one kernel does not compute both."""
+        self.lines.append(f"{name}{_at(location)}: not in the kernel{_at(other)} that it reads from ({reason})")
+
     def attach(self, module: Any) -> None:
         """Keep the decisions with a module, as an attribute."""
         ir = bindings.ir

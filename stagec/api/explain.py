@@ -6,16 +6,17 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from stagec.api import program, spanning
+from stagec.api.differences import Difference, brief_text, of_signatures
 from stagec.api.jit import JitFunction, as_jitted
 from stagec.api.open_dimensions import suggestion
 from stagec.api.program import RunnableGraph
 from stagec.api.traces import TracedSignature
 from stagec.compiler import cache, key
 from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry
-from stagec.core import config as _config, errors, location, pytree
+from stagec.core import errors, location, pytree
 from stagec.core.config import config, state
 from stagec.core.dims_values import symbols
 
@@ -31,14 +32,6 @@ _IMPLIED = {
     "inputs": ("program", "outputs"),
     "target": ("target compiled as", "machine", "cpu model", "cpu features"),
 }
-
-
-class Difference(NamedTuple):
-    """One thing in which a call differs from the nearest known program."""
-
-    what: str
-    ours: str
-    theirs: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +217,9 @@ def _in_memory(
         for runnable in reversed(list(other.runnables.values())):
             if runnable._executable is None:
                 continue
-            rows = _argument_differences(function, trace, signature, other, other_signature)
+            rows = of_signatures(
+                function._settings.rules, trace.leaf_names, signature, other.leaf_names, other_signature
+            )
             theirs = runnable.code.options.contributors(runnable.code.graph)
             told.add(key.digest(theirs))
             names = [n for n in _differing(ours, theirs) if n not in ("program", "inputs", "outputs")]
@@ -236,46 +231,6 @@ def _in_memory(
                 hidden = len(other.captured)
                 avals = ", ".join(a.long() for a in other.graph.in_avals[hidden:]) or "no arrays"
                 yield (0, len(subjects)), f"compiled in this process for {avals}", rows
-
-
-def _argument_differences(
-    function: JitFunction[..., Any], trace: TracedSignature, ours: Any, other: TracedSignature, theirs: Any
-) -> list[Difference]:
-    """What differs between two signatures, by parameter name and path."""
-    rows: list[Difference] = []
-    here, there = dict(zip(trace.leaf_names, ours[1])), dict(zip(other.leaf_names, theirs[1]))
-    for name in dict.fromkeys([*here, *there]):
-        a, b = here.get(name), there.get(name)
-        if a is None or b is None:
-            rows.append(Difference(name, "absent" if a is None else a.long(), "absent" if b is None else b.long()))
-            continue
-        if a.shape != b.shape:
-            rows.append(Difference(f"shape of {name}", str(a.shape), str(b.shape)))
-        if a.dtype != b.dtype:
-            rows.append(Difference(f"dtype of {name}", a.dtype.name, b.dtype.name))
-        if a.weak_type != b.weak_type:
-            rows.append(Difference(f"weak type of {name}", str(a.weak_type), str(b.weak_type)))
-    if ours[0] != theirs[0] and here.keys() == there.keys():
-        rows.append(Difference("structure of the arguments", str(ours[0]), str(theirs[0])))
-    rows += _static_differences(function, ours[2], theirs[2])
-    options = [name for name, row in _config._OPTIONS.items() if row[3]]
-    rows += [Difference(n, str(a), str(b)) for n, a, b in zip(options, ours[3], theirs[3]) if a != b]
-    return rows
-
-
-def _static_differences(function: JitFunction[..., Any], ours: Any, theirs: Any) -> Iterator[Difference]:
-    def named(rows: Any) -> dict[str, Any]:
-        names = [row[0] if isinstance(row[0], str) else function._settings.rules.argument_name(row[0]) for row in rows]
-        return {name: row[1] for name, row in zip(names, rows)}
-
-    here, there = named(ours), named(theirs)
-    for name in dict.fromkeys([*here, *there]):
-        a, b = here.get(name), there.get(name)
-        if a != b:
-            texts = [_brief(v.value) if v is not None else "absent" for v in (a, b)]
-            if a is not None and b is not None and texts[0] == texts[1]:
-                texts = [f"{type(v.value).__name__} {text}" for v, text in zip((a, b), texts)]
-            yield Difference(f"static argument {name}", *texts)
 
 
 def _stored(
@@ -357,18 +312,8 @@ def _shown(row: Difference) -> tuple[str, str]:
     if row.what == "cpu features":
         here, there = set(row.ours.split()), set(row.theirs.split())
         return _only(here - there), _only(there - here)
-    return _brief_text(row.ours), _brief_text(row.theirs)
+    return brief_text(row.ours), brief_text(row.theirs)
 
 
 def _only(words: set[str]) -> str:
-    return "also " + _brief_text(" ".join(sorted(words))) if words else "none more"
-
-
-def _brief(value: Any) -> str:
-    return _brief_text(repr(value))
-
-
-def _brief_text(text: str) -> str:
-    if len(text) == 64 and all(c in "0123456789abcdef" for c in text):
-        return text[:12]
-    return text if len(text) <= 60 else text[:57] + "..."
+    return "also " + brief_text(" ".join(sorted(words))) if words else "none more"

@@ -15,6 +15,7 @@ from stagec.api import spanning
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
 from stagec.api.calls import FastPathDispatch, forget_fast_paths
 from stagec.api.checking import run_checked
+from stagec.api.differences import why_again
 from stagec.api.open_dimensions import OpenDimensions, solve, suggestion, unified
 from stagec.api.pickling import reduced
 from stagec.api.program import clear_executables
@@ -260,6 +261,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             f"{self._name}: traced for {', '.join(a.short() for a in avals) or 'no arrays'}",
             equations=len(graph.equations),
             seconds=time.perf_counter() - started,
+            **why_again(rules, names, (in_tree, avals, static, config.trace_key()), self._cache.traces),
         )
         if self._settings.dynamic is None and not any(a.is_open for a in avals):
             known = [key[1] for key in list(self._cache.traces) if key[0] == in_tree and key[2] == static]
@@ -328,7 +330,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         return self
 
     def __repr__(self) -> str:
-        return f"<stagec.jit of {location.of_function(self._function)}>"
+        text = location.of_function(self._function)
+        if self._name.endswith(")"):  # a derivative, which has the attributes of its function
+            text = self._name + "".join(text.partition(" at ")[1:])
+        return f"<stagec.jit of {text}>"
 
     # Stages.
 

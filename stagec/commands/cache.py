@@ -23,12 +23,12 @@ def disk_cache() -> DiskCache:
     return store
 
 
-@click.group()
+@click.group(short_help="List, measure or remove the programs on disk.", epilog="Example: stagec cache list --limit 5")
 def cache() -> None:
     """Look at the compiled programs on disk, or remove them."""
 
 
-@cache.command("list")
+@cache.command("list", epilog="Example: stagec cache list --limit 5")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(min=1), help="Show this many at most.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, with everything that each key covers.")
 def list_entries(limit: int, as_json: bool) -> None:
@@ -87,7 +87,7 @@ def _layer(store: DiskCache, entry: EntryHeader) -> str | None:
     return None if directory == store.directory else directory
 
 
-@cache.command()
+@cache.command(epilog="Example: stagec cache info")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def info(as_json: bool) -> None:
     """Say where the cache is, how full it is, and whether it is used."""
@@ -125,7 +125,7 @@ def info(as_json: bool) -> None:
         click.echo(f"remote     {found.remote}, {'read and written' if config.cache_remote_write else 'read only'}")
 
 
-@cache.command()
+@cache.command(epilog="Example: stagec cache clear")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def clear(as_json: bool) -> None:
     """Remove every program and kernel, which are compiled again when needed, and the modules that the compiler refused.
@@ -146,7 +146,7 @@ def clear(as_json: bool) -> None:
     click.echo(f"removed {removed} programs ({bytes_text(size)}) from {store.directory}")
 
 
-@cache.command()
+@cache.command(epilog="Example: stagec cache path --layers")
 @click.option("--layers", is_flag=True, help="Print the read-only layers too, in the order of look-up, before it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, layers included.")
 def path(layers: bool, as_json: bool) -> None:

@@ -98,7 +98,7 @@ def _module(where: str) -> Any:
         if not os.path.isfile(where):
             raise usage(f"there is no file {where!r}")
         return _file_module(os.path.abspath(where))
-    _add_import_path(os.getcwd())
+    add_import_path(os.getcwd())
     try:
         return importlib.import_module(where)
     except ModuleNotFoundError as error:
@@ -116,7 +116,7 @@ def _file_module(path: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise usage(f"{path!r} is not a Python file", "name a file that ends in .py")
-    _add_import_path(os.path.dirname(path))
+    add_import_path(os.path.dirname(path))
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -126,7 +126,7 @@ def _file_module(path: str) -> Any:
     return module
 
 
-def _add_import_path(directory: str) -> None:
+def add_import_path(directory: str) -> None:
     # Not undone: the function may import more when it is traced.
     if directory not in sys.path:
         sys.path.insert(0, directory)

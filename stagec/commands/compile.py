@@ -24,6 +24,7 @@ class _Output(OutputFile):
 
 @click.command(
     name="compile",
+    short_help="Compile a function into a file, a C library or a page.",
     epilog='Example: stagec compile train:predict "f32[64,784]" -o model.stagec --target cpu:x86-64-v3 --target vulkan',
 )
 @click.argument("function")
@@ -99,3 +100,5 @@ def compile_function(
             files = exported.to_wasm(output, name=name or "", weights="file" if weights_file else "module")
     size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)
     click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")
+    if emit == "c":
+        click.echo(f"a program links it: cc -I{output} main.c {output}/*.c {output}/*.o -lm")

@@ -28,7 +28,7 @@ def _numpy_selu(x: Any, alpha: float = 1.67, lmbda: float = 1.05) -> Any:
     return lmbda * np.where(x > 0, x, alpha * np.exp(x) - alpha)
 
 
-@click.command()
+@click.command(short_help="Compile a function, and compare it with NumPy.", epilog="Example: stagec demo --size 1000")
 @click.option(
     "--size", default=1_000_000, show_default=True, type=click.IntRange(1, 1 << 28), help="How many floats to compute."
 )
@@ -112,7 +112,7 @@ def _show(found: dict[str, Any]) -> None:
 
     console = Console(highlight=False)
     source = "@stagec.jit\n" + inspect.getsource(selu).rstrip()
-    syntax = Syntax(source, "python", background_color="default")
+    syntax = Syntax(source, "python", background_color="default", word_wrap=True)
     console.print(Panel(syntax, title="stagec demo", title_align="left", border_style="cyan", expand=False))
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)

@@ -20,7 +20,7 @@ from stagec.core.config import config
 from stagec.runtime import device
 
 
-@click.command()
+@click.command(short_help="Check this installation, and report it.", epilog="Example: stagec doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(as_json: bool) -> None:
     """Check the installation: versions, processor, devices, cache, and one small compile."""

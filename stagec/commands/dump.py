@@ -27,7 +27,10 @@ def target_option(_: click.Context, __: click.Parameter, value: str | None) -> s
     return value
 
 
-@click.command(epilog='Example: stagec dump train:loss "f32[8,784]" "{\'w\': f32[784,10]}" --stage optimized')
+@click.command(
+    short_help="Print a function at any stage, from its graph to assembly.",
+    epilog='Example: stagec dump train:loss "f32[8,784]" "{\'w\': f32[784,10]}" --stage optimized',
+)
 @click.argument("function")
 @click.argument("arguments", nargs=-1)
 @click.option(
@@ -85,7 +88,8 @@ def dump(
         text = lowered.as_text(stage, locations=locations)
     if not text.strip():
         raise failure(
-            f"{stage} of {function} is empty", "use --stage stablehlo; a function that computes nothing has no kernels"
+            f"{stage} of {function} is empty",
+            "use another --stage; a function that computes nothing has no kernels, and Vulkan's no LLVM IR",
         )
     if output is None:
         click.echo(text.rstrip("\n"))

@@ -17,7 +17,10 @@ from stagec.artifact.variants import describe_variant
 from stagec.commands.common import OutputFile, bytes_text, print_json, usage
 
 
-@click.command(epilog="Example: stagec inspect model.stagec --extract cpu:x86-64-v3 -o module.vmfb")
+@click.command(
+    short_help="Show what a compiled file holds.",
+    epilog="Example: stagec inspect model.stagec --extract cpu:x86-64-v3 -o module.vmfb",
+)
 @click.argument("file", type=click.Path(dir_okay=False, exists=True))
 @click.option("--function", help="Which function to show; by default all of them.")
 @click.option("--stablehlo", is_flag=True, help="Print the StableHLO instead.")

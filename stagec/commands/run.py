@@ -21,6 +21,7 @@ from stagec.core.errors import StagecError, not_installed
 # Negative numbers are inputs.
 @click.command(
     context_settings={"ignore_unknown_options": True},
+    short_help="Run a compiled file on arrays.",
     epilog="Example: stagec run model.stagec images.npy -o labels.npy",
 )
 @click.argument("file", type=click.Path(dir_okay=False, exists=True))

@@ -134,6 +134,7 @@ def _warm(
 
 warm = click.command(
     "warm",
+    short_help="Compile functions into a cache, ahead of their use.",
     epilog='Example: stagec warm serve:predict "f32[64,784]" --target cpu:x86-64-v3 --cache-dir /opt/programs',
 )(_warm)
 warm.params = [*_SIGNATURE, *warm.params]

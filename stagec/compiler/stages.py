@@ -26,14 +26,15 @@ from stagec.runtime import interruptible
 
 # What the files end in that the compiler writes the kernels to.
 _ASSEMBLY = (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir")
+_CODE = ("llvm", "asm")
 # `stablehlo`, `optimized` and `kernels` come before the compiler's first phase.
-STAGES = ("stablehlo", "optimized", "kernels", *PHASES, "asm")
+STAGES = ("stablehlo", "optimized", "kernels", *PHASES, *_CODE)
 
 
 def stage_text(
     module: Any, target: Target, stage: str, options: CompileOptions | None = None, name: str = "main"
 ) -> str:
-    """The program after a stage: MLIR text, or assembly for `asm`.
+    """The program after a stage: MLIR text, LLVM's IR for `llvm`, or assembly for `asm`.
 
     `kernels` is StableHLO with the kernels written by stagec in place of operations, as the compiler takes it.
 
@@ -64,13 +65,14 @@ def _stage_text(source: bytes, target: Target, stage: str, options: CompileOptio
         return _printed(source)
     if stage == "kernels":
         return _printed(_with_kernels(source, target, name, options))
-    if stage == "asm" and (own := _own_assembly(source, target, name, options)):
+    if stage in _CODE and (own := _own_code(source, target, name, options)[_CODE.index(stage)]):
         return own
     ready, traits = prepared(source, target, name, options)
     attempts = []
     for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
-        if stage == "asm":
-            text, attempt = _assembly(formed.source, flag_set, target)
+        if stage in _CODE:
+            texts, attempt = _code(formed.source, flag_set, target)
+            text = texts[_CODE.index(stage)]
         else:
             output, attempt = run(formed.source, flag_set, until=stage)
             text = output.decode(errors="replace")
@@ -106,9 +108,9 @@ def _dump_all(source: bytes, target: Target, directory: str, options: CompileOpt
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
     for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
         texts: dict[str, str] = {}
-        asm, attempt = _assembly(formed.source, flag_set, target, partial(_note, texts))
+        (_, asm), attempt = _code(formed.source, flag_set, target, partial(_note, texts))
         if attempt.ok:
-            asm = _own_assembly(source, target, prefix, options) or asm
+            asm = _own_code(source, target, prefix, options)[1] or asm
             break
     for number, phase in enumerate(PHASES, start=1):
         if phase in texts:
@@ -131,11 +133,12 @@ class Followed(NamedTuple):
 
     Attributes:
       flags: the flag set.
-      text: the module after a phase, with the user's lines.
+      text: the module with its dispatches, with the user's lines.
       launches: the dispatches, in the order of the text.
-      phases: the seconds of each phase.
+      phases: the seconds of each step.
       code: LLVM's IR of the kernels, optimized; empty if the target has none.
       assembly: the kernels in the target's own language.
+      plan: what became kernels of stagec's own, and why other operations did not, as `passes.kernels.plan` notes it.
     """
 
     flags: str
@@ -144,16 +147,17 @@ class Followed(NamedTuple):
     phases: tuple[tuple[str, float], ...]
     code: str
     assembly: str
+    plan: tuple[str, ...]
 
 
 def followed(
     module: Any, target: Target, phase: str, options: CompileOptions | None = None, name: str = "main"
 ) -> Followed:
-    """Compile a module through all phases, and keep what `stagec view` shows.
+    """Compile a module, directly or through all phases, and keep what `stagec view` shows.
 
     Args:
       module, target, options, name: as for `stage_text`.
-      phase: the one whose text is wanted.
+      phase: the one whose text is wanted of a module that goes through phases; of others, it is that with kernels.
 
     Raises:
       CompileError: no flag set compiles it.
@@ -164,18 +168,25 @@ def followed(
 
 
 def _followed(source: bytes, target: Target, phase: str, options: CompileOptions, name: str) -> Followed:
-    ready, traits = prepared(source, target, name, options)
+    started = time.perf_counter()
+    flag_set, ready = _own(source, target, name, options)
+    if flag_set.direct:
+        formed = time.perf_counter()
+        texts = direct.code(ready, flag_set.flags, together=False)
+        if all(texts) and ready.kernels is not None:
+            phases = (("kernels", formed - started), ("machine code", time.perf_counter() - formed))
+            ready.kernels.insert_executables()
+            plan = tuple(comments(ready.module).splitlines())
+            launches = tuple(map(_launch, operations_in(ready.module, "flow.dispatch")))
+            return Followed(flag_set.name, _with_lines(ready.module), launches, phases, *texts, plan)
+    ready_source, traits = prepared(source, target, name, options)
     attempts = []
-    for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
+    for flag_set, ready in _with_phases(by_flag_set(ready_source, target, options, traits)):
         notes = _Notes(phase)
-        with scratch.folder("view") as files:
-            # For CUDA, the assembly is the binary.
-            flags = (f"--iree-hal-dump-executable-{kind}-to={files}" for kind in ("intermediates", "binaries"))
-            dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, *flags))
-            _, attempt = run(formed.source, dumping, link=target.on.has_linker, seen=notes)
-            if attempt.ok:
-                code, assembly = _files(files, ".optimized.ll"), _files(files, *_ASSEMBLY)
-                return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), code, assembly)
+        texts, attempt = _code(ready.source, flag_set, target, notes)
+        if attempt.ok:
+            plan = tuple(comments(parsed(ready.source)).splitlines())
+            return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), *texts, plan)
         attempts.append(attempt)
     raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump), options.is_open)
 
@@ -224,19 +235,28 @@ def _files(folder: str, *extensions: str) -> str:
     return "\n".join(parts)
 
 
-def _assembly(source: bytes, flag_set: FlagSet, target: Target, seen: Seen | None = None) -> tuple[str, diag.Attempt]:
-    """The kernels in the target's own language: assembly, PTX, or the text of SPIR-V."""
-    with scratch.folder("asm") as files:
-        dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, f"--iree-hal-dump-executable-files-to={files}"))
+def _code(
+    source: bytes, flag_set: FlagSet, target: Target, seen: Seen | None = None
+) -> tuple[tuple[str, str], diag.Attempt]:
+    """The kernels as LLVM's IR, if the target has it, and in the target's own language: assembly, PTX, or SPIR-V."""
+    with scratch.folder("code") as files:
+        # For CUDA, the assembly is the binary.
+        flags = (f"--iree-hal-dump-executable-{kind}-to={files}" for kind in ("intermediates", "binaries"))
+        dumping = dataclasses.replace(flag_set, flags=(*flag_set.flags, *flags))
         _, attempt = run(source, dumping, link=target.on.has_linker, seen=seen)
-        return _files(files, *_ASSEMBLY), attempt
+        return (_files(files, ".optimized.ll"), _files(files, *_ASSEMBLY)), attempt
 
 
-def _own_assembly(source: bytes, target: Target, name: str, options: CompileOptions) -> str:
-    """The kernels as LLVM itself compiles them; empty where the compiler generates their code."""
+def _own(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[FlagSet, Ready]:
+    """The first flag set, and the module that it compiles."""
     found = opened(source, target, name, options)
-    flag_set, ready = next(by_flag_set(found.source, target, options, found.traits, found.module))
-    return direct.assembly(ready, flag_set.flags) if flag_set.direct else ""
+    return next(by_flag_set(found.source, target, options, found.traits, found.module))
+
+
+def _own_code(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[str, str]:
+    """The kernels as LLVM itself compiles them; empty where the compiler generates their code."""
+    flag_set, ready = _own(source, target, name, options)
+    return direct.code(ready, flag_set.flags) if flag_set.direct else ("", "")
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import linecache
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from passes import printed
+from passes.errors import shown_file
 from stagec.api.jit import JitFunction
 from stagec.api.stages import Lowered
 from stagec.compiler import build, dump, outside, stages
@@ -51,7 +53,8 @@ def gather(
     options, name = runnable.code.options, lowered._trace.name
     module = _timed(steps, "lower", lowered.compiler_ir)
     before = dump.module_text(module)
-    report = build.optimize(module, options)
+    laws = _Laws()
+    report = build.optimize(module, options, laws.passed, laws.rewrote)
     steps += [(f"pass {record.name}", record.seconds) for record in report.records]
     after = dump.module_text(module)
     module = build.with_open_kernels(module, runnable.code.graph, options, name, runnable.code.used_names)
@@ -81,10 +84,49 @@ def gather(
             for r in report.records
         ],
         "timeline": [{"name": step, "seconds": seconds} for step, seconds in steps],
+        "laws": laws.rows,
+        "plan": _plan(followed.plan, named),
         "kernels": [] if ran is None else [_kernel(k) for k in ran.kernels],
         "unmeasured": [] if ran is None else [f"{n}: {why}" for n, why in ran.unmeasured.items()],
         "buffers": _buffers(lowered, followed),
     }
+
+
+class _Laws:
+    """What the passes rewrote: each law, the lines of the operation, its kind, and what came in its place.
+
+    Attributes:
+      rows: in order, as JSON.
+    """
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._known = 0
+
+    def rewrote(self, law: str, operation: Any, made: Sequence[Any]) -> None:
+        keys = [f"{at.file}:{at.line}" for at in printed.lines(operation.location)]
+        after = ", ".join(map(_kind, made)) or "what it read"
+        self.rows.append({"law": law, "keys": keys, "before": _kind(operation), "after": after})
+
+    def passed(self, name: str, module: Any) -> None:
+        for row in self.rows[self._known :]:
+            row["pass"] = name
+        self._known = len(self.rows)
+
+
+def _kind(operation: Any) -> str:
+    types = ", ".join(str(result.type).removeprefix("tensor<").removesuffix(">") for result in operation.results)
+    return f"{operation.name.removeprefix('stablehlo.')} {types}"
+
+
+_DECISION = re.compile(r"// ([^(]+?)(?: \(([^()]*):(\d+)\))?: (.*)")
+
+
+def _plan(lines: Iterable[str], named: Iterable[str]) -> list[dict[str, str]]:
+    """What the plan of the kernels says, with the user's line if it is one of those that are shown."""
+    known = {f"{shown_file(file)}:{at}": key for key in named for file, _, at in [key.rpartition(":")]}
+    found = filter(None, map(_DECISION.fullmatch, lines))
+    return [{"line": known.get(f"{d[2]}:{d[3]}", ""), "text": f"{d[1]}: {d[4]}"} for d in found]
 
 
 def _timed(steps: list[tuple[str, float]], step: str, work: Callable[[], T]) -> T:

@@ -10,8 +10,11 @@ from typing import Any
 from stagec.core.webpage import filled
 
 
-def page(data: dict[str, Any]) -> str:
+def page(data: dict[str, Any], live: bool = False) -> str:
     """The page for what `gather` found. It loads nothing, and its policy lets it load and run nothing else.
+
+    Args:
+      live: whether the page asks its server for later versions, and for nothing else.
 
     >>> text = page({"title": "<f>", "panes": []})
     >>> "<title>&lt;f&gt;</title>" in text, "<f>" in text
@@ -20,4 +23,5 @@ def page(data: dict[str, Any]) -> str:
     template = importlib.resources.files("stagec.viewing").joinpath("page.html").read_text("utf-8")
     # Inside a script element, only `<` can end it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
-    return filled(template, {"title": html.escape(str(data["title"])), "data": text})
+    parts = {"title": html.escape(str(data["title"])), "data": text}
+    return filled(template, parts, "; connect-src 'self'" if live else "")

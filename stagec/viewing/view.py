@@ -30,6 +30,9 @@ class View:
         """Write the page to a file."""
         Path(path).write_text(self.html, "utf-8")
 
+    def __repr__(self) -> str:
+        return f"<stagec.view of {len(self.html):,} characters: a notebook shows it, and save('page.html') writes it>"
+
     def _repr_html_(self) -> str:
         style = "width: 100%; height: 42em; border: 1px solid #8888"
         return f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" style="{style}"></iframe>'

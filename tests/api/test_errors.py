@@ -428,6 +428,7 @@ def test_lines_of_a_notebook_are_named_by_their_cell(cell):
 
 def test_outside_of_a_notebook_lines_are_named_by_their_file(cell):
     assert repr(stagec.jit(raised)).startswith("<stagec.jit of raised at test_errors.py:")
+    assert repr(stagec.jit(stagec.grad(raised))).startswith("<stagec.jit of grad(raised) at test_errors.py:")
 
 
 def test_kept_values_of_a_notebook_are_named_by_their_cell(cell):

@@ -1,6 +1,7 @@
 """`explain`: hits in memory and on disk, and what a miss differs in."""
 
 import dataclasses
+import functools
 import platform
 import types
 
@@ -366,3 +367,27 @@ def test_an_explanation_is_plain_data():
     found = dataclasses.asdict(stagec.explain(affine, ones(3)))
     assert found["status"] == "miss"
     assert found["name"] == "affine"
+
+
+def test_a_trace_that_is_not_the_first_says_what_differs_from_the_nearest():
+    @functools.partial(stagec.jit, static_argnames="n")
+    def scaled(params, n=2):
+        return params["w"] * n
+
+    def again(*args, **kwargs):
+        log.clear()
+        scaled(*args, **kwargs)
+        return [record.fields.get("again") for record in log.records("trace")]
+
+    w = ones(2)
+    assert again({"w": w}) == [None]
+    assert again({"w": w}) == []
+    assert again({"w": ones(3)}) == ["shape of params['w'] was (2,), is (3,)"]
+    assert again({"w": w}, n=5) == ["static argument n was 2, is 5"]
+    assert again({"w": ones(3)}, n=5) in (
+        ["static argument n was 2, is 5"],
+        ["shape of params['w'] was (2,), is (3,)"],
+    )
+    assert again({"w": w, "b": 1.0}) == ["params['b'] was absent, is float32[]"]
+    with stagec.config.override(fast_math=True):
+        assert again({"w": w}) == ["fast_math was False, is True"]

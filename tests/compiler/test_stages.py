@@ -20,6 +20,7 @@ TYPICAL = {
         "stream": "stream.",
         "hal": "hal.executable",
         "vm": "vm.module",
+        "llvm": "define ",
         "asm": "elements:",
     },
 }
@@ -53,7 +54,7 @@ def test_everything_is_dumped_in_order(tmp_path, target, word):
 
 
 def test_stages_name_the_phases_in_order():
-    assert ["stablehlo", "optimized", "kernels", *PHASES, "asm"] == list(STAGES)
+    assert ["stablehlo", "optimized", "kernels", *PHASES, "llvm", "asm"] == list(STAGES)
 
 
 def test_a_program_that_does_not_compile_leaves_the_phases_it_reached(tmp_path):

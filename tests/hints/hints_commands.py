@@ -301,7 +301,7 @@ CASES = [
         lambda: command("dump", "model:double", "f32[3]", "--stage", "portable", "-o", "x.mlirbc"),
     ),
     (
-        "use --stage stablehlo; a function that computes nothing has no kernels",
+        "use another --stage; a function that computes nothing has no kernels, and Vulkan's no LLVM IR",
         lambda: command("dump", "model:same", "f32[3]", "--stage", "asm"),
         lambda: command("dump", "model:same", "f32[3]", "--stage", "stablehlo"),
     ),

@@ -31,10 +31,21 @@ def formed(text):
     return module
 
 
-def plan(function, *operands):
-    """The comments at the head of the module with kernels: the kind of each kernel, or why there is none."""
+def comments(function, *operands):
+    """The comments at the head of the module with kernels."""
     lines = stagec.jit(function).lower(*operands).as_text("kernels").splitlines()
     return [line.removeprefix("// ") for line in lines if line.startswith("// ")]
+
+
+def plan(function, *operands):
+    """The kind of each kernel, or why there is none."""
+    return [line for line in comments(function, *operands) if "not in the kernel" not in line]
+
+
+def apart(function, *operands):
+    """Why kernels are not one with those that they read from."""
+    lines = [line for line in comments(function, *operands) if "not in the kernel" in line]
+    return [line.partition("that it reads from (")[2].removesuffix(")") for line in lines]
 
 
 def kinds(function, *operands):
@@ -95,7 +106,11 @@ def test_workgroups_have_shares_that_are_fixed_when_compiling():
 
 
 def test_a_large_reduction_is_not_read_by_the_kernel_that_computes_it():
-    assert kinds(lambda x: x - x.mean(), spec(1000, 1000)) == ["sums", "sums", "elements"]
+    def centered(x):
+        return x - x.mean()
+
+    assert kinds(centered, spec(1000, 1000)) == ["sums", "sums", "elements"]
+    assert apart(centered, spec(1000, 1000))[0] == "it combines the partial results of all workgroups"
 
 
 def test_rows_that_are_too_long_for_the_stack_are_kept_in_memory():
@@ -498,7 +513,25 @@ def test_rows_of_few_columns_are_shared_apart_from_their_reductions():
         return x / x.sum(0)
 
     assert kinds(function, spec(100_000, 10)) == ["columns", "elements"]
+    assert apart(function, spec(100_000, 10)) == ["they range over different elements, or reduce different axes"]
+    assert apart(function, spec(1000, 10)) == []
     assert kinds(function, spec(1000, 10)) == kinds(function, spec(1000, 1000)) == ["columns"]
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "reason"),
+    [
+        (lambda x, w: (x @ w).sum(0) / 3, [(64, 64), (64, 64)], "that is for a product, a convolution or a loop alone"),
+        (lambda x: snp.cumsum(x, 1) * 2, [(40, 300)], "that is for reduce_window alone"),
+        (
+            lambda x: (snp.exp(x) + snp.exp(x)[:, ::-1]) * snp.exp(x).sum(1, keepdims=True),
+            [(40, 300)],
+            "it reads other elements than the one that has just been computed",
+        ),
+    ],
+)
+def test_a_kernel_says_why_it_is_not_one_with_what_it_reads(function, shapes, reason):
+    assert reason in apart(function, *[spec(*shape) for shape in shapes])
 
 
 def test_an_operation_that_has_no_form_for_its_dtype_is_a_reason():

@@ -21,6 +21,7 @@ from passes import (
     match,
     operations as table,
     pipeline,
+    printed,
 )
 from passes.__main__ import main
 from passes.numeric.interpreter import interpret
@@ -490,3 +491,30 @@ def test_ops_that_a_law_makes_are_rewritten_at_once():
     assert hits == {"logs": 1, "twice": 1}
     # The last two are a second round over the module, which finds nothing.
     assert visits == ["log", "negate", "log", "log"]
+
+
+def test_each_rewrite_is_told_with_the_operation_and_what_was_made_for_it():
+    module = parse(
+        """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %c = stablehlo.constant dense<4.0> : tensor<4xf32>
+      %0 = stablehlo.divide %x, %c : tensor<4xf32> loc("user.py":3:1)
+      %1 = stablehlo.negate %0 : tensor<4xf32>
+      %2 = stablehlo.negate %1 : tensor<4xf32>
+      return %2 : tensor<4xf32>
+    }"""
+    )
+    told = []
+
+    def rewrote(law, operation, made):
+        told.append(
+            (law, operation.name, [op.name for op in made], [at.line for at in printed.lines(operation.location)])
+        )
+
+    report = passes.run(module, "simplify", on_rewrite=rewrote)
+    assert ("divide_by_power_of_two", "stablehlo.divide", ["stablehlo.constant", "stablehlo.multiply"], [3]) in told
+    # Two negations are what the first one reads, for which nothing is made.
+    assert [made for _, name, made, _ in told if name == "stablehlo.negate"] == [[]]
+    assert len(told) == sum(report.hits.values())
+    told.clear()
+    passes.run(module, "simplify")
+    assert told == []

@@ -32,6 +32,7 @@ OTHER_TEXTS = {
     printed.constant: ["%0 = stablehlo.constant dense<1>", "stablehlo.constant array<i64: 1> : tensor<1xi64>"],
     printed.resources: ["builtin = {", 'w: "04000000FF00"'],
     printed.location: ['loc("user.py" line 3)', 'location("user.py")', "user.py", ""],
+    printed.lines: ['loc(fused["user.py" line 3])'],
     printed.located: ['"f"() loc(a(b(c(d))))', '"f"() : () -> () #loc1', '"f"()loc(unknown)'],
     printed.executable_target: ['#hal.executable.target<backend = "rocm", format = "rocm-hsaco-fb">', "module {}"],
     printed.pipeline_dialect: ["#iree_codegen.translation<CPUDefault>", "#iree_codegen.translation_info<CPUDefault>"],

@@ -87,7 +87,9 @@ def test_kernels_buffers_passes_and_times_are_there(found):
     assert sizes["result", "", "f32[64,16]"] == 64 * 16 * 4
     assert any(b["kind"] == "dispatch" and b["bytes"] == 64 * 16 * 4 for b in found["buffers"])
     assert sum(step["seconds"] for step in found["timeline"]) > 0
-    assert {"trace", "lower", "pass simplify", "flow", "vm"} <= {step["name"] for step in found["timeline"]}
+    assert {"trace", "lower", "pass simplify", "kernels", "machine code"} <= {
+        step["name"] for step in found["timeline"]
+    }
     assert {"simplify", "cse"} <= {p["name"] for p in found["passes"]}
     assert any(p["hits"] for p in found["passes"])
 
@@ -182,3 +184,34 @@ def test_the_page_holds_texts_as_data_only():
 def test_kernels_for_gpus_belong_to_the_lines_of_their_dispatches(begin):
     found = code.of_assembly(f"// made by a compiler\n{begin}\n\tret;", {"kernel": ["/src/model.py:9"]})
     assert [keys for _, keys in found] == [(), ("/src/model.py:9",), ("/src/model.py:9",)]
+
+
+def centered(x):
+    total = x.sum()
+    return snp.sort(x - total, axis=0).cumsum(axis=1)
+
+
+def test_the_plan_has_products_too(found):
+    (product,) = [row for row in found["plan"] if row["text"].startswith("product 64x16x32, tiled: a kernel of ")]
+    assert product["line"] == line_of("h = activation(x @ w)")
+
+
+def test_the_plan_says_why_kernels_are_not_one():
+    found = gather(stagec.jit(centered), [SPEC((512, 256), "float32")], {}, None)["plan"]
+    lines = {row["text"]: row["line"] for row in found}
+    total = line_of("total = x.sum()")
+    combined = [text for text in lines if "(it combines the partial results of all workgroups)" in text]
+    assert [lines[text] for text in combined] == [total]
+    apart = [text for text in lines if text.startswith("elements: not in the kernel (test_gather.py:")]
+    assert apart and all(lines[text] == line_of("return snp.sort(x - total") for text in apart)
+    assert any("elements: a kernel of" in text for text in lines)
+
+
+def test_the_laws_that_rewrote_an_operation_are_known_by_its_line():
+    found = gather(stagec.jit(centered), [SPEC((4, 8), "float32")], {}, None)["laws"]
+    stagec.clear_caches()
+    halved = gather(stagec.jit(lambda x: x / 4.0), [SPEC((4,), "float32")], {}, None)["laws"]
+    (row,) = [row for row in halved if row["law"] == "divide_by_power_of_two"]
+    assert row["keys"] == [line_of("lambda x: x / 4.0")] and row["pass"] == "simplify"
+    assert (row["before"], row["after"]) == ("divide 4xf32", "constant 4xf32, multiply 4xf32")
+    assert all(row["law"] != "divide_by_power_of_two" for row in found)

@@ -173,7 +173,7 @@ def test_dark_and_light_differ(opened):
 def test_the_tables_show_kernels_passes_times_and_buffers(opened):
     page = opened()
     titles = page.locator("section h2").all_text_contents()
-    assert titles == ["Kernels", "Passes", "Compile", "Buffers"]
+    assert titles == ["Kernels", "Fusion", "Passes", "Compile", "Buffers"]
     shares = page.locator("section").nth(0).locator("tbody tr td:nth-child(4)").all_text_contents()
     assert sum(int(share.split()[0]) for share in shares) == pytest.approx(100, abs=len(shares))
     page.locator("section").nth(0).locator("button", has_text="model.py:").first.click()

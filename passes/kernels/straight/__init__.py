@@ -113,6 +113,8 @@ class _Block:
             self.kernels.plan.refuse("elements", self.block.operations[0].location, str(error))
             return 0
         planner = Planner(reading)
+        for node, maker, reason in planner.divided:
+            self.kernels.plan.divide(_name(node.group), node.op.location, maker.op.location, reason)
         needed = _needed(reading, planner)
         count = sum(self._write(reading, group, needed) for group in planner.ordered())
         if count:

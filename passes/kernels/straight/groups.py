@@ -70,6 +70,8 @@ class Planner:
         self.reading = reading
         self.groups: list[Group] = []
         self.units: list[Any] = []
+        # Nodes that begin a kernel, with what they read from another one, and why they are not in that.
+        self.divided: list[tuple[Node, Node | Unfused, str]] = []
         self._before: dict[Any, int] = {}
         self._bits: dict[Any, int] = {}
         self._last_effect: Any = None
@@ -126,9 +128,19 @@ class Planner:
             self._put(node)
 
     def _put(self, node: Node) -> None:
+        obstacles: dict[Group, str] = {}
         for group in reversed(self.groups[-_RECENT:]):
-            if self._joins(node, group):
+            obstacles[group] = self._obstacle(node, group)
+            if not obstacles[group]:
                 return self._enter(node, group)
+        for maker in dict.fromkeys(self.reading.makers[buffer] for buffer, _ in node.reads):
+            if isinstance(maker, Node):
+                reason = obstacles.get(maker.group, f"more than {_RECENT} kernels are between them")
+                self.divided.append((node, maker, reason))
+            elif isinstance(maker, Unfused):
+                what = maker.op.name.removeprefix("stablehlo.")
+                alone = "a product, a convolution or a loop" if what == "flow.dispatch" else what
+                self.divided.append((node, maker, f"that is for {alone} alone"))
         group = Group(0, node)
         self.groups.append(group)
         self._add(group, 0)
@@ -152,7 +164,8 @@ class Planner:
                 if before & mine:
                     self._before[unit] = before | added
 
-    def _joins(self, node: Node, group: Group) -> bool:
+    def _obstacle(self, node: Node, group: Group) -> str:
+        """Why a node cannot join a group; empty if it can."""
         makers = self.reading.makers
         inside = [
             (buffer, read)
@@ -163,34 +176,38 @@ class Planner:
         if node.source is not None:
             # Nodes that combine the partial results of one kernel form one kernel.
             if not any(n.source is not None and n.source.group is node.source.group for n in group.nodes):
-                return False
+                return "it combines the partial results of all workgroups"
         elif node.sizes and not inside and not any(b in group.needs and b.size > 1 for b in outside):
-            return False
+            return "they have no array in common"
         if any(buffer in self.reading.starts for buffer, _ in inside):
-            return False
+            return "it needs where a slice starts before anything else"
         if self._mask(list(outside), group) & self._bits[group]:
-            return False
+            return "what is between them needs the one and is needed by the other"
         bindings = {*group.needs, *outside, *(b for n in (*group.nodes, node) for b in n.buffers)}
-        if len(bindings) > BINDINGS or sum(n.length for n in group.nodes) + node.length > _LONGEST:
-            return False
+        if len(bindings) > BINDINGS:
+            return f"together they have more than {BINDINGS} arrays"
+        if sum(n.length for n in group.nodes) + node.length > _LONGEST:
+            return f"together they have more than {_LONGEST} operations for an element"
         is_reduction = node.is_reduction
         if any(makers[b].is_shared for b, _ in inside):
-            return False
+            return "it needs a reduction that workgroups share"
         if is_reduction and sum(n.is_reduction for n in group.nodes) >= _MOST_REDUCTIONS:
-            return False
+            return f"a kernel has at most {_MOST_REDUCTIONS} reductions"
         if node.is_scattered and (group.is_full(node) or not group.kept or group.lanes_kept):
             # A node whose elements are read one by one may only have one element for each row.
-            return False
+            return "its elements are read one by one, and those of the other as vectors"
         if any(n.is_scattered and group.is_full(n) for n in group.nodes):
-            return False
+            return "the elements of the other are read one by one"
         nodes = [*group.nodes, node]
         if node.is_cut != any(n.is_cut for n in group.nodes):
-            return False
+            return "one of them computes the parts of joined arrays, and the other does not"
         if not are_few(_pieces(nodes), node.size, sum(n.length for n in nodes)):
-            return False
+            return "their space would be cut into too many pieces"
         if not self._fits(node, group, is_reduction):
-            return False
-        return all(self._is_own(node, group, makers[buffer], read) for buffer, read in inside)
+            return "they range over different elements, or reduce different axes"
+        if not all(self._is_own(node, group, makers[buffer], read) for buffer, read in inside):
+            return "it reads other elements than the one that has just been computed"
+        return ""
 
     def _fits(self, node: Node, group: Group, is_reduction: bool) -> bool:
         full = group.is_full(node)

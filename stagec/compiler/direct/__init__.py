@@ -89,13 +89,18 @@ def _compiled(formed: Formed, flags: tuple[str, ...], asynchronous: bool) -> tup
         return run.bytecode(), program.may_alias
 
 
-def assembly(formed: Formed, flags: tuple[str, ...]) -> str:
-    """The assembly of a module's kernels, where LLVM itself generates their code; else nothing."""
+def code(formed: Formed, flags: tuple[str, ...], together: bool = True) -> tuple[str, str]:
+    """LLVM's IR and the assembly of a module's kernels, where LLVM itself generates their code; else nothing.
+
+    Args:
+      together: whether they are one module for LLVM; otherwise kernels that are known are not compiled again.
+    """
+    texts = machine_code.texts if together else known.texts
     try:
         kernels = library.described(reading.read(formed.module), _written(formed))
-        return machine_code.assembly(_called(kernels, _written(formed)), library.target(flags)) if kernels else ""
+        return texts(_called(kernels, _written(formed)), library.target(flags)) if kernels else ("", "")
     except NotDirectError:
-        return ""
+        return "", ""
 
 
 def _written(formed: Formed) -> Mapping[str, Kernel]:

@@ -32,6 +32,27 @@ def obtained(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[s
     return known | made
 
 
+# Of the program whose texts were asked for last.
+_shown: dict[tuple[str, ...], tuple[str, str]] = {}
+
+
+def texts(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[str, str]:
+    """LLVM's IR and the assembly of kernels, one after the other; those that the program before had are not new.
+
+    Raises:
+      NotDirectError: as for `machine_code.generated`.
+    """
+    global _shown
+    processor, shown = machine_code.described(target), {}
+    for symbol, kernel in kernels.items():
+        key = (symbol, _digest(kernel), *processor)
+        shown[key] = _shown.get(key) or machine_code.texts({symbol: kernel}, target)
+    _shown = shown
+    (first, *others), assembly = zip(*shown.values())
+    # Each begins with the processor.
+    return "\n".join([first, *(text.partition("\n\n")[2] for text in others)]), "\n".join(assembly)
+
+
 def _digest(kernel: Kernel) -> str:
     """Of all that the code of a kernel depends on, locations left out."""
     memory = [tuple(map(tuple, buffers)) for buffers in (kernel.inputs, kernel.outputs)]

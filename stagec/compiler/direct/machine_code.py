@@ -43,10 +43,10 @@ def generated(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[
         return {symbol: generated({symbol: kernel}, target)[symbol] for symbol, kernel in kernels.items()}
 
 
-def assembly(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> str:
-    """The code of `generated` as assembly."""
+def texts(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[str, str]:
+    """The code of `generated` as LLVM's IR and as assembly."""
     machine, module = _prepared(kernels, target)
-    return str(machine.emit_assembly(module))
+    return str(module), str(machine.emit_assembly(module))
 
 
 def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> bytes:
