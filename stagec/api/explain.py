@@ -332,8 +332,10 @@ def _entry_differences(
     rows: list[Difference] = []
     here, there = ours["inputs"].split(), theirs.get("inputs", "").split()
     if header.meta.get("name") == trace.name and len(here) == len(there):
-        hidden = len(trace.captured)
-        arguments = [trace.leaf_names[i - hidden] if i >= hidden else f"closed-over array {i}" for i in runnable.used]
+        arguments = [*[f"closed-over array {i}" for i in range(len(trace.captured))], *trace.leaf_names]
+        # The part of one of several processes asks first which part it is.
+        arguments[:0] = ["the process"] * (len(runnable.in_avals) - len(trace.graph.in_avals))
+        arguments = [arguments[i] for i in runnable.used]
         rows += [Difference(name, a, b) for name, a, b in zip(arguments, here, there) if a != b]
     else:
         rows.append(Difference("inputs", ours["inputs"], theirs.get("inputs", "")))
