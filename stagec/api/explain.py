@@ -286,11 +286,11 @@ def _entry_differences(
         return [_contributor(n, ours, theirs) for n in names]
     rows: list[Difference] = []
     here, there = ours["inputs"].split(), theirs.get("inputs", "").split()
-    hidden = len(trace.captured)
-    # The part of a program that a process runs has another input, the numbers of the process.
-    is_whole = max(runnable.used, default=0) < hidden + len(trace.leaf_names)
-    if header.meta.get("name") == trace.name and len(here) == len(there) and is_whole:
-        arguments = [trace.leaf_names[i - hidden] if i >= hidden else f"closed-over array {i}" for i in runnable.used]
+    if header.meta.get("name") == trace.name and len(here) == len(there):
+        arguments = [*[f"closed-over array {i}" for i in range(len(trace.captured))], *trace.leaf_names]
+        # The part of one of several processes asks first which part it is.
+        arguments[:0] = ["the process"] * (len(runnable.in_avals) - len(trace.graph.in_avals))
+        arguments = [arguments[i] for i in runnable.used]
         rows += [Difference(name, a, b) for name, a, b in zip(arguments, here, there) if a != b]
     else:
         rows.append(Difference("inputs", ours["inputs"], theirs.get("inputs", "")))

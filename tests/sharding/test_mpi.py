@@ -271,3 +271,21 @@ def test_a_process_that_fails_ends_the_others() -> None:
     )
     assert done.returncode != 0 and "this process has failed" in done.stderr
     assert time.monotonic() - started < 120
+
+
+def test_explain_compares_a_part_with_programs_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STAGEC_CACHE_DIR", str(tmp_path))
+    program = """
+        def double(x):
+            return snp.sin(x)
+        def of(size):
+            return stagec.device_put(np.ones(size, np.float32), rows)
+        if {size}:
+            stagec.jit(double)(of({size})).block_until_ready()
+        else:
+            why = stagec.explain(stagec.jit(double), of(65536))
+            show(why.status, *map(tuple, why.differing))
+        """
+    assert run(1, program.format(size=16384)) == []
+    found = run(2, program.format(size=0))
+    assert found == [f"{rank} miss ('x', 'f32[32768]', 'f32[16384]')" for rank in range(2)]
