@@ -16,7 +16,7 @@ from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.config import config
 from stagec.core.exports import without
-from stagec.runtime import spinning
+from stagec.runtime import malloc, spinning
 from stagec.runtime.timeline import TimelineSemaphore
 
 _lock = threading.RLock()
@@ -47,6 +47,7 @@ def binding() -> Any:
     # exit handler: a compile in the background may open the runtime after it.
     _binding.disable_leak_checker()
     _binding.parse_flags(*runtime_flags())
+    malloc.keep_memory()
     return _binding
 
 

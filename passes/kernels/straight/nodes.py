@@ -34,6 +34,8 @@ _MOST_AGAIN = 100
 _LONGEST = 400
 # Joined arrays of more parts than these are stored.
 _PARTS = 4
+# Transposed arrays of more elements than these are stored for reductions that read others, too.
+_STRIDED = 1 << 12
 # Operations that only pass elements on: their readers count as readers of their operand.
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
 # Axes of at most this many elements may be processed one by one.
@@ -283,7 +285,29 @@ class Reading:
             raise RefusedError("a reduction whose order matters")
         if any(splat_of(v) is None for v in list(op.operands)[count:]):
             raise RefusedError("a reduction that begins with a computed number")
+        for value in list(op.operands)[:count]:
+            self._keep_transposed(value)
         self._stand(Node(op, list(op.results), shape, attrs.ints(op, "dimensions")))
+
+    def _keep_transposed(self, value: Any) -> None:
+        """Store transposed arrays that are reduced together with others: in no order is all of it contiguous."""
+        known = self.k.env[value]
+        if known.splat is not None or known.size <= _STRIDED or known.shape[-1] <= SHORT:
+            return
+        recorder = self._in_lanes([known], known.shape, len(known.shape) - 1)
+        reads = 0 if recorder is None else len(recorder.reads)
+        if recorder is None or not GATHERED * max(1, reads) < recorder.gathers < reads:
+            return
+        todo, seen = [value], {value}
+        while todo:
+            op = producer(todo.pop())
+            if op is None or op.operation not in self.lowered:
+                continue
+            if op.name == "stablehlo.transpose":
+                self._kept(op.results[0])
+            elif operations.of(op.name).elementwise:
+                todo += [v for v in op.operands if v not in seen]
+                seen.update(op.operands)
 
     # Which values get memory.
 
@@ -441,15 +465,20 @@ class Reading:
         axis = max(node.axes, default=None)
         if axis is None or node.shape[axis] <= SHORT:
             return False
+        recorder = self._in_lanes(values, node.shape, axis)
+        return recorder is None or recorder.gathers > GATHERED * max(1, len(recorder.reads))
+
+    def _in_lanes(self, values: Sequence[Value], shape: Sequence[int], axis: int) -> Recorder | None:
+        """What vectors along an axis read; None if there are none."""
         recorder = Recorder(self.k.symbols, SHORT)
-        index = list(self.k.space(node.shape).symbols)
-        index[axis] = self.k.symbols.new("", 0, node.shape[axis] - SHORT).lanes()
+        index = list(self.k.space(shape).symbols)
+        index[axis] = self.k.symbols.new("", 0, shape[axis] - SHORT).lanes()
         try:
             for value in values:
                 recorder.get(value, tuple(index))
         except NotVectorsError:
-            return True
-        return recorder.gathers > GATHERED * max(1, len(recorder.reads))
+            return None
+        return recorder
 
 
 def _is_absorbed(op: Any) -> bool:
