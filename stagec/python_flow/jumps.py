@@ -65,7 +65,14 @@ def _falls(statements: Sequence[ast.stmt]) -> bool:
             return False
         if isinstance(s, ast.With) and not _falls(s.body):
             return False
+        if isinstance(s, ast.While) and _is_endless(s):
+            return False
     return True
+
+
+def _is_endless(s: ast.While) -> bool:
+    """Whether only a `return` ends a loop."""
+    return isinstance(s.test, ast.Constant) and bool(s.test.value) and not _leaves_loop(s.body, ast.Break)
 
 
 def assign(name: str, value: ast.expr | bool, at: ast.AST) -> ast.stmt:

@@ -387,3 +387,21 @@ def test_a_loop_may_change_the_sign_of_zero():
         return y
 
     assert np.signbit(np.asarray(compiled(last)(3)))
+
+
+def test_an_endless_loop_ends_with_a_return():
+    def f(x):
+        n = 0
+        while True:
+            x = x * 2
+            n += 1
+            if x.sum() > 100:
+                return x, n
+            elif n > 3:
+                return x * 0, n
+
+    compiled = stagec.jit(f, python=True)
+    for first in (1, 9, 60):
+        x = np.full(3, first, np.float32)
+        for found, wanted in zip(compiled(x), f(x)):
+            np.testing.assert_array_equal(found, wanted)
