@@ -16,7 +16,7 @@ _NEEDED = (
     *(f"iree.compiler.dialects.{name}" for name in ("arith", "builtin", "flow", "func", "hal", "stream")),
     *(f"passes.{name}" for name in ("dialects.chlo", "dialects.stablehlo", "fusion", "legalize", "simplify")),
     *(f"passes.analysis.{name}" for name in ("aliases", "in_place")),
-    *("stagec.compiler.dump", "stagec.compiler.outside", "stagec.lowering.lower"),
+    *(f"stagec.{name}" for name in ("compiler.batches", "compiler.dump", "compiler.outside", "lowering.lower")),
 )
 # Modules that the compiler's phases need in addition; they take a quarter of the whole import time.
 _PHASES = tuple(f"iree.compiler.dialects.{name}" for name in ("iree_codegen", "iree_tensor_ext", "stream", "vm"))

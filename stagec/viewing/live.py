@@ -37,6 +37,7 @@ class Versions:
         self.number = 0
         self.fault = ""
         self.data: dict[str, Any] | None = None
+        # A child of the process does not serve, so `core.forking.in_child` need not renew it.
         self._changed = threading.Condition()
 
     def add(self, data: dict[str, Any] | None, fault: str = "") -> None:
