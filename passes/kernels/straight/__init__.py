@@ -21,7 +21,8 @@ from passes.kernels.straight.flattened import flatten
 from passes.kernels.straight.forms import FORMS, form as form_own_kernel
 from passes.kernels.straight.groups import Group, Planner
 from passes.kernels.straight.lazy import captured, has_effects
-from passes.kernels.straight.nodes import Node, Reading
+from passes.kernels.straight.node import Node
+from passes.kernels.straight.nodes import Reading
 from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError

@@ -8,7 +8,8 @@ from typing import Any
 
 from passes.kernels.linear import Linear, address
 from passes.kernels.straight.lazy import has_effects
-from passes.kernels.straight.nodes import Node, Reading, Unfused, finish
+from passes.kernels.straight.node import Node, Unfused
+from passes.kernels.straight.nodes import Reading, finish
 from passes.kernels.straight.pieces import are_few, pieces_of
 from passes.kernels.values import Buffer, row_major
 

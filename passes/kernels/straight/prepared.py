@@ -17,7 +17,8 @@ from passes.kernels.record import Recorder
 from passes.kernels.straight.equal import Reach
 from passes.kernels.straight.groups import Group
 from passes.kernels.straight.lazy import Lazy
-from passes.kernels.straight.nodes import GATHERED, Node, Reading
+from passes.kernels.straight.node import Node
+from passes.kernels.straight.nodes import GATHERED, Reading
 from passes.kernels.straight.pieces import are_few, pieces_of
 from passes.kernels.straight.sweep import Part
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
