@@ -17,10 +17,14 @@ import re
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 from bitwuzla import Bitwuzla, Kind, Option, Options, Result
 
 import passes
+import stagec
+from passes.match import dtype_of
 from tests.proving.programs import Program
 from tests.proving.terms import Terms, UnsupportedError
 
@@ -33,31 +37,41 @@ VERDICTS = Path(__file__).parent / "verdicts.txt"
 WIDTHS = {"f32": ("f16", "bf16", "f32", "f64"), "i32": ("i8", "i32", "i64"), "ui32": ("ui8", "ui32", "ui64")}
 
 
+class Verdict(NamedTuple):
+    """`word`: `proven`, `refuted`, or why neither is known; `arrays`: arguments that tell two programs apart."""
+
+    word: str
+    arrays: list[np.ndarray] | None = None
+
+
 def verdict(before, after, seconds):
-    """`proven`, `refuted`, or why neither is known."""
+    """Whether two programs have the same results for all arguments."""
     terms = Terms()
     try:
         program = Program(terms)
         arguments = program.arguments(before)
         old, new = program.results(before, arguments), program.results(after, arguments)
     except UnsupportedError as error:
-        return f"not described: {error}"
+        return Verdict(f"not described: {error}")
     pairs = {(a, b) for x, y in zip(old, new) for a, b in zip(x.ravel(), y.ravel()) if a is not b}
     different = {terms.do(Kind.NOT, e) for a, b in pairs if not (e := terms.equal(a, b)).is_true()}
     deadline = time.monotonic() + seconds
     for formula in different:
         options = Options()
+        options.set(Option.PRODUCE_MODELS, True)
         options.set(Option.TIME_LIMIT_PER, max(1, int(1000 * (deadline - time.monotonic()))))
         solver = Bitwuzla(terms.manager, options)
-        solver.assert_formula(formula)
-        for fact in terms.facts:
+        for fact in (formula, *terms.facts):
             solver.assert_formula(fact)
         found = solver.check_sat()
+        if found == Result.SAT and terms.unknown:
+            return Verdict("not known of a function")
         if found == Result.SAT:
-            return "not known of a function" if terms.unknown else "refuted"
+            dtypes = [dtype_of(v) for v in before.body.operations[0].operation.regions[0].blocks[0].arguments]
+            return Verdict("refuted", [terms.array(solver, x, dtype) for x, dtype in zip(arguments, dtypes)])
         if found != Result.UNSAT or time.monotonic() > deadline:
-            return "no answer in time"
-    return "proven"
+            return Verdict("no answer in time")
+    return Verdict("proven")
 
 
 def variants(example):
@@ -76,7 +90,7 @@ def proofs(law, seconds):
             try:
                 before, after = parse(text), parse(text)
                 if passes.apply(after, [law]):
-                    yield verdict(before, after, seconds)
+                    yield verdict(before, after, seconds).word
             except Exception as error:
                 if text is example.main:
                     yield f"not described: {type(error).__name__} {str(error)[:60]}"
@@ -112,17 +126,45 @@ def mutant(text, rng):
 
 
 def mutants(count, seconds):
-    """How many mutants of rewritten programs are refuted, and how many have the results of the program."""
+    """How many mutants of rewritten programs are refuted, and how many have the results of the program.
+
+    A refutation counts as `confirmed` if stagec's NumPy evaluation of the arguments that the solver names tells the
+    programs apart, bit for bit.
+    """
     rng, counts = random.Random(0), collections.Counter()
     chosen = [e for e in examples() if e.leaves is not None and e.law.exact]
-    while sum(counts.values()) < count:
+    while sum(counts.values()) - counts["confirmed"] < count:
         example = rng.choice(chosen)
         before, after = example.module(), example.module()
         passes.apply(after, [example.law])
         changed = mutant(str(after), rng)
-        if changed is not None and verdict(before, after, seconds) == "proven":
-            counts[verdict(before, changed, seconds)] += 1
+        if changed is not None and verdict(before, after, seconds).word == "proven":
+            word, arrays = verdict(before, changed, seconds)
+            counts[word] += 1
+            counts["confirmed"] += word == "refuted" and differ(before, changed, arrays)
     return counts
+
+
+def differ(one, other, arrays):
+    """Whether NumPy's evaluation of two programs differs in a bit; all NaN are one."""
+    with stagec.disable_jit(), stagec.enable_x64(True), np.errstate(all="ignore"):
+        try:
+            results = [np.asarray(r) for m in (one, other) for r in _listed(stagec.from_stablehlo(str(m))(*arrays))]
+        except stagec.errors.StagecError:
+            return False
+    half = len(results) // 2
+    return any(not _same(a, b) for a, b in zip(results[:half], results[half:]))
+
+
+def _listed(found):
+    return found if isinstance(found, tuple) else (found,)
+
+
+def _same(a, b):
+    if a.dtype.kind in "iub":
+        return np.array_equal(a, b)
+    nan = np.isnan(a) & np.isnan(b)
+    return bool(np.all(nan | ((a == b) & (np.signbit(a.real) == np.signbit(b.real)))))
 
 
 def main(arguments=None):

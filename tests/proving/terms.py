@@ -88,6 +88,24 @@ class Terms:
         bits = int(np.asarray(value, dtype).view(f"u{dtype.itemsize}"))
         return self.from_bits(self.manager.mk_bv_value(self.manager.mk_bv_sort(8 * dtype.itemsize), bits), dtype)
 
+    def array(self, solver, terms, dtype):
+        """The numbers that a solver has found for an array of terms."""
+        dtype = np.dtype(dtype)
+        found = np.empty(terms.shape, dtype)
+        for i in np.ndindex(terms.shape):
+            found[i] = self._number(solver, terms[i], dtype)
+        return found
+
+    def _number(self, solver, term, dtype):
+        if isinstance(term, Pair):
+            part = np.dtype(f"f{dtype.itemsize // 2}")
+            return complex(*(self._number(solver, x, part) for x in term.parts))
+        value = solver.get_value(term)
+        if dtype.kind == "b":
+            return value.is_true()
+        bits = int(value.value(2, False), 2) if dtype.name in FLOATS else int(value.value(2), 2)
+        return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
+
     def from_bits(self, bits, dtype):
         return self.do(Kind.FP_TO_FP_FROM_BV, bits, indices=FLOATS[np.dtype(dtype).name])
 

@@ -2,10 +2,12 @@
 
 import ast
 import re
+import sys
 
 import pytest
 
 import stagec
+from stagec.api import tiers
 from stagec.viewing import notebook
 
 
@@ -26,12 +28,19 @@ def shell():
     pytest.importorskip("IPython", reason="IPython is not installed")
     from IPython.core.interactiveshell import InteractiveShell
 
+    # A shell has prompts, from which others tell that a person waits, and a main module of its own.
+    before = vars(sys).copy(), sys.modules["__main__"]
     made = InteractiveShell.instance()
     made.reset()
     made.run_cell("import stagec, stagec.numpy as snp\n%load_ext stagec").raise_error()
     yield made
     made.run_cell("%reload_ext stagec")
     InteractiveShell.clear_instance()
+    for name in set(vars(sys)) - set(before[0]):
+        delattr(sys, name)
+    vars(sys).update({name: before[0][name] for name in ("displayhook", "excepthook")})
+    sys.modules["__main__"] = before[1]
+    assert not tiers._is_interactive()
 
 
 def run(shell, text):
