@@ -166,12 +166,10 @@ def test_pictures_and_the_network_follow_the_palette_that_was_chosen(opened):
 def test_a_search_finds_a_page_from_a_folder(opened):
     page = opened("index", "desktop")
     links = page.locator(".md-search-result__link")
-    for _ in range(20):  # what is typed before the page's script runs is lost
-        page.fill(".md-search__input", "")
-        page.fill(".md-search__input", "NumPy loop")
-        page.wait_for_timeout(1000)
-        if links.count():
-            break
+    page.wait_for_function("window.document$ !== undefined")  # what is typed before the page's script runs is lost
+    page.click(".md-search__input")
+    page.keyboard.type("NumPy loop")
+    page.wait_for_selector(".md-search-result__link", state="attached", timeout=60_000)
     found = links.evaluate_all("links => links.map(link => link.href)")
     assert any("coming-from/numpy.html#a-numpy-loop" in link for link in found), found
 

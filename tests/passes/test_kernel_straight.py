@@ -121,7 +121,7 @@ def test_rows_that_are_too_long_for_the_stack_are_kept_in_memory():
 
 
 def test_what_lies_apart_stays_and_takes_nothing_with_it():
-    found = kinds(lambda x: (snp.exp(x.T + x).sum(1), x + 1), spec(400, 400))
+    found = kinds(lambda x: (snp.exp(x[:, ::9]).sum(1), x + 1), spec(400, 3600))
     assert sorted(set(found)) == ["elements", "stays outside (elements that are strided in memory)"]
 
 
@@ -431,14 +431,13 @@ def test_no_kernel_needs_what_depends_on_it_through_a_part_that_it_does_not_read
 
 def test_what_stays_outside_takes_of_a_barrier_what_it_reads():
     """The rows stay because of their strides. If they waited for the whole barrier, the kernel would for itself."""
-    square = "tensor<400x400xf32>"
-    text = f"""func.func @main(%x: {square}, %w: {square}) -> (tensor<400xf32>, {square}) {{
+    square, wide = "tensor<400x400xf32>", "tensor<400x3600xf32>"
+    text = f"""func.func @main(%x: {square}, %w: {wide}) -> (tensor<400xf32>, {square}) {{
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
       %a = stablehlo.exponential %x : {square}
       %p = stablehlo.custom_call @opaque(%a) : ({square}) -> {square}
-      %b:2 = stablehlo.optimization_barrier %w, %p : {square}, {square}
-      %t = stablehlo.transpose %b#0, dims = [1, 0] : ({square}) -> {square}
-      %s = stablehlo.add %t, %b#0 : {square}
+      %b:2 = stablehlo.optimization_barrier %w, %p : {wide}, {square}
+      %s = stablehlo.slice %b#0 [0:400, 0:3600:9] : ({wide}) -> {square}
       %e = stablehlo.exponential %s : {square}
       %g = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1]
         : ({square}, tensor<f32>) -> tensor<400xf32>
