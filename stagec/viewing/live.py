@@ -189,15 +189,17 @@ def serve(
     with Server(versions, port) as server, server.running(), contextlib.suppress(KeyboardInterrupt):
         started(server.address)
         while True:
-            state = follower.state(file)
+            state, began = follower.state(file), time.time_ns()
+            data, fault = None, ""
             try:
-                versions.add(gathered())
+                data = gathered()
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # the user's code may do anything, and be corrected
-                versions.add(None, described(error))
-            # Files that the import named are compared with what they were after it.
-            state = {**follower.state(file), **state}
+                fault = described(error)
+            # Files that the import named are compared with what they are after it, if nobody has written them since.
+            state = {**{path: at * (at <= began) for path, at in follower.state(file).items()}, **state}
+            versions.add(data, fault)
             while follower.state(file) == state:
                 time.sleep(_PERIOD)
             follower.forget()
