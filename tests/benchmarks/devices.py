@@ -67,7 +67,7 @@ def measure(repeat: int, tiny: bool) -> dict[str, dict[str, float]]:
                 }
                 command = [sys.executable, "-m", __name__, *(["--tiny"] if tiny else [])]
                 if processes > 1:
-                    command = ["mpiexec", "-n", str(processes), *command]
+                    command = [os.path.join(os.path.dirname(sys.executable), "mpiexec"), "-n", str(processes), *command]
                 printed = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout
                 for name, seconds in json.loads(printed).items():
                     times = found.setdefault(name, {})
