@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from drawing import draw
 
 import stagec
 from stagec.backends import Target
@@ -61,13 +62,7 @@ def test_the_page_recognizes_digits_that_are_drawn(tmp_path, browser):
     page.goto(path.as_uri())
     for digit, points in STROKES.items():
         page.click("text=Clear")
-        box = page.locator("canvas").bounding_box()
-        (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
-        page.mouse.move(x, y)
-        page.mouse.down()
-        for point in others:
-            page.mouse.move(*point, steps=4)
-        page.mouse.up()
+        draw(page, page.locator("canvas"), points)
         most = "most => document.querySelector('.row.most > :first-child').textContent === most"
         page.wait_for_function(most, arg=str(digit))
     # The page has computed what the jitted function computes of the same drawing.

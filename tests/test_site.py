@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 from contrast import LEAST, lowest_contrast
+from drawing import draw
 
 ROOT = Path(__file__).parents[1]
 
@@ -179,12 +180,6 @@ def test_the_first_page_recognizes_a_digit_that_is_drawn(opened, site):
     page = opened("index", "desktop")
     page.locator("iframe.digits").scroll_into_view_if_needed()
     frame = page.frame_locator("iframe.digits")
-    box = frame.locator("canvas").bounding_box()
     points = [(0.25, 0.3), (0.35, 0.13), (0.6, 0.12), (0.7, 0.3), (0.6, 0.5), (0.3, 0.88), (0.75, 0.88)]
-    (x, y), *others = [(box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in points]
-    page.mouse.move(x, y)
-    page.mouse.down()
-    for point in others:
-        page.mouse.move(*point, steps=4)
-    page.mouse.up()
+    draw(page, frame.locator("canvas"), points)
     frame.locator(".row.most > :first-child", has_text="2").wait_for(timeout=5000)

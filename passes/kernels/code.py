@@ -137,6 +137,14 @@ class Code(Builder):
         name = self.op("arith.minsi", (self.position(form), self.position(Linear(high))), "index")
         return self.symbols.new(name, 0, high)
 
+    def portion(self, number: Linear, count: int, units: int, step: int = 1) -> tuple[Linear, Linear]:
+        """The range of the units, each `step` long, of one of `count` workgroups."""
+        each = -(-units // count)
+        low = number * (each * step)
+        if count * each == units:
+            return low, low + each * step
+        return self.at_most(low, units * step), self.at_most(low + each * step, units * step)
+
     def note_gather(self, index: Index) -> None:
         """Do nothing: only a recorder counts gathers."""
 

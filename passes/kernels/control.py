@@ -212,7 +212,7 @@ def _for(
                 write_back(k, [Write(values[j], view) for j, view in views.items()])
         return scalars
 
-    low, high = _part(k, stop.constant) if is_shared else (start, stop)
+    low, high = (start, stop) if not is_shared or k.share is None else code.portion(*k.share, stop.constant)
     names = code.loop(low, high, counter.step, iteration, [k.item(initial[i]).name for i in carried], types)
     found = {i: Value(initial[i].shape, initial[i].element, scalar=name) for i, name in zip(carried, names)}
     # After the loop, a counter is the first value of its sequence that is not below the bound.
@@ -220,17 +220,6 @@ def _for(
     for i in follows:
         found[i] = state(i, last)
     return found
-
-
-def _part(k: Lowering, rounds: int) -> tuple[Linear, Linear]:
-    """The rounds of this workgroup."""
-    assert k.share is not None, "the loop is shared"
-    number, count = k.share
-    each = -(-rounds // count)
-    low = number * each
-    if each * count == rounds:
-        return low, low + each
-    return k.code.at_most(low, rounds), k.code.at_most(low + each, rounds)
 
 
 def _follows(k: Lowering, i: int, body: Any, end: Any, initial: list[Value], counter: _Counter) -> int | None:

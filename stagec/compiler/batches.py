@@ -18,10 +18,9 @@ from stagec.control.partition import Partition
 from stagec.control.partition_axes import Divided, Spec, whole
 from stagec.control.partition_rules import loop, repeated
 from stagec.control.scan import scan_p
-from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
-from stagec.core.graph import Equation, Graph, Literal, all_equations, prune, trace_flat
+from stagec.core.graph import Equation, Graph, all_equations, prune, replay, run_equation, trace_flat
 from stagec.primitives.broadcast import broadcast_in_dim_p
 from stagec.primitives.iota import iota
 from stagec.primitives.logic import select_n_p
@@ -50,7 +49,7 @@ def divided(graph: Graph) -> Graph:
     if found is None:
         found = graph
         if any(_parts_of(e) > 1 for e in _outer(graph)):
-            found, captured = trace_flat(lambda *args: _replay(graph, args), graph.in_avals)
+            found, captured = trace_flat(lambda *args: replay(graph, args, _in_parts), graph.in_avals)
             assert not captured, "a graph closes over nothing"
         graph.derived[divided] = found
     return found
@@ -62,27 +61,6 @@ def _outer(graph: Graph) -> list[Equation]:
     for e in graph.equations:
         found += _outer(e.params["graph"]) if e.primitive.lower is graph_rules.lower else [e]
     return found
-
-
-def _replay(graph: Graph, args: Sequence[Any]) -> list[Any]:
-    known = dict(zip(graph.inputs, args))
-
-    def read(atom: Any) -> Any:
-        return atom if type(atom) is Literal else known[atom]
-
-    before = location.ambient.location
-    try:
-        for e in graph.equations:
-            location.ambient.location = e.location
-            values = [read(a) for a in e.inputs]
-            if e.primitive.lower is graph_rules.lower:
-                results = _replay(e.params["graph"], values)
-            else:
-                results = _in_parts(e, values)
-            known.update(zip(e.outputs, results))
-    finally:
-        location.ambient.location = before
-    return [read(a) for a in graph.outputs]
 
 
 class _Loop(NamedTuple):
@@ -166,8 +144,8 @@ class _Batch(Partition):
         made.is_condition = self.is_condition
         return made
 
-    def gathered(self, e: Equation, args: list[Divided]) -> list[Divided]:
-        raise _DependentError(f"{e.primitive.name} at {e.location}")
+    def report(self, e: Equation, avals: Sequence[ShapedArray]) -> None:
+        raise _DependentError
 
     def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
         raise _DependentError
@@ -214,13 +192,14 @@ def _stands_still(e: Equation) -> bool:
     return same and in_cond.digest() == in_body.digest()
 
 
-def _in_parts(e: Equation, values: Sequence[Any]) -> list[Any]:
+def _in_parts(e: Equation, values: Sequence[Any]) -> Sequence[Any]:
     """The results of an operation, by a loop over the parts of a batch where it has one."""
+    if e.primitive.lower is graph_rules.lower:
+        return replay(e.params["graph"], values, _in_parts)
     count = _parts_of(e)
-    found = next(filter(None, [_body(e, count, kinds) for kinds in _DIVIDED]), None) if count > 1 else None
+    found = next(filter(None, (_body(e, count, kinds) for kinds in _DIVIDED)), None) if count > 1 else None
     if found is None:
-        results = e.primitive(*values, **e.params)
-        return list(results) if e.primitive.multiple else [results]
+        return run_equation(e, values)
     body, specs = found
     parts = scan_p(
         *values,

@@ -10,7 +10,7 @@ from stagec.control import graph_rules
 from stagec.control.call import jit_p
 from stagec.control.derived import kept
 from stagec.core import location
-from stagec.core.graph import Graph, Literal, Var, prune, replay, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, Var, prune, replay, run_equation, trace_closed
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.trace import bind, current
 from stagec.core.zero import is_linear, is_zero
@@ -194,24 +194,13 @@ def inlined(graph: Graph, name: str) -> Graph:
 
 def _replay_inlined(graph: Graph, args: Sequence[Any]) -> list[Any]:
     """As `replay`, with the operations of jitted functions in the place of their calls."""
-    values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
+    return replay(graph, args, _run_inlined)
 
-    def read(atom: Any) -> Any:
-        return atom if type(atom) is Literal else values[atom]
 
-    before = location.ambient.location
-    try:
-        for e in graph.equations:
-            location.ambient.location = e.location
-            operands = [read(a) for a in e.inputs]
-            if e.primitive is jit_p:
-                result: Any = _replay_inlined(e.params["graph"], operands)
-            else:
-                result = bind(e.primitive, tuple(operands), e.params)
-            values.update(zip(e.outputs, result if e.primitive.multiple else [result]))
-    finally:
-        location.ambient.location = before
-    return [read(a) for a in graph.outputs]
+def _run_inlined(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    if equation.primitive is jit_p:
+        return _replay_inlined(equation.params["graph"], operands)
+    return run_equation(equation, operands)
 
 
 def named(x: Any, name: str) -> Any:

@@ -7,6 +7,7 @@ first. What these communications are is up to a subclass.
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +17,8 @@ from stagec.control import graph_rules
 from stagec.control.partition_axes import Divided, Grid, Spec, part, whole
 from stagec.control.partition_indexing import window
 from stagec.control.partition_rules import results
-from stagec.core import location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, trace_flat
+from stagec.core.graph import Equation, Graph, Literal, replay, trace_flat
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.iota import iota
 from stagec.primitives.joining import concatenate_p, pad
@@ -40,7 +40,7 @@ class _Slice:
         self.axis, self.start, self.limit = axis, start, limit
 
 
-class Partition:
+class Partition(abc.ABC):
     """Replays graphs on parts; a value is a pair of this part and how it is divided.
 
     Args:
@@ -54,32 +54,24 @@ class Partition:
         """The same in the body of a loop, where the numbers are another value."""
         return type(self)(self.grid, place)
 
+    @abc.abstractmethod
     def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
         """All parts along an axis, put together."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
         """A value combined among all along some names."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
         """The parts of an array whose rows are moved by a number of places, the last ones to the front."""
-        raise NotImplementedError
 
     def replay(self, graph: Graph, args: Sequence[Divided]) -> list[Divided]:
-        known: dict[Any, Divided] = dict(zip(graph.inputs, args))
+        def divided(value: Any) -> Divided:
+            return (value, whole(value.aval.ndim)) if type(value) is Literal else value
 
-        def read(atom: Any) -> Divided:
-            return (atom, whole(atom.aval.ndim)) if type(atom) is Literal else known[atom]
-
-        before = location.ambient.location
-        try:
-            for e in graph.equations:
-                location.ambient.location = e.location
-                known.update(zip(e.outputs, self.equation(e, [read(a) for a in e.inputs])))
-        finally:
-            location.ambient.location = before
-        return [self.made(*read(a)) for a in graph.outputs]
+        outs = replay(graph, args, lambda e, operands: self.equation(e, [divided(v) for v in operands]))
+        return [self.made(*divided(v)) for v in outs]
 
     def equation(self, e: Equation, args: list[Divided]) -> list[Divided]:
         primitive = e.primitive
@@ -114,6 +106,7 @@ class Partition:
         values = [self.moved(v, s, whole(len(s)))[0] for v, s in args]
         return self.run(e, values, [whole(v.aval.ndim) for v in e.outputs])
 
+    @abc.abstractmethod
     def report(self, e: Equation, avals: Sequence[ShapedArray]) -> None:
         """Take note that an operation gathers operands."""
 

@@ -217,10 +217,21 @@ def has_users_callbacks(graph: Graph) -> bool:
     return not all(isinstance(c, LibraryCall) for c in _host_calls(graph))
 
 
-def replay(graph: Graph, args: Sequence[Any]) -> list[Any]:
+def run_equation(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    """The results of an equation under the current trace."""
+    result = bind(equation.primitive, tuple(operands), equation.params)
+    return result if equation.primitive.multiple else [result]
+
+
+def replay(
+    graph: Graph, args: Sequence[Any], run: Callable[[Equation, Sequence[Any]], Sequence[Any]] = run_equation
+) -> list[Any]:
     """Run the graph's equations on `args` under the current trace.
 
     An output that is a literal comes back as the `Literal`.
+
+    Args:
+      run: `(equation, operands) -> results`, at the equation's location; an operand that is a literal is the `Literal`.
     """
     values: dict[Var, Any] = dict(zip(graph.inputs, args, strict=True))
 
@@ -231,11 +242,7 @@ def replay(graph: Graph, args: Sequence[Any]) -> list[Any]:
     try:
         for equation in graph.equations:
             location.ambient.location = equation.location
-            result = bind(equation.primitive, tuple([read(a) for a in equation.inputs]), equation.params)
-            if equation.primitive.multiple:
-                values.update(zip(equation.outputs, result, strict=True))
-            else:
-                values[equation.outputs[0]] = result
+            values.update(zip(equation.outputs, run(equation, [read(a) for a in equation.inputs]), strict=True))
     finally:
         location.ambient.location = before
     return [read(a) for a in graph.outputs]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import sys
 
@@ -14,17 +13,16 @@ _BLOCK, _KEPT = 32 << 20, 128 << 20
 _SETTINGS = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES")
 
 
-@functools.cache
-def keep_memory() -> bool:
-    """Let glibc keep up to 128 MB of freed memory for the next arrays; returns whether it does.
+def keep_memory() -> None:
+    """Let glibc keep up to 128 MB of freed memory for the next arrays.
 
     By default, glibc returns the memory of a result to the system when it is freed, and the system clears each page of
     the next one: that takes longer than `x + 1` of a million elements. Settings of the user's, in the environment,
     stay.
     """
     if not sys.platform.startswith("linux") or any(name in os.environ for name in _SETTINGS):
-        return False
+        return
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is None:  # another C library
-        return False
-    return bool(mallopt(_MMAP_THRESHOLD, _BLOCK)) and bool(mallopt(_TRIM_THRESHOLD, _KEPT))
+    if mallopt is not None:  # None in other C libraries
+        mallopt(_MMAP_THRESHOLD, _BLOCK)
+        mallopt(_TRIM_THRESHOLD, _KEPT)

@@ -31,7 +31,7 @@ from tests.proving.terms import Terms, UnsupportedError
 sys.path.append(str(Path(__file__).parents[1] / "passes"))  # the modules of tests are not a package
 
 from law_examples import ALL, examples
-from pass_helpers import parse
+from pass_helpers import parse, same_bits
 
 VERDICTS = Path(__file__).parent / "verdicts.txt"
 WIDTHS = {"f32": ("f16", "bf16", "f32", "f64"), "i32": ("i8", "i32", "i64"), "ui32": ("ui8", "ui32", "ui64")}
@@ -146,25 +146,18 @@ def mutants(count, seconds):
 
 
 def differ(one, other, arrays):
-    """Whether NumPy's evaluation of two programs differs in a bit; all NaN are one."""
+    """Whether NumPy's evaluation of two programs differs in a bit."""
     with stagec.disable_jit(), stagec.enable_x64(True), np.errstate(all="ignore"):
         try:
             results = [np.asarray(r) for m in (one, other) for r in _listed(stagec.from_stablehlo(str(m))(*arrays))]
         except stagec.errors.StagecError:
             return False
     half = len(results) // 2
-    return any(not _same(a, b) for a, b in zip(results[:half], results[half:]))
+    return any(not same_bits(a, b) for a, b in zip(results[:half], results[half:]))
 
 
 def _listed(found):
     return found if isinstance(found, tuple) else (found,)
-
-
-def _same(a, b):
-    if a.dtype.kind in "iub":
-        return np.array_equal(a, b)
-    nan = np.isnan(a) & np.isnan(b)
-    return bool(np.all(nan | ((a == b) & (np.signbit(a.real) == np.signbit(b.real)))))
 
 
 def main(arguments=None):

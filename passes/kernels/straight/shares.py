@@ -29,11 +29,7 @@ class Shares(Prepared):
         """The range of the current workgroup's units, each of which is `step` long."""
         if count == 1:
             return ZERO, Linear(units * step)
-        each = -(-units // count)
-        low = self.number * (each * step)
-        if count * each == units:
-            return low, low + each * step
-        return self.code.at_most(low, units * step), self.code.at_most(low + each * step, units * step)
+        return self.code.portion(self.number, count, units, step)
 
     def _unfolded(self, r: Linear, axes: Sequence[int]) -> dict[int, Linear]:
         at: dict[int, Linear] = {}
