@@ -12,7 +12,7 @@ from stagec.api.settings import JitSettings
 from stagec.api.tiers import evaluation
 from stagec.api.traces import TracedSignature
 from stagec.core import forking, pytree
-from stagec.core.config import config, state
+from stagec.core.config import Scope, config, state
 from stagec.core.graph import Graph, Literal
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
@@ -40,19 +40,20 @@ class Program:
         names = [f"operand {i}" for i in range(count)] if count > 1 else ["operand"]
         tree = pytree.structure([0] * len(graph.outputs)) if tree is None else tree
         self._trace = TracedSignature(graph, list(captured), pytree.LEAF, tree, name, name, names, [], ())
-        # What runs plain arrays, and what takes other values, too, under the options in force.
-        self._fast: tuple[Callable[[Sequence[Any]], Any], Callable[[Sequence[Any]], Any]] | None = None
+        # What runs plain arrays, and what takes other values, too, by the scope of the options in force.
+        self._fast: dict[Scope | None, tuple[Callable[[Sequence[Any]], Any], Callable[[Sequence[Any]], Any]]] = {}
         _all.add(self)
 
     def __call__(self, values: Sequence[Any]) -> Any:
-        plain, arrays = state.plain, True
+        plain, arrays = state.plain or state.has_fast_paths, True
         for v in values:
             if type(v) is not Array:
                 arrays = False
             elif v.signature is not v.aval:
                 plain = False
-        if plain and self._fast is not None:
-            of_arrays, of_any = self._fast
+        found = self._fast.get(state.scope) if plain else None
+        if found is not None:
+            of_arrays, of_any = found
             return of_arrays(values) if arrays else of_any([v.value if type(v) is Literal else v for v in values])
         trace, given = self._trace, list(values)
         everything = [*trace.captured, *given]
@@ -69,12 +70,12 @@ class Program:
                 runner(runnable, committed, runnable.in_avals, trace.out_tree, plain, shardings)
                 for plain in (True, False)
             )
-            self._fast = (of_arrays, of_any)
+            self._fast[state.scope] = (of_arrays, of_any)
         return trace.out_tree.unflatten(results)
 
     def forget(self) -> None:
         """Choose anew what runs a call: an option has changed that this may depend on."""
-        self._fast = None
+        self._fast.clear()
 
 
 def _forget() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.core.dims import LARGEST, bounds, is_open
+from stagec.core.dims import LARGEST, bounds
 from stagec.numpy.arguments import array_argument, requested_dtype_of
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong

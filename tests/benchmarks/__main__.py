@@ -6,8 +6,8 @@ functions outside `jit`, beside JAX and beside their jitted forms. `rounds` comp
 loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with those by stagec's own
 algorithms. `dynamic` compares programs for open dimensions with those for one size, `devices` two devices with one, and
 `processes` several processes of Dask with one. `tiers` measures first results and stalls while the compiler works,
-`pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth, and `memory` the memory
-that calls take beside JAX's.
+`pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth, `memory` the memory
+that calls take beside JAX's, and `native` what a call costs beside one of the same kernels from C.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 
@@ -39,6 +39,7 @@ from tests.benchmarks import (
     library_programs,
     loops,
     memory,
+    native,
     outside,
     pages,
     processes,
@@ -65,6 +66,7 @@ MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "libraries": lambda arguments: loops.main(arguments, library_programs.PROGRAMS),
     "loops": loops.main,
     "memory": memory.main,
+    "native": native.main,
     "outside": outside.main,
     "pages": pages.main,
     "passes": simplified.main,
