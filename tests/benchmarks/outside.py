@@ -4,20 +4,24 @@
 Every public function of arrays is called with each of a few kinds of arguments until both libraries take one: an array
 of N elements, two, a matrix of about N elements, a random key and a shape, and so on. So the table is generated, and a
 new function has a row. The dtype, the shape (`--size 7x100003`) and the form in which arrays are handed over (NumPy's,
-with strides, lists, numbers) can be chosen. `calls` are transformations, loops and the like (`outside_calls`). Each
-library has a process of its own, without a cache on disk. The first call is measured once, the following ones in turns,
-the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the faster one. The column `jit` is
-stagec's time over its own inside `jit`.
+with strides, lists, numbers) can be chosen. `array` are the methods of arrays, and what Python and NumPy do with one;
+`calls` are transformations, loops and the like (`outside_calls`).
+
+Each library has a process of its own, without a cache on disk. The first call is measured once, the following ones in
+turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the faster one. The column
+`jit` is stagec's time over its own inside `jit`.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import importlib
 import inspect
 import json
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -71,6 +75,38 @@ FORMS: dict[str, Callable[[Any, np.ndarray], Any]] = {
     "number": lambda m, x: x.flat[0].item(),
     "scalar": lambda m, x: np.float64(x.flat[0]) if x.dtype.kind == "f" else x.flat[0],
 }
+# What Python and NumPy do with an array.
+PROTOCOLS: dict[str, Callable[..., Any]] = {
+    "iterate": lambda x: list(x[:10]),
+    "unpack": lambda x: [*x[:3]],
+    "index": lambda x: [x[i] for i in range(10)],
+    "index from the end": lambda x: x[-1],
+    "slice": lambda x: x[1:5],
+    "index by an array": lambda x: x[np.arange(5)],
+    "mask": lambda x: x[x > 0.5],
+    "set an element": lambda x: x.at[3].set(1),
+    "add to a slice": lambda x: x.at[2:5].add(1),
+    "float": lambda x: float(x[0]),
+    "int": lambda x: int(x[0]),
+    "bool": lambda x: bool(x[0] > 0),
+    "format": lambda x: f"{x[0]:.3f}",
+    "repr": lambda x: repr(x[:10]),
+    "len": len,
+    "NumPy array": np.asarray,
+    "NumPy copy": lambda x: np.array(x),
+    "NumPy function": lambda x: np.sum(x),
+    "with NumPy array": lambda x: x + np.ones(x.shape, np.float32),
+    "after NumPy array": lambda x: np.ones(x.shape, np.float32) + x,
+    "with number": lambda x: 2.5 * x - 1,
+    "with NumPy number": lambda x: np.float32(2.5) * x,
+    "compare": lambda x: x == x,
+    "contains": lambda x: 0.25 in x[:10],
+    "copy": copy.copy,
+    "deep copy": copy.deepcopy,
+    "pickle": lambda x: pickle.loads(pickle.dumps(x)),
+    "transpose": lambda x: x.reshape(2, -1).T,
+    "new axis": lambda x: x[:, None],
+}
 # They take files, change options, or hand an array on as it is.
 _LEFT_OUT = frozenset(
     "load save savez fromfile fromfunction frompyfunc from_dlpack printoptions set_printoptions block_until_ready "
@@ -88,7 +124,22 @@ def names() -> Iterator[str]:
                 continue
             if callable(getattr(other, name, None)):
                 yield f"{ours}.{name}"
+    yield from (f"array.{name}" for name in (*_methods(), *PROTOCOLS))
     yield from (f"calls.{name}" for name in CALLS)
+
+
+def _methods() -> Iterator[str]:
+    """The methods and attributes that arrays of both libraries have."""
+    ours, theirs = (importlib.import_module(library).Array for library in LIBRARIES)
+    return (name for name in dir(theirs) if not name.startswith("_") and hasattr(ours, name))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def call(x: Any, *given: Any) -> Any:
+        found = getattr(x, name)
+        return found(*given) if callable(found) else found
+
+    return call
 
 
 def _values(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -158,6 +209,8 @@ class Library:
 
     def function(self, name: str) -> Callable[..., Any]:
         module, _, last = name.rpartition(".")
+        if module == "array":
+            return PROTOCOLS.get(last) or _method(last)
         found: Callable[..., Any] = getattr(self[module], last)
         return found
 
@@ -183,7 +236,7 @@ def measured(
         static = tuple(i for i, a in enumerate(given) if isinstance(a, (tuple, str)) or type(a) is int)
         function = library.jit(function, static_argnums=static)
     start = time.perf_counter()
-    if not library.leaves(function(*given)):
+    if not library.leaves(function(*given)) and module != "array":
         raise TypeError("it returns no array")
     first = best = time.perf_counter() - start
     started = time.perf_counter()
@@ -274,7 +327,11 @@ def rows(
                             replies[library]["steady"], worker.ask(name, kind, handed, False, False)["steady"]
                         )
                 # Other calls make functions at each call, which would be traced again.
-                inside = {} if kind == "none" else workers["stagec"].ask(name, kind, handed, True, False)
+                inside = (
+                    {}
+                    if kind == "none" or name.startswith("array.")
+                    else workers["stagec"].ask(name, kind, handed, True, False)
+                )
                 yield {"name": name, "size": size, "kind": kind, "jit": inside.get("steady"), **replies}
                 break
     for worker in workers.values():
