@@ -173,13 +173,13 @@ def runner(
         known = [(a.evaluated(), a.aval) for a in runnable.run([None] * len(in_avals))]
         return lambda leaves: build([Array.of(value, aval) for value, aval in known])
     if runnable.trivial or not runnable.direct or any(a.weak_type for a in runnable.out_avals):
-        # Results that are arguments must be those of arrays: others keep their memory.
-        own = plain or all(kind != "input" for kind, _ in runnable.plan)
-        arranged = runnable.arranged() if own and not committed else None
-        if arranged is not None:
-            return lambda leaves: build(arranged(leaves if plain else _arrays(leaves, in_avals)))
+        arranged = None if committed else runnable.arranged()
+        # Results that are arguments, and donated ones, must be those of arrays: others keep their memory.
+        of_any = not (runnable.donated or any(kind == "input" for kind, _ in runnable.plan))
 
         def run_graph(leaves: Sequence[Any]) -> Any:
+            if arranged is not None and (plain or of_any or all([type(a) is Array for a in leaves])):  # noqa: C419
+                return build(arranged(leaves if plain or not of_any else _arrays(leaves, in_avals)))
             return build(runnable.run([leaf_value(a) for a in leaves], committed))
 
         return run_graph

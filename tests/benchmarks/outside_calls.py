@@ -143,6 +143,25 @@ for _name, _enter in _BLOCKS.items():
     _call(f"{_name}: five calls of hypot")(_in_block(_enter, False))
 
 
+@_call("300 leaves: compiled")
+def _compiled_leaves(n: _Names) -> Any:
+    f = n.top.jit(lambda leaves: [v * 0.9 + 1 for v in leaves]).lower(n.leaves).compile()
+    return lambda: f(n.leaves)
+
+
+@_call("300 leaves: donated")
+def _donated_leaves(n: _Names) -> Any:
+    f = n.top.jit(lambda leaves: [v * 0.9 + 1 for v in leaves], donate_argnums=0)
+    leaves = [v + 0 for v in n.leaves]
+
+    def call() -> Any:
+        nonlocal leaves
+        leaves = f(leaves)
+        return leaves
+
+    return call
+
+
 @_call("sampler: leapfrog")
 def _leapfrog(n: _Names) -> Any:
     slope = n.top.jit(n.top.value_and_grad(n.density))
