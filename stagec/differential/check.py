@@ -16,6 +16,7 @@ from stagec.core.config import state
 from stagec.core.graph import Graph, Var, all_equations, has_users_callbacks, prune
 from stagec.differential.compare import Compared, Distance, distance
 from stagec.differential.operations import Case, Comparison, Known, Operation, Row, in_order, walk
+from stagec.differential.proof import Proof, prove as proved
 from stagec.differential.report import Reproduction
 from stagec.differential.smallest import smallest
 from stagec.differential.ways import SECONDS, Way, ways
@@ -64,6 +65,7 @@ class Check:
         before these. What holds an operation that differs is left out.
       smallest: for each way that differs, the smallest program found that still differs.
       left_out: the names of ways that were not compared, because a program took the compiler too long.
+      proof: whether the passes' laws keep the results for all arguments, if that was asked for.
     """
 
     name: str
@@ -71,11 +73,13 @@ class Check:
     operations: tuple[Operation, ...] = ()
     smallest: tuple[Reproduction, ...] = ()
     left_out: tuple[str, ...] = ()
+    proof: Proof | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether everything that was compared agrees, and nothing failed."""
-        return all(o.agrees for o in self.outcomes) and all(o.agrees for o in self.operations)
+        """Whether everything that was compared agrees, nothing failed, and no proof found arguments that differ."""
+        agrees = all(o.agrees for o in self.outcomes) and all(o.agrees for o in self.operations)
+        return agrees and not (self.proof and self.proof.arguments)
 
     @property
     def first(self) -> Operation | None:
@@ -94,11 +98,14 @@ class Check:
 
     def __str__(self) -> str:
         ways = "all other ways" if self.left_out else "all ways"
-        lines = [f"{self.name}: {f'{ways} agree with NumPy' if self.ok else 'not all ways agree with NumPy'}"]
+        agree = all(o.agrees for o in (*self.outcomes, *self.operations))
+        lines = [f"{self.name}: {f'{ways} agree with NumPy' if agree else 'not all ways agree with NumPy'}"]
         lines += [f"  {outcome}" for outcome in self.outcomes]
         lines += [f"  {way}: left out, as a compile took more than {SECONDS:g} s" for way in self.left_out]
         for way in dict.fromkeys(outcome.way for outcome in self.outcomes):
             lines += self._operations(way)
+        if self.proof is not None:
+            lines.append(f"  {self.proof}")
         for found in self.smallest:
             lines += ["", *str(found).splitlines()]
         if self.smallest:
@@ -134,7 +141,7 @@ class Check:
             file.write(self.smallest[0].script())
 
 
-def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
+def check(fun: Callable[..., Any], /, *args: Any, prove: bool = False, **kwargs: Any) -> Check:
     """Compute a function in every way that this machine has, and compare the results with NumPy's.
 
     The ways are the program as `jit` compiles it, the same without the passes' laws and without stagec's own kernels,
@@ -156,12 +163,15 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
     Args:
       fun: a function, jitted or not; its `fast_math` and `passes` count.
       args, kwargs: the arguments of a call. Donated ones are kept.
+      prove: whether a solver is to show that the passes' laws keep every bit of the results for all arguments of these
+        shapes, which may have some dozens of elements in all. `Check.proof` has its answer.
 
     Returns:
       A `Check`: true if all agree; print it, or `save` what a bug report needs.
 
     Raises:
-      UnsupportedError: called while a function is traced, or `fun` calls Python functions, which would run many times.
+      UnsupportedError: called while a function is traced, or `fun` calls Python functions, which would run many times;
+        or `prove` is true, and the solver is not installed: `pip install 'stagec[prove]'`.
 
     >>> import stagec, stagec.numpy as snp
     >>> found = stagec.check(lambda x: snp.sin(x) * 2, snp.ones(3))
@@ -213,7 +223,8 @@ def check(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Check:
             # Of an operation inside another there may be a smaller case than a part of the whole program.
             cases = [*(wrong[0].cases if wrong else ()), Case(graph, known)]
             found += _reduced(way, cases, trace.name, len(list(all_equations(graph))))
-    return Check(trace.name, tuple(outcomes), tuple(operations), tuple(found), tuple(left_out))
+    proof = proved(graph, settings.options(traced._device), trace.name) if prove else None
+    return Check(trace.name, tuple(outcomes), tuple(operations), tuple(found), tuple(left_out), proof)
 
 
 def _rows(comparison: Comparison, graph: Graph, inputs: Sequence[Any], name: str, agrees: bool) -> list[Row]:

@@ -178,3 +178,59 @@ def test_every_other_device_that_is_present_is_a_way(monkeypatch):
     settings = stagec.jit(snp.sin)._settings
     found = [(way.name, way.device) for way in ways.ways(settings, None)][2:]
     assert found == [("compiled for cpu:1", second), ("compiled for cpu:2", third)]
+
+
+def test_laws_are_proven_for_the_program():
+    pytest.importorskip("bitwuzla", reason="Bitwuzla is not installed: pip install '.[prove]'")
+
+    def loss(x, y):
+        return {"sum": snp.sum(x * y), "bits": snp.where(x > 0, x, x) - (-y)}
+
+    with stagec.config.override(platforms="cpu"):
+        found = stagec.check(loss, snp.ones(3), snp.ones(3), prove=True)
+        assert found and found.proof.word == "proven" and "for all arguments of these shapes: proven" in str(found)
+        assert stagec.check(loss, snp.ones(3), snp.ones(3)).proof is None
+        # What captured arrays hold counts for nothing.
+        zeros = snp.zeros(3) + 0
+        assert stagec.check(lambda x: x + zeros, snp.ones(3), prove=True).proof.word == "proven"
+
+
+def test_a_law_that_changes_a_result_is_refuted():
+    pytest.importorskip("bitwuzla", reason="Bitwuzla is not installed: pip install '.[prove]'")
+
+    @passes.pattern("stablehlo.subtract")
+    def careless(op):
+        """x - x -> 0."""
+        return passes.build.full(0, op.lhs) if op.lhs == op.rhs else None
+
+    with stagec.config.override(platforms="cpu"):
+        found = stagec.check(stagec.jit(lambda x: x - x, passes=[careless]), snp.ones(2), prove=True)
+    (numbers,) = found.proof.arguments
+    assert not found.ok and all(o.agrees for o in found.outcomes) and not np.isfinite(numbers).all()
+    assert "all ways agree with NumPy" in str(found) and "REFUTED by arguments [" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "why"),
+    [
+        (snp.sort, (4,), "not described: sort"),
+        (lambda x: x / 2, (300, 300), "not described: a large array"),
+        (stagec.jit(lambda x: snp.tanh(x) / x + (x - x), fast_math=True), (2,), "not known of a function"),
+    ],
+)
+def test_what_is_not_proven_is_said(function, shape, why):
+    pytest.importorskip("bitwuzla", reason="Bitwuzla is not installed: pip install '.[prove]'")
+    with stagec.config.override(platforms="cpu"):
+        found = stagec.check(function, snp.ones(shape), prove=True)
+    assert found.ok and found.proof.word == why and f"neither proven nor refuted: {why}" in str(found)
+
+
+def test_the_solver_is_asked_for(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("passes.proving")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "bitwuzla", None)
+    with (
+        stagec.config.override(platforms="cpu"),
+        pytest.raises(stagec.errors.UnsupportedError, match=r"stagec\[prove\]"),
+    ):
+        stagec.check(snp.tanh, snp.ones(2), prove=True)

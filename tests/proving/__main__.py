@@ -15,18 +15,13 @@ import collections
 import random
 import re
 import sys
-import time
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
-from bitwuzla import Bitwuzla, Kind, Option, Options, Result
 
 import passes
 import stagec
-from passes.match import dtype_of
-from tests.proving.programs import Program
-from tests.proving.terms import Terms, UnsupportedError
+from passes.proving import verdict
 
 sys.path.append(str(Path(__file__).parents[1] / "passes"))  # the modules of tests are not a package
 
@@ -35,43 +30,6 @@ from pass_helpers import parse, same_bits
 
 VERDICTS = Path(__file__).parent / "verdicts.txt"
 WIDTHS = {"f32": ("f16", "bf16", "f32", "f64"), "i32": ("i8", "i32", "i64"), "ui32": ("ui8", "ui32", "ui64")}
-
-
-class Verdict(NamedTuple):
-    """`word`: `proven`, `refuted`, or why neither is known; `arrays`: arguments that tell two programs apart."""
-
-    word: str
-    arrays: list[np.ndarray] | None = None
-
-
-def verdict(before, after, seconds):
-    """Whether two programs have the same results for all arguments."""
-    terms = Terms()
-    try:
-        program = Program(terms)
-        arguments = program.arguments(before)
-        old, new = program.results(before, arguments), program.results(after, arguments)
-    except UnsupportedError as error:
-        return Verdict(f"not described: {error}")
-    pairs = {(a, b) for x, y in zip(old, new) for a, b in zip(x.ravel(), y.ravel()) if a is not b}
-    different = {terms.do(Kind.NOT, e) for a, b in pairs if not (e := terms.equal(a, b)).is_true()}
-    deadline = time.monotonic() + seconds
-    for formula in different:
-        options = Options()
-        options.set(Option.PRODUCE_MODELS, True)
-        options.set(Option.TIME_LIMIT_PER, max(1, int(1000 * (deadline - time.monotonic()))))
-        solver = Bitwuzla(terms.manager, options)
-        for fact in (formula, *terms.facts):
-            solver.assert_formula(fact)
-        found = solver.check_sat()
-        if found == Result.SAT and terms.unknown:
-            return Verdict("not known of a function")
-        if found == Result.SAT:
-            dtypes = [dtype_of(v) for v in before.body.operations[0].operation.regions[0].blocks[0].arguments]
-            return Verdict("refuted", [terms.array(solver, x, dtype) for x, dtype in zip(arguments, dtypes)])
-        if found != Result.UNSAT or time.monotonic() > deadline:
-            return Verdict("no answer in time")
-    return Verdict("proven")
 
 
 def variants(example):

@@ -1,14 +1,17 @@
 """Programs on arrays of terms: what operations do with elements, and what becomes of a program's results."""
 
+from __future__ import annotations
+
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 from bitwuzla import Kind
 
 from passes import attributes as attrs
-from passes.match import combinations, constant_of, dtype_of, shape_of
-from tests.proving.terms import UnsupportedError
+from passes.match import combinations, constant_of, dtype_of, functions, shape_of
+from passes.proving.terms import UnsupportedError
 
 # The most elements of a value, and rounds of a loop.
 _SIZE, _ROUNDS = 4096, 40
@@ -17,11 +20,11 @@ _SIZE, _ROUNDS = 4096, 40
 class Program:
     """Computes with arrays of terms."""
 
-    def __init__(self, terms):
+    def __init__(self, terms: Any) -> None:
         self.terms = terms
         self.elementwise = True
 
-    def arguments(self, module):
+    def arguments(self, module: Any) -> Any:
         """A term for each element of each argument."""
         found = []
         for number, value in enumerate(_block(module).arguments):
@@ -33,11 +36,11 @@ class Program:
             found.append(array)
         return found
 
-    def results(self, module, arguments):
+    def results(self, module: Any, arguments: Any) -> Any:
         """The results of `main`."""
         return self.block(_block(module), arguments, {})
 
-    def block(self, block, arguments, outer):
+    def block(self, block: Any, arguments: Any, outer: Any) -> Any:
         env = {**outer, **dict(zip(block.arguments, arguments))}
         for op in (o.operation for o in block.operations):
             if op.name.endswith("return"):
@@ -49,7 +52,7 @@ class Program:
                 env[result] = value
         raise AssertionError("a block ends with its results")
 
-    def operation(self, op, values, env):
+    def operation(self, op: Any, values: Any, env: Any) -> Any:
         name = op.name.removeprefix("stablehlo.")
         if any(-1 in shape_of(r) or math.prod(shape_of(r)) > _SIZE for r in op.results):
             raise UnsupportedError("a large or open array")
@@ -70,7 +73,7 @@ class Program:
             found[i] = self.terms.apply(name, items, dtypes, dtype, word)
         return [found]
 
-    def _constant(self, op, values, env):
+    def _constant(self, op: Any, values: Any, env: Any) -> Any:
         array = constant_of(op.results[0])
         if array is None:
             raise UnsupportedError("a large constant")
@@ -79,40 +82,40 @@ class Program:
             found[i] = self.terms.number(array[i], dtype)
         return found
 
-    def _optimization_barrier(self, op, values, env):
+    def _optimization_barrier(self, op: Any, values: Any, env: Any) -> Any:
         return values
 
-    def _reshape(self, op, values, env):
+    def _reshape(self, op: Any, values: Any, env: Any) -> Any:
         return values[0].reshape(shape_of(op.results[0]))
 
-    def _broadcast_in_dim(self, op, values, env):
+    def _broadcast_in_dim(self, op: Any, values: Any, env: Any) -> Any:
         shape, axes = shape_of(op.results[0]), attrs.ints(op, "broadcast_dimensions")
         spread = [1] * len(shape)
         for axis, n in zip(axes, values[0].shape):
             spread[axis] = n
-        order = np.argsort(axes) if axes else []
+        order: Any = np.argsort(axes) if axes else []
         return np.broadcast_to(np.transpose(values[0], order).reshape(spread), shape)
 
-    def _transpose(self, op, values, env):
+    def _transpose(self, op: Any, values: Any, env: Any) -> Any:
         return np.transpose(values[0], attrs.ints(op, "permutation"))
 
-    def _reverse(self, op, values, env):
+    def _reverse(self, op: Any, values: Any, env: Any) -> Any:
         return np.flip(values[0], attrs.ints(op, "dimensions"))
 
-    def _slice(self, op, values, env):
+    def _slice(self, op: Any, values: Any, env: Any) -> Any:
         return values[0][tuple(slice(*each) for each in zip(*attrs.cut(op)))]
 
-    def _concatenate(self, op, values, env):
+    def _concatenate(self, op: Any, values: Any, env: Any) -> Any:
         return np.concatenate(values, attrs.integer(op, "dimension"))
 
-    def _iota(self, op, values, env):
+    def _iota(self, op: Any, values: Any, env: Any) -> Any:
         shape, axis, dtype = shape_of(op.results[0]), attrs.integer(op, "iota_dimension"), dtype_of(op.results[0])
         found = np.empty(shape, object)
         for i in np.ndindex(shape):
             found[i] = self.terms.number(i[axis], dtype)
         return found
 
-    def _pad(self, op, values, env):
+    def _pad(self, op: Any, values: Any, env: Any) -> Any:
         array, edge = values
         low, _, inside = attrs.padding(op)
         found = _filled(shape_of(op.results[0]), edge[()])
@@ -122,7 +125,7 @@ class Program:
                 found[at] = array[i]
         return found
 
-    def _starts(self, starts, operands, limits):
+    def _starts(self, starts: Any, operands: Any, limits: Any) -> Any:
         """Each possible place of a slice, with a test of whether it is there."""
         options = [
             list(self._places(start[()], dtype_of(value), limit))
@@ -133,7 +136,7 @@ class Program:
             both = tests[0] if len(tests) == 1 else self.terms.do(Kind.AND, *tests) if tests else None
             yield tuple(k for k, _ in combined), both
 
-    def _places(self, start, dtype, limit):
+    def _places(self, start: Any, dtype: Any, limit: Any) -> Any:
         """Where a clamped start may be, each place with a test."""
         last = min(limit, int(np.iinfo(dtype).max))
         for k in range(last + 1):
@@ -141,7 +144,7 @@ class Program:
             test = self.terms.compare(word, [start, self.terms.number(k, dtype)], dtype.kind)
             yield k, self.terms.manager.mk_true() if limit == 0 else test
 
-    def _dynamic_slice(self, op, values, env):
+    def _dynamic_slice(self, op: Any, values: Any, env: Any) -> Any:
         array, *starts = values
         sizes = attrs.ints(op, "slice_sizes")
         limits = [n - m for n, m in zip(array.shape, sizes)]
@@ -151,7 +154,7 @@ class Program:
             found = part if found is None else self._chosen(test, part, found)
         return found
 
-    def _dynamic_update_slice(self, op, values, env):
+    def _dynamic_update_slice(self, op: Any, values: Any, env: Any) -> Any:
         array, update, *starts = values
         limits = [n - m for n, m in zip(array.shape, update.shape)]
         found = None
@@ -161,13 +164,13 @@ class Program:
             found = made if found is None else self._chosen(test, made, found)
         return found
 
-    def _chosen(self, test, yes, no):
+    def _chosen(self, test: Any, yes: Any, no: Any) -> Any:
         found = np.empty(yes.shape, object)
         for i in np.ndindex(yes.shape):
             found[i] = self.terms.choose(test, yes[i], no[i])
         return found
 
-    def _reduce(self, op, values, env):
+    def _reduce(self, op: Any, values: Any, env: Any) -> Any:
         names = combinations(op.regions[0])
         count = len(op.results)
         if names is None:
@@ -178,12 +181,12 @@ class Program:
             made, dtype = np.empty(shape_of(result), object), dtype_of(result)
             moved = np.moveaxis(array, axes, range(len(axes))).reshape(-1, *made.shape)
             for i in np.ndindex(made.shape):
-                items = [moved[(k, *i)] for k in range(len(moved))]
+                items = [moved[(k,) + i] for k in range(len(moved))]
                 made[i] = self.terms.total(name.removeprefix("stablehlo."), [first[()], *items], dtype)
             found.append(made)
         return found
 
-    def _dot_general(self, op, values, env):
+    def _dot_general(self, op: Any, values: Any, env: Any) -> Any:
         x, y = values
         numbers, dtype = attrs.dot_dimensions(op), dtype_of(op.results[0])
         dtypes = [dtype_of(v) for v in op.operands]
@@ -200,18 +203,18 @@ class Program:
         inner = x.shape[x.ndim - depth :]
         found = np.empty(shape_of(op.results[0]), object)
         for i in np.ndindex(found.shape):
-            rows = x[(*i[:batch], *i[batch : batch + len(free[0])])]
-            columns = y[(*i[:batch], *i[batch + len(free[0]) :])]
+            rows = x[i[: batch + len(free[0])]]
+            columns = y[i[:batch] + i[batch + len(free[0]) :]]
             pairs = [(np.asarray(rows, object)[k], np.asarray(columns, object)[k]) for k in np.ndindex(inner)]
             items = [self._product(pair, dtypes, dtype) for pair in pairs]
             found[i] = self.terms.total("add", [self.terms.number(0, dtype), *items], dtype)
         return found
 
-    def _product(self, pair, dtypes, dtype):
+    def _product(self, pair: Any, dtypes: Any, dtype: Any) -> Any:
         wide = [self.terms.convert(item, source, dtype) for item, source in zip(pair, dtypes)]
         return self.terms.apply("multiply", wide, [dtype] * 2, dtype)
 
-    def _reduce_window(self, op, values, env):
+    def _reduce_window(self, op: Any, values: Any, env: Any) -> Any:
         names, count = combinations(op.regions[0]), len(op.results)
         if names is None:
             raise UnsupportedError("a reduction by another function")
@@ -234,7 +237,7 @@ class Program:
             found.append(made)
         return found
 
-    def _convolution(self, op, values, env):
+    def _convolution(self, op: Any, values: Any, env: Any) -> Any:
         x, y = values
         numbers, dtype = attrs.convolution_dimensions(op), dtype_of(op.results[0])
         groups, batches = attrs.integer(op, "feature_group_count"), attrs.integer(op, "batch_group_count")
@@ -256,13 +259,13 @@ class Program:
             for channel, *k in np.ndindex(y.shape[1:]):
                 at = [a * s + b * d - low for a, s, b, d, (low, _) in zip(place, strides, k, spread, padding)]
                 if all(a >= 0 and a % step == 0 and a // step < n for a, step, n in zip(at, base, x.shape[2:])):
-                    left = x[(image, out // each * y.shape[1] + channel, *(a // s for a, s in zip(at, base)))]
+                    left = x[(image, out // each * y.shape[1] + channel) + tuple(a // s for a, s in zip(at, base))]
                     tap = tuple(n - 1 - b if back else b for n, b, back in zip(y.shape[2:], k, turned))
-                    items.append(self._product((left, y[(out, channel, *tap)]), [*map(dtype_of, op.operands)], dtype))
-            made[(image, out, *place)] = self.terms.total("add", items, dtype)
+                    items.append(self._product((left, y[(out, channel) + tap]), [*map(dtype_of, op.operands)], dtype))
+            made[(image, out) + tuple(place)] = self.terms.total("add", items, dtype)
         return np.transpose(made, np.argsort(order))
 
-    def _gather(self, op, values, env):
+    def _gather(self, op: Any, values: Any, env: Any) -> Any:
         array, indices = values
         numbers = attrs.dimension_numbers(op, "dimension_numbers")
         if numbers.get("operand_batching_dims"):
@@ -287,7 +290,7 @@ class Program:
             made[i] = self._at(array, options)
         return made
 
-    def _at(self, array, options):
+    def _at(self, array: Any, options: Any) -> Any:
         """The element at a place of which each coordinate is one of several, each with a test."""
         found = None
         for combined in itertools.product(*options):
@@ -297,18 +300,18 @@ class Program:
             found = item if found is None or both is None else self.terms.choose(both, item, found)
         return found
 
-    def _map(self, op, values, env):
+    def _map(self, op: Any, values: Any, env: Any) -> Any:
         found = np.empty(shape_of(op.results[0]), object)
         for i in np.ndindex(found.shape):
             (made,) = self.block(op.regions[0].blocks[0], [_filled((), v[i]) for v in values], env)
             found[i] = made[()]
         return found
 
-    def _if(self, op, values, env):
+    def _if(self, op: Any, values: Any, env: Any) -> Any:
         yes, no = (self.block(region.blocks[0], [], env) for region in op.regions)
         return [self._chosen(values[0][()], a, b) for a, b in zip(yes, no)]
 
-    def _case(self, op, values, env):
+    def _case(self, op: Any, values: Any, env: Any) -> Any:
         *branches, last = (self.block(region.blocks[0], [], env) for region in op.regions)
         dtype, found = dtype_of(op.operands[0]), last
         for k, branch in reversed(list(enumerate(branches))):
@@ -316,7 +319,7 @@ class Program:
             found = [self._chosen(test, a, b) for a, b in zip(branch, found)]
         return found
 
-    def _while(self, op, values, env):
+    def _while(self, op: Any, values: Any, env: Any) -> Any:
         cond, body = (region.blocks[0] for region in op.regions)
         for _ in range(_ROUNDS):
             (test,) = self.block(cond, values, env)
@@ -329,11 +332,11 @@ class Program:
         raise UnsupportedError("a long loop")
 
 
-def _block(module):
-    return module.body.operations[0].operation.regions[0].blocks[0]
+def _block(module: Any) -> Any:
+    return functions(module)["main"].regions[0].blocks[0]
 
 
-def _filled(shape, item):
+def _filled(shape: Any, item: Any) -> Any:
     found = np.empty(shape, object)
     for i in np.ndindex(found.shape):
         found[i] = item

@@ -4,7 +4,10 @@ Floats are IEEE 754's, of each width: one NaN, and zeros of two signs, which dif
 such as sines are unknown functions of their operands, of which some facts are taken for granted.
 """
 
+from __future__ import annotations
+
 import dataclasses
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -29,11 +32,11 @@ _ODD, _EVEN = frozenset({"sine", "tan", "tanh", "cbrt"}), frozenset({"cosine"})
 class Pair:
     """A complex number."""
 
-    real: object
-    imag: object
+    real: Any
+    imag: Any
 
     @property
-    def parts(self):
+    def parts(self) -> Any:
         return self.real, self.imag
 
 
@@ -49,18 +52,18 @@ class Terms:
       facts: what is known of their results.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.manager = TermManager()
-        self.unknown = {}
-        self.facts = []
+        self.unknown: dict[Any, Any] = {}
+        self.facts: list[Any] = []
         self._solver = Bitwuzla(self.manager, Options())
         self.nearest = self.manager.mk_rm_value(RoundingMode.RNE)
 
-    def do(self, kind, *operands, indices=()):
+    def do(self, kind: Any, *operands: Any, indices: Any = ()) -> Any:
         made = self.manager.mk_term(kind, list(operands), list(indices))
         return self._solver.simplify_term(made) if all(o.is_value() for o in operands) else made
 
-    def sort(self, dtype):
+    def sort(self, dtype: Any) -> Any:
         name = np.dtype(dtype).name
         if name in FLOATS:
             return self.manager.mk_fp_sort(*FLOATS[name])
@@ -70,13 +73,13 @@ class Terms:
             return self.manager.mk_bv_sort(8 * np.dtype(dtype).itemsize)
         raise UnsupportedError(name)
 
-    def variable(self, dtype, name):
+    def variable(self, dtype: Any, name: str) -> Any:
         if np.dtype(dtype).kind == "c":
             part = np.dtype(f"f{np.dtype(dtype).itemsize // 2}")
             return Pair(self.variable(part, f"{name}.re"), self.variable(part, f"{name}.im"))
         return self.manager.mk_const(self.sort(dtype), name)
 
-    def number(self, value, dtype):
+    def number(self, value: Any, dtype: Any) -> Any:
         dtype = np.dtype(dtype)
         if dtype.kind == "c":
             part = np.dtype(f"f{dtype.itemsize // 2}")
@@ -88,7 +91,7 @@ class Terms:
         bits = int(np.asarray(value, dtype).view(f"u{dtype.itemsize}"))
         return self.from_bits(self.manager.mk_bv_value(self.manager.mk_bv_sort(8 * dtype.itemsize), bits), dtype)
 
-    def array(self, solver, terms, dtype):
+    def array(self, solver: Any, terms: Any, dtype: Any) -> Any:
         """The numbers that a solver has found for an array of terms."""
         dtype = np.dtype(dtype)
         found = np.empty(terms.shape, dtype)
@@ -96,7 +99,7 @@ class Terms:
             found[i] = self._number(solver, terms[i], dtype)
         return found
 
-    def _number(self, solver, term, dtype):
+    def _number(self, solver: Any, term: Any, dtype: Any) -> Any:
         if isinstance(term, Pair):
             part = np.dtype(f"f{dtype.itemsize // 2}")
             return complex(*(self._number(solver, x, part) for x in term.parts))
@@ -106,25 +109,25 @@ class Terms:
         bits = int(value.value(2, False), 2) if dtype.name in FLOATS else int(value.value(2), 2)
         return np.array(bits, f"u{dtype.itemsize}").view(dtype)[()]
 
-    def from_bits(self, bits, dtype):
+    def from_bits(self, bits: Any, dtype: Any) -> Any:
         return self.do(Kind.FP_TO_FP_FROM_BV, bits, indices=FLOATS[np.dtype(dtype).name])
 
-    def choose(self, test, yes, no):
+    def choose(self, test: Any, yes: Any, no: Any) -> Any:
         if isinstance(yes, Pair):
             return Pair(*(self.choose(test, a, b) for a, b in zip(yes.parts, no.parts)))
         return yes if yes == no else self.do(Kind.ITE, test, yes, no)
 
-    def equal(self, a, b):
+    def equal(self, a: Any, b: Any) -> Any:
         if isinstance(a, Pair):
             return self.do(Kind.AND, *(self.equal(x, y) for x, y in zip(a.parts, b.parts)))
         return self.manager.mk_true() if a == b else self.do(Kind.EQUAL, a, b)
 
-    def known(self, test):
+    def known(self, test: Any) -> Any:
         """Whether a condition holds, if that does not depend on anything; else None."""
         found = self._solver.simplify_term(test)
         return True if found.is_true() else False if found.is_false() else None
 
-    def call(self, name, operands, dtype):
+    def call(self, name: str, operands: Any, dtype: Any) -> Any:
         """An unknown function of terms; of a sum or a product, in an order that does not count."""
         if np.dtype(dtype).kind == "c":
             part = np.dtype(f"f{np.dtype(dtype).itemsize // 2}")
@@ -149,7 +152,7 @@ class Terms:
             self.facts.append(self.do(Kind.NOT, self.do(Kind.FP_IS_NEG, made)))
         return made
 
-    def total(self, name, terms, dtype):
+    def total(self, name: str, terms: Any, dtype: Any) -> Any:
         """The combination of terms in any order: floats are added and multiplied in an order that is open."""
         if np.dtype(dtype).name in FLOATS and name == "add":
             # A zero changes no sum but that of negative zeros, which the first positive one makes positive.
@@ -166,7 +169,7 @@ class Terms:
             found = self.apply(name, [found, term], [dtype, dtype], dtype)
         return found
 
-    def apply(self, name, operands, dtypes, dtype, word=""):
+    def apply(self, name: str, operands: Any, dtypes: Any, dtype: Any, word: str = "") -> Any:
         """An elementwise operation; `word` is the direction of a comparison."""
         kind = np.dtype(dtypes[-1]).kind
         kind = "f" if np.dtype(dtypes[-1]).name in FLOATS else kind
@@ -196,7 +199,7 @@ class Terms:
         found = {"f": self.of_floats, "b": self.of_flags}.get(kind, self.of_integers)(name, operands, dtypes[-1])
         return self.call(name, operands, dtype) if found is None else found
 
-    def of_floats(self, name, operands, dtype):
+    def of_floats(self, name: str, operands: Any, dtype: Any) -> Any:
         a, b = operands[0], operands[-1]
         if name in _BINARY:
             if name in _COMMUTE:
@@ -219,7 +222,7 @@ class Terms:
             return self.choose(same, a, unit)
         return None
 
-    def extreme(self, name, a, b):
+    def extreme(self, name: str, a: Any, b: Any) -> Any:
         """NaN if there is one; of two zeros, the positive one is larger."""
         before = Kind.FP_GT if name == "maximum" else Kind.FP_LT
         sign = self.do(Kind.FP_IS_NEG, b if name == "maximum" else a)
@@ -227,13 +230,13 @@ class Terms:
         chosen = self.choose(self.do(Kind.OR, self.do(Kind.FP_IS_NAN, a), first), a, b)
         return self.choose(self.do(Kind.FP_IS_NAN, b), b, chosen)
 
-    def of_flags(self, name, operands, dtype):
+    def of_flags(self, name: str, operands: Any, dtype: Any) -> Any:
         name = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}.get(name, name)
         if name in _LOGIC:
             return self.do(_LOGIC[name][0], *operands)
         return self.do(Kind.NOT, *operands) if name == "not" else None
 
-    def of_integers(self, name, operands, dtype):
+    def of_integers(self, name: str, operands: Any, dtype: Any) -> Any:
         a, b = operands[0], operands[-1]
         signed = np.dtype(dtype).kind == "i"
         if name in _OF_BITS:
@@ -258,7 +261,7 @@ class Terms:
             return self.choose(self.do(Kind.BV_SGT if signed else Kind.BV_UGT, a, zero), one, negative)
         return None
 
-    def compare(self, word, operands, kind):
+    def compare(self, word: str, operands: Any, kind: Any) -> Any:
         a, b = operands
         if word in ("EQ", "NE"):
             if kind == "f":
@@ -279,7 +282,7 @@ class Terms:
             suffix = {"LT": "LT", "GT": "GT", "LE": "LEQ", "GE": "GEQ"}[word]
         return self.do(getattr(Kind, prefix + suffix), a, b)
 
-    def convert(self, a, source, target):
+    def convert(self, a: Any, source: Any, target: Any) -> Any:
         source, target = np.dtype(source), np.dtype(target)
         if target.kind == "c":
             part = np.dtype(f"f{target.itemsize // 2}")
