@@ -1,5 +1,1 @@
 """Proofs that two programs have the same results for all arguments."""
-
-from passes.proving.verdict import Verdict, verdict
-
-__all__ = ["Verdict", "verdict"]

@@ -45,7 +45,7 @@ def prove(graph: Graph, options: build.ProgramOptions, name: str) -> Proof:
       UnsupportedError: Bitwuzla, the solver, is not installed.
     """
     try:
-        from passes.proving import verdict  # takes the solver
+        from passes.proving.verdict import verdict  # takes the solver
     except ImportError:
         fix = "install it: pip install 'stagec[prove]'"
         raise location.error(errors.UnsupportedError, "check: prove=True takes Bitwuzla", fix=fix) from None

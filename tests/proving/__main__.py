@@ -21,7 +21,7 @@ import numpy as np
 
 import passes
 import stagec
-from passes.proving import verdict
+from passes.proving.verdict import verdict
 
 sys.path.append(str(Path(__file__).parents[1] / "passes"))  # the modules of tests are not a package
 
