@@ -211,43 +211,4 @@ def gather_in_sorted_order(op: Any) -> Any:
     return operation.results[at[0]]
 
 
-def _is_of_rows(op: Any, windows: Windows) -> bool:
-    """Whether a gather takes whole rows, `x[i]`, with the axes of the indices first."""
-    rank = len(windows.shape)
-    whole = windows.sizes[1:] == windows.shape[1:] and not windows.batches
-    count = len(windows.outer)
-    return whole and windows.targets == (0,) and windows.axes == (-1, *range(count, count + rank - 1))
-
-
-@pattern(_GATHER, of=_GATHER)
-def gather_of_rows_twice(op: Any) -> Any:
-    """take(take(x, i), j) -> take(x, take(i, j)), for rows. Exact. Nothing else may read take(x, i)."""
-    value, indices = op.operation.operands
-    inner = producer(value, _GATHER)
-    if inner is None or not used_once(inner) or not _is_known(op) or not _is_known(inner):
-        return None
-    outer, first = Windows.of(op), Windows.of(inner)
-    x, rows = inner.operation.operands
-    more = shape_of(indices)
-    if not _is_of_rows(op, outer) or not _is_of_rows(inner, first) or len(first.outer) != 1:
-        return None
-    if first.along != 1 or outer.along != len(more) - 1:
-        return None
-    # The indices are gathered as rows of one number.
-    numbers = (
-        f"#stablehlo.gather<offset_dims = [{len(more) - 1}], collapsed_slice_dims = [0], start_index_map = [0], "
-        f"index_vector_dim = {len(more) - 1}>"
-    )
-    chosen = build.op(
-        _GATHER,
-        [rows, indices],
-        build.tensor_type((*more[:-1], 1), rows.type.element_type),
-        attributes={**attrs.copied(op), "dimension_numbers": numbers, "slice_sizes": build.i64_array([1, 1])},
-    )
-    attributes = {**attrs.copied(inner), "dimension_numbers": op.operation.attributes["dimension_numbers"]}
-    if not attrs.boolean(op, "indices_are_sorted"):
-        attributes["indices_are_sorted"] = "false"
-    return build.op(_GATHER, [x, chosen], op.operation.results[0].type, attributes=attributes)
-
-
 PATTERNS = laws_of(globals())

@@ -370,16 +370,4 @@ def reverse_of_pad(op: Any) -> Any:
     return build.pad(value, inner.padding_value, low, high, between)
 
 
-@pattern("stablehlo.transpose", of="stablehlo.reverse")
-def transpose_of_reversed_transpose(op: Any) -> Any:
-    """transpose(reverse(transpose(x))) -> reverse(transpose(x)). Exact."""
-    inner = producer(op.operand, "stablehlo.reverse")
-    first = producer(inner.operand, "stablehlo.transpose") if inner is not None and used_once(inner) else None
-    if first is None or not used_once(first):
-        return None
-    order, outer = attrs.ints(first, "permutation"), attrs.ints(op, "permutation")
-    value = build.transpose(first.operand, [order[i] for i in outer])
-    return build.reverse(value, sorted(outer.index(d) for d in attrs.ints(inner, "dimensions")))
-
-
 PATTERNS = laws_of(globals())
