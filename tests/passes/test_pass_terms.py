@@ -149,8 +149,10 @@ def test_the_functions_of_a_property_are_those_of_the_table():
     "text", ["x", "x + 0", "nothing(x) -> x", "x + -> x", "x + 0 -> x for nobody", "x if p else y -> x"]
 )
 def test_a_text_that_is_no_law_is_refused_when_its_module_is_loaded(text):
-    with pytest.raises(passes.PatternError, match="is no law"):
+    with pytest.raises(passes.PatternError, match="is no law") as caught:
         law(text)
+    assert "test_pass_terms.py" in str(caught.value)
+    assert "Fix: write it in the language that passes/simplify/term_text.py describes" in str(caught.value)
 
 
 def test_every_term_of_the_laws_is_understood():
