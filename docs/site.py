@@ -147,6 +147,8 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
         markdown = markdown.replace("<!-- digits -->", _DIGITS if files.get_file_from_path("digits.html") else "")
+    # The search puts pages for users before those that have the same words for other reasons.
+    page.meta["search"] = {"boost": 4 if page.file.src_uri.startswith(("coming-from", "how-to", "tutorial")) else 1}
     notebook = f"{page.file.src_uri.removesuffix('.md')}.ipynb"
     if files.get_file_from_path(notebook):
         markdown += f"\n\n[This page as a notebook]({Path(notebook).name})\n"

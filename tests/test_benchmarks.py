@@ -176,6 +176,18 @@ def test_loops_that_are_compared_with_numba_compute_what_python_computes(functio
     np.testing.assert_allclose(found, function(*given()), rtol=1e-12)
 
 
+def test_libraries_with_programs_of_their_own_are_compared():
+    libraries = ["numpy", *(["jax"] if importlib.util.find_spec("jax") else []), "stagec"]
+    report = json.loads(run("front", "filter", "perceptron", "--tiny", "--libraries", ",".join(libraries)))
+    assert {name: [*times] for name, times in report["rows"].items()} == {
+        "filter": libraries,
+        "perceptron": libraries[1:],
+    }
+    for times in report["rows"].values():
+        for seconds in times.values():
+            assert 0 < seconds["steady"] < seconds["start"] and seconds["first"] > 0
+
+
 def test_an_unknown_case_names_the_groups():
     done = subprocess.run(
         [sys.executable, "-m", "tests.benchmarks", "nonsense"], cwd=ROOT, capture_output=True, text=True
