@@ -66,6 +66,25 @@ def test_examples_in_docstrings_are_code(site):
     assert ">>> snp.cumsum(" in text.replace("\n", " ")
 
 
+def test_sessions_can_be_pasted_into_a_terminal(site):
+    for path in site.rglob("*.html"):
+        text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
+        # The terminal takes what follows a statement of several lines for a part of it, unless a line is empty.
+        assert not re.search(r"^ *\.\.\. +\S.*\n *>>> ", text, re.MULTILINE), path
+
+
+def test_blocks_say_which_file_they_are_for(site):
+    text = (site / "how-to/call-from-c.html").read_text()
+    assert [*re.findall(r'class="filename">([^<]+)<', text)][:2] == ["main.c", "main.cpp"]
+
+
+def test_the_reference_lists_what_completion_offers(site):
+    text = (site / "reference/api/stagec.numpy.html").read_text()
+    headings = re.findall(r'<h\d id="([\w.-]+)"', text)
+    assert "stagec.numpy.ndarray.block_until_ready" in headings
+    assert {"stagec.numpy.ndarray.queued_view", "stagec.numpy.float32.dtype", "parameters"} & {*headings} == set()
+
+
 def test_the_site_can_be_searched_and_needs_no_network(site):
     index = json.loads((site / "search/search_index.json").read_text())
     assert any("stagec.check" in entry["text"] for entry in index["docs"])
@@ -161,9 +180,9 @@ def test_every_page_fits_and_can_be_read(opened, site, view, tmp_path):
 # What someone wants to do, the links that lead there from the first page, the words that they may search for, and the
 # heading that answers.
 TASKS = {
-    "compile a function": (["Compile a function"], "compile function", "tutorial/01-jit.html#compiling"),
+    "compile a function": (["Compile a function"], "compiling a function", "tutorial/01-jit.html#compiling"),
     "see the assembly": (["see the assembly"], "assembly", "how-to/inspect.html#see-the-assembly"),
-    "ship a model to C": (["call it from C"], "call from C", "how-to/call-from-c.html#write-the-library"),
+    "ship a model to C": (["call it from C"], "C library", "how-to/call-from-c.html#write-the-library"),
     "find out why it compiled again": (
         ["find out why it compiled again"],
         "compiled again",

@@ -1,7 +1,7 @@
 """A session in a terminal, as the README shows it: `python -m tests.pictures.session` runs and draws it.
 
-All that is shown was printed. Times are of the machine that ran it, and the key is of the sources: `without_times` takes
-them out, so that a test can compare the picture with another run.
+All that is shown was printed. Times are of the machine that ran it, and the key is of the sources: `without_times`
+takes them out, so that a test can compare the picture with another run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The chart of the README: times of five libraries, as `python -m tests.benchmarks front -o docs/speed.json` wrote them.
+"""The chart of the README: times of five libraries, which `python -m tests.benchmarks front` wrote to docs/speed.json.
 
 Bars are times over JAX's, and their labels are the times.
 """
@@ -13,7 +13,8 @@ from tests.pictures.svg import Picture
 
 NAMES = {"numpy": "NumPy", "numba": "Numba", "torch": "PyTorch", "jax": "JAX", "stagec": "stagec"}
 STYLE = """
-.numpy { fill: #9aa5b1 } .numba { fill: #2a9d8f } .torch { fill: #c8553d } .jax { fill: #e0a030 } .stagec { fill: #3f51b5 }
+.numpy { fill: #9aa5b1 } .numba { fill: #2a9d8f } .torch { fill: #c8553d }
+.jax { fill: #e0a030 } .stagec { fill: #3f51b5 }
 .small { font-size: 11px }
 @media (prefers-color-scheme: dark) { .stagec { fill: #8c9eff } }
 """
