@@ -42,6 +42,8 @@ MODULES = """
 _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
 # The start of a block of code: options for the tests follow the language, and a prompt begins a session.
 _FENCE = re.compile(r"^( *)```(python|c|cpp|js|rust|toml)\b([^\n]*)\n(?= *(>>> )?)", re.MULTILINE)
+# What stands between the comments is in columns. Other comments end with the same word.
+_COLUMNS = re.compile(r"<!-- begin (\w+) -->(.*?)<!-- end -->", re.DOTALL)
 _FILE = re.compile(r"file=(\S+)")
 # A statement of several lines that another one follows at once: a terminal needs an empty line between them.
 _JOINED = re.compile(r"^( *)(\.\.\. .*\n)(?=\1>>> )", re.MULTILINE)
@@ -162,8 +164,7 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
         markdown += f"\n\n[This page as a notebook]({Path(notebook).name})\n"
     if "<!-- begin code -->" in markdown:
         page.meta["hide"] = ["toc"]  # room for two columns
-    markdown = re.sub(r"<!-- begin (\w+) -->", r'<div class="grid \1" markdown>', markdown)
-    markdown = markdown.replace("<!-- end -->", "</div>")
+    markdown = _COLUMNS.sub(r'<div class="grid \1" markdown>\2</div>', markdown)
     markdown = _FENCE.sub(_opened, _pasted(markdown))
     depth = page.file.src_uri.count("/")
     sources = {**{target: Path() for target in TOP.values()}, "examples/index.md": Path("examples")}

@@ -2,9 +2,9 @@
 
 Programs as each library wants them written (`written_for_each.py`), in processes of their own: one whose cache on disk
 is empty, which gives the time of the first call, and one that finds the program there, which gives the time from its
-start to the first result. Both give the time of later calls. Libraries take turns, and the fastest turn counts. Numba
-and PyTorch need not be in this environment: `--python torch=/path/to/python` names another one's interpreter. Libraries
-that are not installed are left out.
+start to the first result. Both give the time of later calls. Libraries take turns, and the fastest turn counts, also
+of former runs of the same versions in the file. Numba and PyTorch need not be in this environment: `--python
+torch=/path/to/python` names another one's interpreter. Libraries that are not installed are left out.
 """
 
 from __future__ import annotations
@@ -100,6 +100,17 @@ def measure(programs: list[str], pythons: dict[str, str], repeat: int, tiny: boo
     return {"machine": machine(), "python": platform.python_version(), "versions": versions, "rows": rows}
 
 
+def merged(former: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Two runs, with the least times of both if they are of the same machine and versions; the latter one if not."""
+    if any(former[name] != found[name] for name in found if name != "rows"):
+        return found
+    for program, times in found["rows"].items():
+        for library, seconds in former["rows"].get(program, {}).items():
+            now = times.get(library, seconds)
+            times[library] = {name: min(value, now[name]) for name, value in seconds.items()}
+    return {**found, "rows": {**former["rows"], **found["rows"]}}
+
+
 def has(python: str, library: str) -> bool:
     """Whether a Python has a library."""
     return subprocess.run([python, "-c", f"import {library}"], cwd=ROOT, capture_output=True).returncode == 0
@@ -121,7 +132,10 @@ def main(arguments: list[str]) -> None:
     for library in sorted({*pythons} - {*there}):
         print(f"{library} is not installed, and was left out", file=sys.stderr)
     found = measure(options.program or [*PROGRAMS], there, 1 if options.tiny else options.repeat, options.tiny)
-    Path(options.output).write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    output = Path(options.output)
+    if output.is_file():
+        found = merged(json.loads(output.read_text("utf-8")), found)
+    output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
