@@ -4,7 +4,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from tests.pictures import session
+from tests.pictures import session, speed
 from tests.pictures.__main__ import FOLDER, PAGE, PICTURES, with_table
 
 
@@ -22,6 +22,13 @@ def test_every_picture_is_drawn_and_shown():
     pages = "".join(path.read_text("utf-8") for path in FOLDER.parent.rglob("*.md"))
     assert {path.stem for path in FOLDER.glob("*.svg")} == {*PICTURES}
     assert [name for name in PICTURES if f"pictures/{name}.svg" not in pages] == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(123.0, "120 s"), (0.96, "0.96 s"), (0.0123, "12 ms"), (4.56e-05, "46 µs")]
+)
+def test_a_time_has_two_digits_and_a_unit(seconds, text):
+    assert speed.duration(seconds) == text
 
 
 def test_the_table_of_families_is_that_of_the_measurements():

@@ -1,9 +1,9 @@
 """Times of the README's chart: `python -m tests.benchmarks front [program ...] [-o FILE]`.
 
 Programs as each library wants them written (`written_for_each.py`), in processes of their own: one whose cache on disk
-is empty, which gives the time of the first call, and one that finds the program there, which gives the time from its
-start to the first result. Both give the time of later calls. Libraries take turns, and the fastest turn counts, also
-of former runs of the same versions in the file. Numba and PyTorch need not be in this environment: `--python
+is empty, which gives the time of the first call, and one that finds the program there. Both give the time from the
+start of the process to the first result, and that of later calls. Libraries take turns, and the fastest turn counts,
+also of former runs of the same versions in the file. Numba and PyTorch need not be in this environment: `--python
 torch=/path/to/python` names another one's interpreter. Libraries that are not installed are left out.
 """
 
@@ -48,23 +48,22 @@ def process(python: str, library: str, program: str, folder: str, tiny: bool) ->
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "JAX_PLATFORMS": "cpu"}
     if cache := written_for_each.CACHES[library]:
         environment[cache] = folder
-    started = time.perf_counter()
-    running = subprocess.Popen(
-        [python, "-m", written_for_each.__name__, library, program, *["--tiny"] * tiny],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-    assert running.stdout is not None, "stdout is a pipe"
-    first = running.stdout.readline()
-    start = time.perf_counter() - started
-    second, errors = running.communicate()
+    command = [python, "-m", written_for_each.__name__, library, program, *["--tiny"] * tiny]
+    with tempfile.TemporaryFile("w+") as errors:
+        started = time.perf_counter()
+        with subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
+        ) as running:
+            assert running.stdout is not None, "stdout is a pipe"
+            first = running.stdout.readline()
+            start = time.perf_counter() - started
+            second = running.stdout.read()
+        errors.seek(0)
+        said = errors.read().strip()
     if running.returncode:
-        if errors.strip().endswith(f"KeyError: {program!r}"):
+        if said.endswith(f"KeyError: {program!r}"):
             return None
-        raise RuntimeError(f"{library}, {program}: {errors.strip().splitlines()[-1]}")
+        raise RuntimeError(f"{library}, {program}: {said.splitlines()[-1]}")
     return {**json.loads(first), **json.loads(second), "start": start}
 
 
@@ -90,6 +89,7 @@ def measure(programs: list[str], pythons: dict[str, str], repeat: int, tiny: boo
                 versions[library], sizes[library] = cold["version"], cold["size"]
                 times = {
                     "first": cold["first"],
+                    "cold start": cold["start"],
                     "start": warm["start"],
                     "steady": min(cold["steady"], warm["steady"]),
                 }
@@ -107,7 +107,7 @@ def merged(former: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
     for program, times in found["rows"].items():
         for library, seconds in former["rows"].get(program, {}).items():
             now = times.get(library, seconds)
-            times[library] = {name: min(value, now[name]) for name, value in seconds.items()}
+            times[library] = {name: min(value, seconds.get(name, value)) for name, value in now.items()}
     return {**found, "rows": {**former["rows"], **found["rows"]}}
 
 
@@ -124,7 +124,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--libraries", default=",".join(LIBRARIES), help="which to compare")
     parser.add_argument("--repeat", type=int, default=3, help="turns of each library; the best one counts")
     parser.add_argument("--tiny", action="store_true", help="small inputs, one turn")
-    parser.add_argument("-o", "--output", default="/dev/stdout", help="the file to write, as JSON")
+    parser.add_argument("-o", "--output", type=Path, help="the file to write, instead of printing JSON")
     options = parser.parse_args(arguments)
     others = dict(text.split("=", 1) for text in options.python)
     pythons = {library: others.get(library, sys.executable) for library in options.libraries.split(",")}
@@ -132,10 +132,12 @@ def main(arguments: list[str]) -> None:
     for library in sorted({*pythons} - {*there}):
         print(f"{library} is not installed, and was left out", file=sys.stderr)
     found = measure(options.program or [*PROGRAMS], there, 1 if options.tiny else options.repeat, options.tiny)
-    output = Path(options.output)
-    if output.is_file():
-        found = merged(json.loads(output.read_text("utf-8")), found)
-    output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+    if options.output is None:
+        print(json.dumps(found, indent=1))
+        return
+    if options.output.exists():
+        found = merged(json.loads(options.output.read_text("utf-8")), found)
+    options.output.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -18,51 +18,31 @@ STYLE = """
 .small { font-size: 11px }
 @media (prefers-color-scheme: dark) { .stagec { fill: #8c9eff } }
 """
-# Which times of which programs are in each column, and what the rows are called.
+# What the rows are called, and which times are in each column, of which programs.
+LABELS = {
+    "perceptron": "training step, perceptron",
+    "convolutions": "training step, convolutions",
+    "softmax": "softmax, 2048 x 1024",
+    "sum": "sum(x*x + sin(x)), a million",
+    "product": "product of matrices, 1024",
+    "sort": "sort, 100,000 numbers",
+    "filter": "y[i] = a*y[i-1] + x[i], a million",
+}
+FEW = ("perceptron", "filter")
 COLUMNS = (
-    {
-        "Later calls": (
-            "steady",
-            {
-                "perceptron": "training step, perceptron",
-                "convolutions": "training step, convolutions",
-                "softmax": "softmax, 2048 x 1024",
-                "sum": "sum(x*x + sin(x)), a million",
-                "product": "product of matrices, 1024",
-                "sort": "sort, 100,000 numbers",
-                "filter": "y[i] = a*y[i-1] + x[i], a million",
-            },
-        ),
-    },
-    {
-        "First call, with nothing on disk": (
-            "first",
-            {
-                "perceptron": "training step, perceptron",
-                "softmax": "softmax, 2048 x 1024",
-                "filter": "y[i] = a*y[i-1] + x[i], a million",
-            },
-        ),
-        "A second process, from start to first result": (
-            "start",
-            {
-                "perceptron": "training step, perceptron",
-                "softmax": "softmax, 2048 x 1024",
-                "filter": "y[i] = a*y[i-1] + x[i], a million",
-            },
-        ),
-    },
+    [("Later calls", "steady", tuple(LABELS))],
+    [
+        ("First call, with nothing on disk", "first", FEW),
+        ("First process, from start to first result", "cold start", FEW),
+        ("Second process, from start to first result", "start", FEW),
+    ],
 )
-# Bars beyond this many times JAX's are cut, and end in an arrow.
+# Bars beyond this many times JAX's are cut, and their labels say how many times it is.
 CUT, WIDTH, BAR = 2.5, 340, 12
 
 
 def duration(seconds: float) -> str:
-    """Two significant digits with a unit.
-
-    >>> duration(0.0123), duration(4.56e-05), duration(123.0)
-    ('12 ms', '46 µs', '120 s')
-    """
+    """Two significant digits with a unit."""
     unit, scale = next(((u, s) for u, s in (("s", 1), ("ms", 1e-3)) if seconds >= 0.95 * s), ("µs", 1e-6))
     digits = float(f"{seconds / scale:.2g}")
     return f"{digits:g} {unit}"
@@ -77,11 +57,11 @@ def chart(measured: dict[str, Any]) -> Picture:
         picture.text(28 + 100 * i, 18, name)
     for i, column in enumerate(COLUMNS):
         left, y = 10 + i * (WIDTH + 40), 32.0
-        for title, (kind, rows) in column.items():
+        for title, kind, programs in column:
             picture.text(left, y + 14, title, "strong")
             y += 24
-            for program, label in rows.items():
-                picture.text(left, y + 12, label)
+            for program in programs:
+                picture.text(left, y + 12, LABELS[program])
                 y, top = y + 18, y + 16
                 times = {library: measured["rows"][program][library][kind] for library in _there(measured, program)}
                 for library, seconds in times.items():
