@@ -8,11 +8,19 @@ from typing import Any
 
 import griffe
 
+from stagec.numpy.constants import ScalarType
+from stagec.runtime.array import _INTERNAL, Array
+
 _ADDRESS = " at 0x"
 
 
 class Shown(griffe.Extension):
-    """Leaves out defaults and values that are objects without a text of their own, and the docs of built-in types."""
+    """Leaves out defaults and values without a text of their own, docs of others' types, and what completion hides."""
+
+    def on_class_members(self, *, node: Any, cls: griffe.Class, **_: Any) -> None:
+        hidden = {Array: _INTERNAL}.get(node.obj, ["dtype"] if isinstance(node.obj, ScalarType) else [])
+        for name in hidden:
+            cls.members.pop(name, None)
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         for parameter in func.parameters:
@@ -27,7 +35,10 @@ class Shown(griffe.Extension):
         except ImportError:  # of a class
             return
         kind = type(getattr(parent, attr.name, None))
-        if attr.docstring is not None and kind.__module__ == "builtins" and _is_of(kind, attr.docstring.value):
+        if attr.docstring is not None and kind.__module__.startswith("numpy"):
+            # Sections of NumPy's would be headings of the page.
+            attr.docstring.value = attr.docstring.value.partition("\n\nParameters\n")[0]
+        elif attr.docstring is not None and kind.__module__ == "builtins" and _is_of(kind, attr.docstring.value):
             attr.docstring = None
 
 

@@ -40,8 +40,13 @@ MODULES = """
 """.split()
 # An example in a docstring: lines with prompts, and what follows them up to an empty line.
 _SESSION = re.compile(r"^( *)>>> .*(?:\n(?! *$).+)*", re.MULTILINE)
-# The start of a block of Python: options for the tests follow the language, and a prompt begins a session.
-_FENCE = re.compile(r"^( *)```python[^\n]*\n(?= *(>>> )?)", re.MULTILINE)
+# The start of a block of code: options for the tests follow the language, and a prompt begins a session.
+_FENCE = re.compile(r"^( *)```(python|c|cpp|js|rust|toml)\b([^\n]*)\n(?= *(>>> )?)", re.MULTILINE)
+# What stands between the comments is in columns. Other comments end with the same word.
+_COLUMNS = re.compile(r"<!-- begin (\w+) -->(.*?)<!-- end -->", re.DOTALL)
+_FILE = re.compile(r"file=(\S+)")
+# A statement of several lines that another one follows at once: a terminal needs an empty line between them.
+_JOINED = re.compile(r"^( *)(\.\.\. .*\n)(?=\1>>> )", re.MULTILINE)
 _DIGITS = 'Draw in the black square:\n\n<iframe class="digits" src="digits.html" title="Draw a digit"></iframe>'
 _LINK = re.compile(r"(!?)\[([^\]]+)\]\(([^)#\s:]+)(#[^)\s]*)?\)")
 
@@ -56,7 +61,12 @@ class Fenced(griffe.Extension):
 
 def _fence(session: re.Match[str]) -> str:
     indent = session[1]
-    return f"\n{indent}```pycon\n{session[0]}\n{indent}```\n"
+    return f"\n{indent}```pycon\n{_pasted(session[0])}\n{indent}```\n"
+
+
+def _pasted(text: str) -> str:
+    """Sessions as they can be pasted into a terminal."""
+    return _JOINED.sub(r"\1\2\n", text)
 
 
 # Entries that open onto pages which are generated.
@@ -147,15 +157,15 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
         markdown = markdown.replace("<!-- digits -->", _DIGITS if files.get_file_from_path("digits.html") else "")
+    # The search puts pages for users before those that have the same words for other reasons.
+    page.meta["search"] = {"boost": 4 if page.file.src_uri.startswith(("coming-from", "how-to", "tutorial")) else 1}
     notebook = f"{page.file.src_uri.removesuffix('.md')}.ipynb"
     if files.get_file_from_path(notebook):
         markdown += f"\n\n[This page as a notebook]({Path(notebook).name})\n"
     if "<!-- begin code -->" in markdown:
         page.meta["hide"] = ["toc"]  # room for two columns
-    markdown = re.sub(r"<!-- begin (\w+) -->", r'<div class="grid \1" markdown>', markdown)
-    markdown = markdown.replace("<!-- end -->", "</div>")
-    markdown = re.sub(r"^```(c|cpp|js|rust|toml) .*$", r"```\1", markdown, flags=re.MULTILINE)
-    markdown = _FENCE.sub(lambda m: f"{m[1]}```{'pycon' if m[2] else 'python'}\n", markdown)
+    markdown = _COLUMNS.sub(r'<div class="grid \1" markdown>\2</div>', markdown)
+    markdown = _FENCE.sub(_opened, _pasted(markdown))
     depth = page.file.src_uri.count("/")
     sources = {**{target: Path() for target in TOP.values()}, "examples/index.md": Path("examples")}
     folder = sources.get(page.file.src_uri)
@@ -169,6 +179,13 @@ def on_page_markdown(markdown: str, page: Any, files: Files, **_: Any) -> str:
         return f"{found[1]}[{found[2]}]({'../' * depth}{place}{found[4] or ''})"
 
     return _LINK.sub(link, markdown)
+
+
+def _opened(fence: re.Match[str]) -> str:
+    """The start of a block, with the name of the file that its code is for."""
+    file = _FILE.search(fence[3])
+    title = f' title="{file[1]}"' if file else ""
+    return f"{fence[1]}```{'pycon' if fence[4] else fence[2]}{title}\n"
 
 
 def _place(written: str, folder: Path) -> str:

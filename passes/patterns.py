@@ -19,7 +19,7 @@ import inspect
 import re
 import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from passes import bindings, build, guard, operations, printed
@@ -117,6 +117,22 @@ def pattern(
         return Pattern(fn.__name__, ops, fn, inner, assumed, doc, frozenset(targets), any_shape)
 
     return wrap
+
+
+def laws_of(namespace: Mapping[str, Any]) -> tuple[Pattern, ...]:
+    """The laws that a module defines, in their order; it ends with `PATTERNS = laws_of(globals())`.
+
+    A law without a name, as `passes.simplify.terms.law` makes it, gets that of its variable.
+    """
+    module, found = namespace["__name__"], dict[Pattern, None]()
+    for name, value in namespace.items():
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, Pattern) and not item.name:
+                object.__setattr__(item, "name", name)
+                item.fn.__module__ = module
+            if isinstance(item, Pattern) and item.fn.__module__ == module:
+                found[item] = None
+    return tuple(found)
 
 
 def selected(laws: Iterable[Pattern], fast_math: frozenset[str], target: str) -> tuple[Pattern, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import stagec
-from tests.benchmarks import numba_loops, worker
+from tests.benchmarks import front, numba_loops, worker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -174,6 +174,28 @@ def test_loops_that_are_compared_with_numba_compute_what_python_computes(functio
     with stagec.enable_x64():
         found = stagec.jit(function, python=True)(*given())
     np.testing.assert_allclose(found, function(*given()), rtol=1e-12)
+
+
+def test_libraries_with_programs_of_their_own_are_compared():
+    libraries = ["numpy", *(["jax"] if importlib.util.find_spec("jax") else []), "stagec"]
+    report = json.loads(run("front", "filter", "perceptron", "--tiny", "--libraries", ",".join(libraries)))
+    assert {name: [*times] for name, times in report["rows"].items()} == {
+        "filter": libraries,
+        "perceptron": libraries[1:],
+    }
+    for times in report["rows"].values():
+        for seconds in times.values():
+            assert 0 < seconds["steady"] < seconds["start"] and seconds["first"] > 0
+
+
+def test_of_several_runs_the_least_times_count_unless_a_version_has_changed():
+    def report(version, **rows):
+        return {"versions": {"jax": version}, "rows": {name: {"jax": times} for name, times in rows.items()}}
+
+    former = report("1", a={"first": 2.0, "steady": 1.0}, b={"first": 4.0})
+    found = report("1", a={"first": 1.0, "steady": 3.0})
+    assert front.merged(former, found) == report("1", a={"first": 1.0, "steady": 1.0}, b={"first": 4.0})
+    assert front.merged(former, changed := report("2", a={"first": 5.0})) == changed
 
 
 def test_an_unknown_case_names_the_groups():

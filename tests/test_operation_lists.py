@@ -34,7 +34,6 @@ ALLOWED = {
     ("passes/simplify/joins.py", "transpose reverse pad broadcast_in_dim"): "the subject of a law",
     ("passes/simplify/known_shapes.py", "dynamic_reshape dynamic_broadcast_in_dim"): "the subject of its laws",
     ("passes/simplify/integers.py", "shift_left shift_right_logical shift_right_arithmetic"): "the subject of its laws",
-    ("passes/simplify/ranges.py", "remainder and"): "the forms of a remainder by a power of two",
     ("passes/simplify/layouts.py", "transpose reshape reverse"): "the subject of its laws",
 }
 

@@ -4,6 +4,7 @@ import xml.etree.ElementTree
 
 import pytest
 
+from tests.pictures import session, speed
 from tests.pictures.__main__ import FOLDER, PAGE, PICTURES, with_table
 
 
@@ -23,6 +24,20 @@ def test_every_picture_is_drawn_and_shown():
     assert [name for name in PICTURES if f"pictures/{name}.svg" not in pages] == []
 
 
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(123.0, "120 s"), (0.96, "0.96 s"), (0.0123, "12 ms"), (4.56e-05, "46 µs")]
+)
+def test_a_time_has_two_digits_and_a_unit(seconds, text):
+    assert speed.duration(seconds) == text
+
+
 def test_the_table_of_families_is_that_of_the_measurements():
     page = PAGE.read_text("utf-8")
     assert with_table(page) == page, "python -m tests.pictures writes it"
+
+
+def test_the_session_in_a_terminal_prints_what_its_picture_shows():
+    committed = session.FILE.read_text("utf-8")
+    assert session.without_times(session.drawn(session.session())) == session.without_times(committed), (
+        "python -m tests.pictures.session draws it again"
+    )

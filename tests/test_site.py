@@ -66,6 +66,25 @@ def test_examples_in_docstrings_are_code(site):
     assert ">>> snp.cumsum(" in text.replace("\n", " ")
 
 
+def test_sessions_can_be_pasted_into_a_terminal(site):
+    for path in site.rglob("*.html"):
+        text = html.unescape(re.sub(r"<[^>]+>", "", path.read_text()))
+        # The terminal takes what follows a statement of several lines for a part of it, unless a line is empty.
+        assert not re.search(r"^ *\.\.\. +\S.*\n *>>> ", text, re.MULTILINE), path
+
+
+def test_blocks_say_which_file_they_are_for(site):
+    text = (site / "how-to/call-from-c.html").read_text()
+    assert [*re.findall(r'class="filename">([^<]+)<', text)][:2] == ["main.c", "main.cpp"]
+
+
+def test_the_reference_lists_what_completion_offers(site):
+    text = (site / "reference/api/stagec.numpy.html").read_text()
+    headings = re.findall(r'<h\d id="([\w.-]+)"', text)
+    assert "stagec.numpy.ndarray.block_until_ready" in headings
+    assert {"stagec.numpy.ndarray.queued_view", "stagec.numpy.float32.dtype", "parameters"} & {*headings} == set()
+
+
 def test_the_site_can_be_searched_and_needs_no_network(site):
     index = json.loads((site / "search/search_index.json").read_text())
     assert any("stagec.check" in entry["text"] for entry in index["docs"])
@@ -113,9 +132,11 @@ VIEWS = {
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
 }
-SEEN = """
+# Those that are left as screenshots in pytest's folder.
+SHOWN = """
     index readme pages benchmarks coming-from/numba tutorial/01-jit tutorial/06-jax-users how-to/errors
     explanation/architecture explanation/kernels reference/errors reference/missing examples/index
+    reference/api/stagec.numpy
 """.split()
 
 
@@ -142,16 +163,60 @@ def opened(browser, site):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_pages_fit_and_can_be_read(opened, view, tmp_path):
-    for name in SEEN:
-        page = opened(name, view)
-        page.screenshot(path=tmp_path / f"{name.replace('/', '-')}.png", full_page=name in ("index", "benchmarks"))
-        assert page.evaluate("document.documentElement.scrollWidth") <= VIEWS[view]["viewport"]["width"], name
-        lowest = lowest_contrast(page)
-        assert lowest[0] >= LEAST, (name, lowest, f"the page is shown in {tmp_path}")
+def test_every_page_fits_and_can_be_read(opened, site, view, tmp_path):
+    page, wrong = opened("index", view), []
+    # What a server shows in the place of a page has addresses of the server.
+    for path in sorted({*site.rglob("*.html")} - {site / "404.html"}):
+        name = str(path.relative_to(site).with_suffix(""))
+        page.goto(path.as_uri())
+        if name in SHOWN:
+            page.screenshot(path=tmp_path / f"{name.replace('/', '-')}.png", full_page=name in ("index", "benchmarks"))
+        if (width := page.evaluate("document.documentElement.scrollWidth")) > VIEWS[view]["viewport"]["width"]:
+            wrong.append((name, f"is {width} pixels wide"))
+        if (lowest := lowest_contrast(page))[0] < LEAST:
+            wrong.append((name, *lowest))
         broken = "[...document.images].filter(image => image.complete && !image.naturalWidth).map(image => image.src)"
-        assert page.evaluate(broken) == []
-        page.close()
+        wrong += [(name, address) for address in page.evaluate(broken)]
+    assert wrong == []
+
+
+# What someone wants to do, the links that lead there from the first page, the words that they may search for, and the
+# heading that answers.
+TASKS = {
+    "compile a function": (["Compile a function"], "compiling a function", "tutorial/01-jit.html#compiling"),
+    "see the assembly": (["see the assembly"], "assembly", "how-to/inspect.html#see-the-assembly"),
+    "ship a model to C": (["call it from C"], "C library", "how-to/call-from-c.html#write-the-library"),
+    "find out why it compiled again": (
+        ["find out why it compiled again"],
+        "compiled again",
+        "how-to/cache.html#find-out-why-a-call-compiles-again",
+    ),
+    "move a JAX script": (["move a JAX script"], "JAX script", "tutorial/06-jax-users.html#a-script-side-by-side"),
+    "speed up a NumPy loop": (["speed up a NumPy loop"], "NumPy loop", "coming-from/numpy.html#speed-up-a-numpy-loop"),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_is_found_from_the_first_page_by_links_and_by_the_search(opened, site, task):
+    links, words, answer = TASKS[task]
+    page = opened("index", "desktop")
+    for text in links:
+        page.get_by_role("main").get_by_role("link", name=text, exact=True).click()
+    path, _, heading = answer.partition("#")
+    assert page.url.partition("#")[0] == (site / path).as_uri()
+    assert page.locator(f"[id='{heading}']").is_visible()
+    if "#" in page.url:
+        assert page.url.endswith(f"#{heading}")
+    assert answer in [link.removeprefix(f"{site.as_uri()}/").partition("?")[0] for link in searched(page, words)]
+
+
+def searched(page, words):
+    """The addresses that the search of a page finds."""
+    page.wait_for_function("window.document$ !== undefined")  # what is typed before the page's script runs is lost
+    page.click(".md-search__input")
+    page.keyboard.type(words)
+    page.wait_for_selector(".md-search-result__link", state="attached", timeout=60_000)
+    return page.locator(".md-search-result__link").evaluate_all("links => links.map(link => link.href)")
 
 
 def test_pictures_and_the_network_follow_the_palette_that_was_chosen(opened):
@@ -162,17 +227,6 @@ def test_pictures_and_the_network_follow_the_palette_that_was_chosen(opened):
     assert page.evaluate("[...document.querySelectorAll('main img')].map(i => getComputedStyle(i).colorScheme)") == [
         "dark"
     ]
-
-
-def test_a_search_finds_a_page_from_a_folder(opened):
-    page = opened("index", "desktop")
-    links = page.locator(".md-search-result__link")
-    page.wait_for_function("window.document$ !== undefined")  # what is typed before the page's script runs is lost
-    page.click(".md-search__input")
-    page.keyboard.type("NumPy loop")
-    page.wait_for_selector(".md-search-result__link", state="attached", timeout=60_000)
-    found = links.evaluate_all("links => links.map(link => link.href)")
-    assert any("coming-from/numpy.html#a-numpy-loop" in link for link in found), found
 
 
 def test_the_first_page_recognizes_a_digit_that_is_drawn(opened, site):

@@ -18,13 +18,13 @@ _INTEGERS, _NUMBERS = ("i32", "i64"), ("i1", "i32", "i64")
 
 def _row(name: str, operands: str, numpy: Callable[..., Any] | None, **facts: Any) -> Operation:
     """An operation whose result is not rounded, unless `facts` give another precision."""
-    return Operation(name, operands, True, numpy, **{"precision": Precision.EXACT, **facts})
+    return Operation(name, operands, True, numpy=numpy, **{"precision": Precision.EXACT, **facts})
 
 
 def _function(name: str, numpy: Callable[..., Any], operands: str = "operand", **facts: Any) -> Operation:
     """A function that takes dozens of instructions."""
     return Operation(
-        name, operands, True, numpy, cost=Cost.COSTLY, precision=Precision.OPEN, memory=Memory.NEW, **facts
+        name, operands, True, numpy=numpy, cost=Cost.COSTLY, precision=Precision.OPEN, memory=Memory.NEW, **facts
     )
 
 
@@ -50,7 +50,7 @@ _FALLING: dict[str, Any] = {"monotone": -1}
 _NOT_NEGATIVE: dict[str, Any] = {"domain": (0.0, math.inf)}
 
 _UNARY = (
-    _row("stablehlo.abs", "operand", meaning.absolute, any_width=True, **_CHEAP),
+    _row("stablehlo.abs", "operand", meaning.absolute, retypes=True, any_width=True, **_CHEAP),
     _function("stablehlo.cbrt", meaning.cbrt, **_ODD, **_RISING),
     _rounding("ceil", np.ceil),
     _function("stablehlo.cosine", through_float32(np.cos), inverse="chlo.acos", **_EVEN),
@@ -60,8 +60,8 @@ _UNARY = (
         "stablehlo.exponential_minus_one", through_float32(np.expm1), inverse="stablehlo.log_plus_one", **_RISING
     ),
     _rounding("floor", np.floor),
-    _row("stablehlo.imag", "operand", meaning.imag, by_parts=True),
-    _row("stablehlo.is_finite", "operand", np.isfinite, memory=Memory.NEW),
+    _row("stablehlo.imag", "operand", meaning.imag, retypes=True, by_parts=True),
+    _row("stablehlo.is_finite", "operand", np.isfinite, retypes=True, memory=Memory.NEW),
     _function("stablehlo.log", through_float32(np.log), **_RISING, **_NOT_NEGATIVE),
     _function(
         "stablehlo.log_plus_one",
@@ -84,7 +84,7 @@ _UNARY = (
     ),
     _row("stablehlo.not", "operand", meaning.logical_not, modular=True, host=_NUMBERS, **_CHEAP, **_FALLING),
     _row("stablehlo.popcnt", "operand", meaning.popcnt, memory=Memory.NEW),
-    _row("stablehlo.real", "operand", np.real, by_parts=True),
+    _row("stablehlo.real", "operand", np.real, retypes=True, by_parts=True),
     _rounding("round_nearest_afz", meaning.round_away),
     _rounding("round_nearest_even", np.rint),
     _function("stablehlo.rsqrt", meaning.rsqrt, **_FALLING, **_NOT_NEGATIVE),
@@ -115,7 +115,7 @@ _BINARY = (
         of_booleans="stablehlo.and", idempotent=True, dual="stablehlo.or", **_SYMMETRIC,
     ),
     _function("stablehlo.atan2", through_float32(np.arctan2), "lhs rhs"),
-    _row("stablehlo.complex", "lhs rhs", meaning.complex_of, by_parts=True),
+    _row("stablehlo.complex", "lhs rhs", meaning.complex_of, retypes=True, by_parts=True),
     _row("stablehlo.divide", "lhs rhs", meaning.divide, any_width=True, partial=True, cost=Cost.COSTLY, **_ROUNDED),
     _row(
         "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, any_width=True, host=_INTEGERS,
@@ -151,14 +151,17 @@ _BINARY = (
 
 # Operations whose results depend on attributes, or on operands that may be scalars.
 _OTHER = (
-    _row("stablehlo.clamp", "min operand max", None, chooses=True, any_width=True),
-    _row("stablehlo.compare", "lhs rhs", None, by_parts=True, host=_NUMBERS, **_CHEAP),
-    _row("stablehlo.convert", "operand", None, host=_NUMBERS, memory=Memory.VIEW, **_ROUNDED, **_CHEAP, **_RISING),
+    _row("stablehlo.clamp", "min operand max", None, retypes=True, chooses=True, any_width=True),
+    _row("stablehlo.compare", "lhs rhs", None, retypes=True, by_parts=True, host=_NUMBERS, **_CHEAP),
+    _row(
+        "stablehlo.convert", "operand", None, retypes=True, host=_NUMBERS, memory=Memory.VIEW, **_ROUNDED, **_CHEAP,
+        **_RISING,
+    ),
     # Targets differ in subnormal numbers.
     _row("stablehlo.reduce_precision", "operand", None, precision=Precision.OPEN),
     _row(
-        "stablehlo.select", "pred on_true on_false", None, by_parts=True, chooses=True, host=_NUMBERS,
-        sources="on_true on_false", **_CHEAP,
+        "stablehlo.select", "pred on_true on_false", None, retypes=True, by_parts=True, chooses=True,
+        host=_NUMBERS, sources="on_true on_false", **_CHEAP,
     ),
     Operation("stablehlo.uniform_dequantize", "operand", True),
     Operation("stablehlo.uniform_quantize", "operand", True),
@@ -180,9 +183,9 @@ _CHLO = (
     ),
     _function("chlo.erf_inv", through_float64(special.erf_inv), inverse="chlo.erf", **_ODD),
     _function("chlo.erfc", through_float64(special.erfc), complement="chlo.erf", **_FALLING),
-    _row("chlo.is_inf", "operand", np.isinf),
-    _row("chlo.is_neg_inf", "operand", np.isneginf),
-    _row("chlo.is_pos_inf", "operand", np.isposinf),
+    _row("chlo.is_inf", "operand", np.isinf, retypes=True),
+    _row("chlo.is_neg_inf", "operand", np.isneginf, retypes=True),
+    _row("chlo.is_pos_inf", "operand", np.isposinf, retypes=True),
     _function("chlo.lgamma", through_float64(special.lgamma)),
     _row("chlo.next_after", "lhs rhs", np.nextafter),
     _function("chlo.polygamma", through_float64(special.polygamma), "lhs rhs"),

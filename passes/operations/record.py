@@ -61,6 +61,7 @@ class Operation:
         operation are MLIR's own.
       elementwise: whether each element of the result follows from the same element of the operands (or from an
         operand that is one number), and no other.
+      retypes: whether, of an elementwise operation, the result may have another type than the first operand.
       numpy: the result as a function of the operands' arrays; None if it depends on attributes or regions, too.
       ufunc: the NumPy function that combines integers in a reduction.
       cost: what it takes to compute one element.
@@ -102,6 +103,7 @@ class Operation:
     name: str
     operands: str | None = ""
     elementwise: bool = False
+    retypes: bool = False
     numpy: Callable[..., Any] | None = None
     ufunc: Any = None
     cost: Cost = Cost.MODERATE

@@ -12,6 +12,7 @@ from passes import attributes as attrs, build, operations
 from passes.analysis import facts
 from passes.analysis.identities import right_identity
 from passes.match import dtype_of, has_one_use, is_boolean, is_complex, producer, splat_of
+from passes.patterns import laws_of
 from passes.simplify.constants import is_folded
 from passes.simplify.proven import exact_if_proven
 
@@ -124,4 +125,4 @@ def function_of_two_selections(op: Any, exactly: bool) -> Any:
     return build.select(first.pred, *(arm.make() for arm in arms))
 
 
-PATTERNS = function_of_two_selections
+PATTERNS = laws_of(globals())

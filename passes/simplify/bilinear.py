@@ -18,7 +18,7 @@ from passes.match import (
     size_of,
     splat_of,
 )
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import is_static_op, rebuilt, used_once
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.sides import (
@@ -378,15 +378,4 @@ def sum_of_outer_products(op: Any, exactly: bool) -> Any:
     return result if places == sorted(places) else build.transpose(result, places)
 
 
-PATTERNS = (
-    product_of_negatives,
-    *product_of_negative,
-    *negative_of_product,
-    *product_of_scaled,
-    *scaled_product,
-    *sum_of_products,
-    *chain_of_dots,
-    *sum_of_dot,
-    *dot_of_repeated_terms,
-    *sum_of_outer_products,
-)
+PATTERNS = laws_of(globals())

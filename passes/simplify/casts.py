@@ -10,16 +10,15 @@ from passes import attributes as attrs, build, operations
 from passes.match import (
     dtype_of,
     has_one_use,
-    is_boolean,
     is_floating,
     is_integer,
-    is_splat,
     is_static,
     producer,
     shape_of,
     splat_of,
 )
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
+from passes.simplify.terms import law
 from passes.types import is_lossless
 
 
@@ -49,16 +48,7 @@ def convert_of_convert(op: Any) -> Any:
     return build.convert(inner.operand, target)
 
 
-@pattern("stablehlo.compare", of="stablehlo.convert")
-def compare_converted_boolean(op: Any) -> Any:
-    """convert(p) != 0 -> p and convert(p) == 0 -> !p for a boolean p. Exact."""
-    inner = producer(op.lhs, "stablehlo.convert")
-    direction = attrs.word(op, "comparison_direction")
-    if inner is None or not is_boolean(inner.operand) or direction not in ("EQ", "NE"):
-        return None
-    if not (is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0)):
-        return None
-    return inner.operand if direction == "NE" else build.op("stablehlo.not", [inner.operand])
+compare_converted_boolean = law("convert(p) != zero -> p and convert(p) == zero -> ~p for booleans p. Exact.")
 
 
 @pattern("stablehlo.bitcast_convert", of="stablehlo.bitcast_convert")
@@ -147,4 +137,4 @@ def _is_exact_in_narrow(row: operations.Operation, narrow: np.dtype[Any], wide: 
     return row.any_width
 
 
-PATTERNS = (convert_of_convert, compare_converted_boolean, bitcast_of_bitcast, convert_of_iota, convert_result_back)
+PATTERNS = laws_of(globals())

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build
-from passes.analysis.facts import of
 from passes.match import (
     SPLAT,
     dtype_of,
@@ -17,15 +16,13 @@ from passes.match import (
     is_constant,
     is_floating,
     is_integer,
-    is_splat,
-    other_operand,
     producer,
     same_type,
-    sides,
     splat_of,
 )
-from passes.patterns import pattern
-from passes.simplify.logic import AND, CONVERT, NOT, OR, XOR
+from passes.patterns import laws_of, pattern
+from passes.simplify.logic import AND, CONVERT, OR, XOR
+from passes.simplify.terms import law
 from passes.types import is_lossless
 
 COMPARE, NEGATE, ADD = "stablehlo.compare", "stablehlo.negate", "stablehlo.add"
@@ -54,108 +51,27 @@ def compare_constant_second(op: Any) -> Any:
     return _compare(op, op.rhs, op.lhs, attrs.EXCHANGED[direction_of(op)])
 
 
-@pattern(COMPARE, of=(NEGATE, NOT, ADD, XOR))
-def compare_of_same_step(op: Any) -> Any:
-    """-x < -y -> x > y for floats, ~x < ~y -> x > y for integers, x + z == y + z -> x == y for integers.
-
-    Exact; sums and negations of integers may wrap, so only == and != of those are rewritten.
-    """
-    left, right = producer(op.lhs), producer(op.rhs)
-    if left is None or right is None or left.operation.name != right.operation.name or is_complex(op.lhs):
-        return None
-    name, direction = left.operation.name, direction_of(op)
-    equality = direction in ("EQ", "NE")
-    if name in (NEGATE, NOT):
-        if name == NEGATE and not equality and not is_floating(op.lhs):
-            return None
-        return _compare(op, left.operand, right.operand, attrs.EXCHANGED[direction])
-    if name in (ADD, XOR) and equality and not is_floating(op.lhs) and (name == XOR or is_integer(op.lhs)):
-        for common, x in sides(left):
-            for other, y in sides(right):
-                if common == other:
-                    return _compare(op, x, y, direction)
-    return None
-
-
-@pattern(COMPARE, of=(NEGATE, NOT, ADD, "stablehlo.subtract", XOR))
-def compare_step_with_constant(op: Any) -> Any:
-    """-x < c -> x > -c for floats, ~x < c -> x > ~c, x + c == d -> x == d - c, c - x == d -> x == c - d.
-
-    Exact; integers may wrap, so an ordering of sums is rewritten only where the range of x excludes that.
-    """
-    inner, direction = producer(op.lhs), direction_of(op)
-    if inner is None or not is_constant(op.rhs) or is_complex(op.lhs) or is_boolean(op.lhs):
-        return None
-    name, equality = inner.operation.name, direction in ("EQ", "NE")
-    if name == NEGATE and (equality or is_floating(op.lhs)):
-        return _compare(op, inner.operand, build.op(NEGATE, [op.rhs]), attrs.EXCHANGED[direction])
-    if name == NOT:
-        return _compare(op, inner.operand, build.op(NOT, [op.rhs]), attrs.EXCHANGED[direction])
-    if is_floating(op.lhs):
-        return None
-    if name == XOR and equality and is_constant(inner.rhs):
-        return _compare(op, inner.lhs, build.op(XOR, [op.rhs, inner.rhs]), direction)
-    if name == "stablehlo.subtract" and equality and is_constant(inner.lhs):
-        return _compare(op, inner.rhs, build.op("stablehlo.subtract", [inner.lhs, op.rhs]), direction)
-    if name != ADD or not is_constant(inner.rhs):
-        return None
-    return _moved_sum(op, inner, direction) if not equality else _difference(op, inner, direction)
-
-
-def _difference(op: Any, inner: Any, direction: str) -> Any:
-    return _compare(op, inner.lhs, build.op("stablehlo.subtract", [op.rhs, inner.rhs]), direction)
-
-
-def _moved_sum(op: Any, inner: Any, direction: str) -> Any:
-    """x + c < d -> x < d - c, where neither wraps."""
-    x, added, limit = of(inner.lhs), splat_of(inner.rhs), splat_of(op.rhs)
-    dtype = dtype_of(op.lhs)
-    if x is None or added is None or limit is None or dtype.isbuiltin != 1:
-        return None
-    info = np.iinfo(dtype)
-    numbers = (x.low + int(added), x.high + int(added), int(limit) - int(added))
-    if any(not int(info.min) <= number <= int(info.max) for number in numbers):
-        return None
-    return _difference(op, inner, direction)
-
-
-@pattern(COMPARE, of="stablehlo.subtract")
-def compare_difference_with_zero(op: Any) -> Any:
-    """x - y == 0 -> x == y, and the same for !=, for integers. Exact."""
-    inner = producer(op.lhs, "stablehlo.subtract")
-    if inner is None or not is_integer(op.lhs) or direction_of(op) not in ("EQ", "NE") or not is_splat(op.rhs, 0):
-        return None
-    return _compare(op, inner.lhs, inner.rhs, direction_of(op))
-
-
-@pattern(COMPARE, of="stablehlo.abs")
-def compare_abs_with_zero(op: Any) -> Any:
-    """|x| == 0 -> x == 0, and the same for !=, for real numbers. Exact."""
-    inner = producer(op.lhs, "stablehlo.abs")
-    if inner is None or is_complex(inner.operand) or direction_of(op) not in ("EQ", "NE") or is_total(op):
-        return None
-    zero = is_splat(op.rhs, 0) or is_splat(op.rhs, -0.0)
-    return _compare(op, inner.operand, op.rhs, direction_of(op)) if zero else None
-
-
-@pattern(COMPARE, of=(MAXIMUM, MINIMUM))
-def compare_with_own_extreme(op: Any) -> Any:
-    """x == max(x, y) -> x >= y and x == min(x, y) -> x <= y; for integers, x != max(x, y) -> x < y.
-
-    Exact: comparisons with NaN are false, and the larger of zeros is equal to both.
-    """
-    direction = direction_of(op)
-    if direction not in ("EQ", "NE") or is_total(op) or is_complex(op.lhs) or is_boolean(op.lhs):
-        return None
-    if direction == "NE" and is_floating(op.lhs):
-        return None
-    for value, x in sides(op):
-        inner = producer(value)
-        y = other_operand(inner, x) if inner is not None and inner.operation.name in (MAXIMUM, MINIMUM) else None
-        if inner is not None and y is not None:
-            greater, less = ("GE", "LE") if direction == "EQ" else ("LT", "GT")
-            return _compare(op, x, y, greater if inner.operation.name == MAXIMUM else less)
-    return None
+compare_of_same_step = law(
+    "f(-x, -y) -> g(x, y) for exchanged f g, floats; f(-x, -y) -> f(x, y) for f in EQ|NE, integers; "
+    "f(~x, ~y) -> g(x, y) for exchanged f g; f(x + z, y + z) -> f(x, y) for f in EQ|NE, integers; "
+    "f(x ^ z, y ^ z) -> f(x, y) for f in EQ|NE. Exact; "
+    "sums and negations of integers may wrap, so only == and != of those are rewritten."
+)
+compare_step_with_constant = law(
+    "f(-x, c) -> g(x, -c) for exchanged f g, floats; f(-x, c) -> f(x, -c) for f in EQ|NE, integers; "
+    "f(~x, c) -> g(x, ~c) for exchanged f g, integers; f(x ^ c, d) -> f(x, d ^ c) and f(x + c, d) -> f(x, d - c) "
+    "and f(c - x, d) -> f(x, c - d) for f in EQ|NE, integers; "
+    "f(x + m, n) -> f(x, n - m) for f in LT|LE|GT|GE, integers "
+    "where smallest <= x.low + m and x.high + m <= largest and smallest <= n - m <= largest. "
+    "Exact: no order of sums is rewritten that may wrap."
+)
+compare_difference_with_zero = law("f(x - y, 0) -> f(x, y) for f in EQ|NE, integers. Exact.")
+compare_abs_with_zero = law("f(abs(x), zero) -> f(x, 0) for f in EQ|NE, real. Exact.")
+compare_with_own_extreme = law(
+    "x == max(x, y) -> x >= y and x == min(x, y) -> x <= y for numbers; x != max(x, y) -> x < y "
+    "and x != min(x, y) -> x > y for integers. "
+    "Exact: comparisons with NaN are false, and the larger of zeros is equal to both."
+)
 
 
 @pattern(COMPARE, of=(MAXIMUM, MINIMUM))
@@ -261,16 +177,4 @@ def logic_of_limits(op: Any) -> Any:
     return op.lhs if bool(first) else op.rhs
 
 
-PATTERNS = (
-    compare_constant_second,
-    compare_of_same_step,
-    compare_step_with_constant,
-    compare_difference_with_zero,
-    compare_abs_with_zero,
-    compare_with_own_extreme,
-    compare_of_limited,
-    compare_converted,
-    compare_converted_with_constant,
-    logic_of_comparisons,
-    logic_of_limits,
-)
+PATTERNS = laws_of(globals())

@@ -19,7 +19,7 @@ from passes.match import (
     uses,
     yielded,
 )
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import WEIGHT
 from passes.simplify.regions import (
     has_effects,
@@ -204,6 +204,34 @@ def _takes_first(operation: Any) -> Any:
 
 
 @pattern(*operations.CONDITIONALS)
+def conditionals_of_one_index(op: Any) -> Any:
+    """Two conditionals with the same index -> one. Exact.
+
+    The second one has no effects, and reads nothing that is computed between the two.
+    """
+    operation = op.operation
+    other = _next(operation)
+    if other is None:
+        return None
+    first, second = operation.clone(ip=False), other.clone(ip=False)
+    for region, later in zip(first.regions, second.regions):
+        end = list(region.blocks[0].operations)[-1].operation
+        given = list(end.operands)
+        for inner in operations_of(later.blocks[0]):
+            for result, value in zip(operation.results, given):
+                inner.replace_uses_of_with(result, value)
+        with bindings.ir.InsertionPoint(end), end.location:
+            build.op("stablehlo.return", [*given, *build.inlined(later.blocks[0], [])], [])
+        end.erase()
+    types = [result.type for result in (*operation.results, *other.results)]
+    results = list(with_regions(operation.name, list(operation.operands), types, list(first.regions)).results)
+    count = len(operation.results)
+    for result, value in zip(other.results, results[count:]):
+        result.replace_all_uses_with(value)
+    return results[:count]
+
+
+@pattern(*operations.CONDITIONALS)
 def cheap_branches(op: Any) -> Any:
     """A conditional of two branches of a few cheap ops -> the ops of both branches, and a select. Exact."""
     return _both_branches(op, _CHEAP)
@@ -240,34 +268,6 @@ def _both_branches(op: Any, most: int) -> Any:
     return [build.select(condition, a, b) for a, b in zip(first, second)]
 
 
-@pattern(*operations.CONDITIONALS)
-def conditionals_of_one_index(op: Any) -> Any:
-    """Two conditionals with the same index -> one. Exact.
-
-    The second one has no effects, and reads nothing that is computed between the two.
-    """
-    operation = op.operation
-    other = _next(operation)
-    if other is None:
-        return None
-    first, second = operation.clone(ip=False), other.clone(ip=False)
-    for region, later in zip(first.regions, second.regions):
-        end = list(region.blocks[0].operations)[-1].operation
-        given = list(end.operands)
-        for inner in operations_of(later.blocks[0]):
-            for result, value in zip(operation.results, given):
-                inner.replace_uses_of_with(result, value)
-        with bindings.ir.InsertionPoint(end), end.location:
-            build.op("stablehlo.return", [*given, *build.inlined(later.blocks[0], [])], [])
-        end.erase()
-    types = [result.type for result in (*operation.results, *other.results)]
-    results = list(with_regions(operation.name, list(operation.operands), types, list(first.regions)).results)
-    count = len(operation.results)
-    for result, value in zip(other.results, results[count:]):
-        result.replace_all_uses_with(value)
-    return results[:count]
-
-
 def _next(operation: Any) -> Any:
     """A later conditional that can run together with this one; None if there is none."""
     index = operation.operands[0]
@@ -287,14 +287,4 @@ def _next(operation: Any) -> Any:
     return None
 
 
-PATTERNS = (
-    case_of_boolean,
-    if_not,
-    case_of_selected_constants,
-    case_of_minimum,
-    branches_out_of_range,
-    branches_of_one_form,
-    conditionals_of_one_index,
-    cheap_branches,
-    cheap_branches_on_a_gpu,
-)
+PATTERNS = laws_of(globals())

@@ -29,7 +29,7 @@ from passes.match import (
 from passes.numeric import interpreter
 from passes.numeric.interpreter import evaluate
 from passes.operations import Precision
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 
 _KNOWN = [row for row in operations.TABLE.values() if row.numpy is not None or row.name in interpreter.SIMPLE]
 # Powers are exact of integers, which `is_folded` asks for.
@@ -216,4 +216,4 @@ def fold_combinations(op: Any) -> Any:
     return [build.constant(np.ascontiguousarray(a).reshape(a.shape)) for a in evaluate(op, arrays)]  # type: ignore
 
 
-PATTERNS = (fold_splats, fold_small, fold_moves, iota_of_one, fold_combinations)
+PATTERNS = laws_of(globals())

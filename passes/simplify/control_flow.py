@@ -7,7 +7,7 @@ from typing import Any
 from passes import attributes as attrs, bindings, build, operations
 from passes.match import SPLAT, is_static, operations_in, splat_of, uses, yielded
 from passes.operations import Cost
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.regions import (
     has_effects,
     hoisted,
@@ -155,12 +155,4 @@ def _numbered(ops: list[Any], names: set[str], numbers: dict[Any, int]) -> dict[
     return found
 
 
-PATTERNS = (
-    known_branch,
-    single_branch,
-    index_inside_branch,
-    unused_results,
-    equal_results,
-    branches_that_agree,
-    op_of_all_branches,
-)
+PATTERNS = laws_of(globals())

@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import producer, rank_of, shape_of, size_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import is_static_op, unit_map, used_once
 from passes.simplify.proven import exact_if_proven, is_finite
 from passes.simplify.sides import Side, is_zero
@@ -281,12 +281,4 @@ def _product(op: Any, dims: attrs.ConvolutionDimensions, summed: dict[int, int],
     return build.reshape(made, shape_of(result))
 
 
-PATTERNS = (
-    convolution_of_pad,
-    *convolution_with_padded_kernel,
-    convolution_with_reversed_kernel,
-    convolution_of_transpose,
-    transpose_of_convolution,
-    slice_of_pixels,
-    convolution_that_is_a_product,
-)
+PATTERNS = laws_of(globals())

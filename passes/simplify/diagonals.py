@@ -9,7 +9,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.analysis.strided import View, box, row_strides
 from passes.match import dtype_of, is_splat, is_static, producer, same_type, shape_of, single_op, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.gathers import taken
 from passes.simplify.moves import cloned, is_static_op
 
@@ -112,4 +112,4 @@ def diagonal_where_it_was(op: Any) -> Any:
     return build.select(op.pred, x, op.on_false)
 
 
-PATTERNS = (sum_of_selected_diagonal, diagonal_where_it_was)
+PATTERNS = laws_of(globals())

@@ -10,7 +10,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import dtype_of, producer, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import all_static, cloned, groups, is_static_op, is_whole, used_once
 from passes.simplify.sides import DOT, Side, labels, product, sides
 
@@ -172,14 +172,4 @@ def dynamic_slice_of_dot(op: Any) -> Any:
     return product(inner, cut(left, "left"), cut(right, "right"))
 
 
-PATTERNS = (
-    dynamic_slice_of_splat,
-    dynamic_slice_of_broadcast,
-    dynamic_slice_of_transpose,
-    dynamic_slice_of_reshape,
-    dynamic_slice_of_reverse,
-    dynamic_slice_of_pad,
-    dynamic_slice_of_concatenate,
-    dynamic_slice_of_reduce,
-    dynamic_slice_of_dot,
-)
+PATTERNS = laws_of(globals())

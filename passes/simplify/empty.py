@@ -7,7 +7,7 @@ from typing import Any
 from passes import bindings, build, operations
 from passes.analysis.counters import LOOP
 from passes.match import functions, is_static, shape_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.regions import is_pure, with_results, with_zeros, without_state
 
 
@@ -92,4 +92,4 @@ def replace_arguments(module: Any) -> int:
     return count
 
 
-PATTERNS = (nothing_of_array, nothing_of_nothing, convolution_of_nothing, empty_state, empty_results)
+PATTERNS = laws_of(globals())

@@ -11,14 +11,12 @@ from passes.match import (
     has_one_use,
     is_boolean,
     is_complex,
-    is_floating,
-    is_unsigned,
     producer,
     shape_of,
-    sides,
     splat_of,
 )
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
+from passes.simplify.terms import law
 
 MAXIMUM, MINIMUM, CLAMP, NEGATE = "stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp", "stablehlo.negate"
 # A value, its lower bound and its upper bound.
@@ -98,25 +96,9 @@ def clamp_on_one_side(op: Any) -> Any:
     return None
 
 
-@pattern(MAXIMUM, MINIMUM, of=NEGATE)
-def extreme_of_negated(op: Any) -> Any:
-    """max(-x, -y) -> -min(x, y) and min(-x, -y) -> -max(x, y) for floats; max(x, -x) -> |x| for signed numbers.
+extreme_of_negated = law(
+    "max(x, -x) -> abs(x) for signed; max([-x], [-y]) -> -min(x, y) and min([-x], [-y]) -> -max(x, y) for floats. "
+    "Exact: the smallest integer is its own negation, and its own absolute value."
+)
 
-    Exact: the smallest integer is its own negation, and its own absolute value.
-    """
-    if is_complex(op.lhs) or is_boolean(op.lhs):
-        return None
-    largest = op.operation.name == MAXIMUM
-    for value, other in sides(op):
-        inner = producer(value, NEGATE)
-        if inner is not None and inner.operand == other and largest and not is_unsigned(other):
-            return build.op("stablehlo.abs", [other])
-    left, right = producer(op.lhs, NEGATE), producer(op.rhs, NEGATE)
-    if left is None or right is None or not is_floating(op.lhs):
-        return None
-    if not has_one_use(op.lhs) or not has_one_use(op.rhs):
-        return None
-    return build.op(NEGATE, [build.op(MINIMUM if largest else MAXIMUM, [left.operand, right.operand])])
-
-
-PATTERNS = (nested_bounds, clamp_on_one_side, extreme_of_negated)
+PATTERNS = laws_of(globals())

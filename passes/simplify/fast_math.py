@@ -10,135 +10,52 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import build, operations
-from passes.match import SPLAT, dtype_of, has_one_use, is_floating, is_splat, producer, splat_of
-from passes.patterns import pattern
+from passes.match import SPLAT, dtype_of, has_one_use, is_floating, producer, splat_of
+from passes.patterns import laws_of, pattern
+from passes.simplify.terms import law
 
-
-@pattern("stablehlo.log", of="stablehlo.exponential", assumes="afn,ninf")
-def log_of_exponential(op: Any) -> Any:
-    """log(exp(x)) -> x. Differs where exp overflows or underflows (the law gives the true value), and by rounding."""
-    inner = producer(op.operand, "stablehlo.exponential")
-    return inner.operand if inner is not None and is_floating(op.operand) else None
-
-
-@pattern("stablehlo.exponential", of="stablehlo.log", assumes="afn,nnan")
-def exponential_of_log(op: Any) -> Any:
-    """exp(log(x)) -> x. Differs by rounding, and for negative x, where it gives x instead of NaN."""
-    inner = producer(op.operand, "stablehlo.log")
-    return inner.operand if inner is not None and is_floating(op.operand) else None
-
-
-@pattern("stablehlo.log", of=("stablehlo.sqrt", "stablehlo.rsqrt"), assumes="afn")
-def log_of_root(op: Any) -> Any:
-    """log(sqrt(x)) -> 0.5 * log(x) and log(rsqrt(x)) -> -0.5 * log(x). Differs by rounding."""
-    for name, factor in (("stablehlo.sqrt", 0.5), ("stablehlo.rsqrt", -0.5)):
-        inner = producer(op.operand, name)
-        if inner is not None and is_floating(op.operand):
-            log = build.op("stablehlo.log", [inner.operand])
-            return build.op("stablehlo.multiply", [build.full(factor, log), log])
-    return None
-
-
-@pattern("stablehlo.log", of="stablehlo.power", assumes="afn,ninf")
-def log_of_power(op: Any) -> Any:
-    """log(x ** y) -> y * log(x) for a constant y that is not an even integer.
-
-    Differs by rounding, and where the power over- or underflows; an even power
-    of a negative x would turn into NaN, so those are left.
-    """
-    inner = producer(op.operand, "stablehlo.power")
-    if inner is None or not is_floating(op.operand):
-        return None
-    exponent = splat_of(inner.rhs)
-    if exponent is None or not np.isfinite(exponent) or float(exponent) % 2 == 0:
-        return None
-    return build.op("stablehlo.multiply", [inner.rhs, build.op("stablehlo.log", [inner.lhs])])
-
-
-@pattern("stablehlo.multiply", of="stablehlo.sqrt", assumes="reassoc,nnan,nsz")
-def square_of_root(op: Any) -> Any:
-    """sqrt(x) * sqrt(x) -> x. Differs by rounding, and for negative x, where it gives x instead of NaN."""
-    inner = producer(op.lhs, "stablehlo.sqrt")
-    return inner.operand if inner is not None and op.lhs == op.rhs and is_floating(op.lhs) else None
-
-
-@pattern("stablehlo.multiply", of="stablehlo.exponential", assumes="reassoc,afn,nnan")
-def product_of_exponentials(op: Any) -> Any:
-    """exp(x) * exp(y) -> exp(x + y). Differs by rounding and where one factor overflows."""
-    left, right = producer(op.lhs, "stablehlo.exponential"), producer(op.rhs, "stablehlo.exponential")
-    if left is None or right is None or not is_floating(op.lhs):
-        return None
-    return build.op("stablehlo.exponential", [build.op("stablehlo.add", [left.operand, right.operand])])
-
-
-@pattern("stablehlo.divide", of=SPLAT, assumes="arcp")
-def divide_by_constant(op: Any) -> Any:
-    """x / c -> x * (1 / c). Differs by one rounding."""
-    if not is_floating(op.lhs):
-        return None
-    number = splat_of(op.rhs)
-    if number is not None:
-        with np.errstate(all="ignore"):
-            reciprocal = np.divide(1, np.asarray(number, np.float64))
-        if np.isfinite(reciprocal) and abs(reciprocal) > 1e-30 and number != 0:
-            return build.op("stablehlo.multiply", [op.lhs, build.full(reciprocal, op.lhs)])
-    return None
-
-
-@pattern("stablehlo.divide", of=("stablehlo.sqrt", "stablehlo.exponential"), assumes="arcp,afn")
-def divide_by_root(op: Any) -> Any:
-    """x / sqrt(y) -> x * rsqrt(y) and x / exp(y) -> x * exp(-y). Differs by rounding."""
-    inner = producer(op.rhs)
-    if inner is None or not is_floating(op.lhs):
-        return None
-    if inner.operation.name == "stablehlo.sqrt":
-        factor = build.op("stablehlo.rsqrt", [inner.operand])
-    elif inner.operation.name == "stablehlo.exponential":
-        factor = build.op("stablehlo.exponential", [build.op("stablehlo.negate", [inner.operand])])
-    else:
-        return None
-    return build.op("stablehlo.multiply", [op.lhs, factor])
-
-
-@pattern("stablehlo.subtract", assumes="nnan")
-def subtract_itself(op: Any) -> Any:
-    """x - x -> 0 for floats. Differs for infinities and NaN."""
-    return build.full(0, op.lhs) if op.lhs == op.rhs and is_floating(op.lhs) else None
-
-
-@pattern("stablehlo.divide", assumes="nnan")
-def divide_by_itself(op: Any) -> Any:
-    """x / x -> 1 for floats. Differs for zero, infinities and NaN."""
-    return build.full(1, op.lhs) if op.lhs == op.rhs and is_floating(op.lhs) else None
-
-
-@pattern("stablehlo.multiply", of=SPLAT, assumes="nnan,nsz")
-def multiply_by_zero(op: Any) -> Any:
-    """x * 0 -> 0 for floats. Differs for infinities and NaN, and in the sign of zero."""
-    zero = is_splat(op.rhs, 0) or is_splat(op.lhs, 0) or is_splat(op.rhs, -0.0) or is_splat(op.lhs, -0.0)
-    return build.full(0, op.lhs) if zero and is_floating(op.lhs) else None
-
-
-@pattern("stablehlo.add", of=SPLAT, assumes="nsz")
-def add_positive_zero(op: Any) -> Any:
-    """x + 0.0 -> x. Differs in the sign of zero."""
-    if not is_floating(op.lhs):
-        return None
-    return op.lhs if is_splat(op.rhs, 0.0) else op.rhs if is_splat(op.lhs, 0.0) else None
-
-
-@pattern("stablehlo.add", "stablehlo.multiply", of=("stablehlo.add", "stablehlo.multiply"), assumes="reassoc,nsz")
-def reassociate_constants(op: Any) -> Any:
-    """(x + c) + d -> x + (c + d), and the same for products. Differs by rounding."""
-    name = op.operation.name
-    for outer, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-        inner = producer(other, name)
-        if splat_of(outer) is None or inner is None or not is_floating(op.lhs):
-            continue
-        for constant, value in ((inner.rhs, inner.lhs), (inner.lhs, inner.rhs)):
-            if splat_of(constant) is not None and splat_of(value) is None:
-                return build.op(name, [value, build.op(name, [constant, outer])])
-    return None
+log_of_exponential = law(
+    "log(exp(x)) -> x for floats. Differs "
+    "where exp overflows or underflows (the law gives the true value), and by rounding.",
+    assumes="afn,ninf",
+)
+exponential_of_log = law(
+    "exp(log(x)) -> x for floats. Differs by rounding, and for negative x, where it gives x instead of NaN.",
+    assumes="afn,nnan",
+)
+log_of_root = law(
+    "log(sqrt(x)) -> 0.5 * log(x) and log(rsqrt(x)) -> -0.5 * log(x) for floats. Differs by rounding.", assumes="afn"
+)
+log_of_power = law(
+    "log(x ** n) -> n * log(x) for floats where isfinite(n) and n % 2 != 0. Differs by rounding, and "
+    "where the power over- or underflows; an even power of a negative x would turn into NaN, so those are left.",
+    assumes="afn,ninf",
+)
+square_of_root = law(
+    "sqrt(x) * sqrt(x) -> x for floats. Differs by rounding, and for negative x, where it gives x instead of NaN.",
+    assumes="reassoc,nnan,nsz",
+)
+product_of_exponentials = law(
+    "exp(x) * exp(y) -> exp(x + y) for floats. Differs by rounding and where one factor overflows.",
+    assumes="reassoc,afn,nnan",
+)
+divide_by_constant = law(
+    "x / n -> x * (1 / n) for floats where n != 0 and 1e-30 < abs(1 / n) < inf. Differs by one rounding.",
+    assumes="arcp",
+)
+divide_by_root = law(
+    "x / sqrt(y) -> x * rsqrt(y) and x / exp(y) -> x * exp(-y) for floats. Differs by rounding.", assumes="arcp,afn"
+)
+subtract_itself = law("x - x -> 0 for floats. Differs for infinities and NaN.", assumes="nnan")
+divide_by_itself = law("x / x -> 1 for floats. Differs for zero, infinities and NaN.", assumes="nnan")
+multiply_by_zero = law(
+    "x * zero -> 0 for floats. Differs for infinities and NaN, and in the sign of zero.", assumes="nnan,nsz"
+)
+add_positive_zero = law("x + 0.0 -> x for floats. Differs in the sign of zero.", assumes="nsz")
+reassociate_constants = law(
+    "(v + m) + n -> v + (m + n) and (v * m) * n -> v * (m * n) for floats v. Differs by rounding.",
+    assumes="reassoc,nsz",
+)
 
 
 class _Group(NamedTuple):
@@ -231,34 +148,16 @@ def chain_of_factors(op: Any) -> Any:
     return product
 
 
-@pattern("stablehlo.power", of=SPLAT, assumes="afn,ninf,nsz")
-def expand_power(op: Any) -> Any:
-    """x ** 3, x ** 4, x ** -1, x ** 0.5, x ** -0.5 -> products, a quotient, roots.
-
-    Differs by rounding, and for -inf and -0.0 under a square root.
-    """
-    number = splat_of(op.rhs)
-    if number is None or not is_floating(op.lhs):
-        return None
-    x = op.lhs
-    square = None
-    if number in (3, 4):
-        square = build.op("stablehlo.multiply", [x, x])
-        return build.op("stablehlo.multiply", [square, x if number == 3 else square])
-    if number == -1:
-        return build.op("stablehlo.divide", [build.full(1, x), x])
-    if number == 0.5:
-        return build.op("stablehlo.sqrt", [x])
-    return build.op("stablehlo.rsqrt", [x]) if number == -0.5 else None
-
-
-@pattern("stablehlo.sqrt", of="stablehlo.multiply", assumes="afn,ninf")
-def root_of_square(op: Any) -> Any:
-    """sqrt(x * x) -> |x|. Differs where the square over- or underflows (the law gives the true value)."""
-    inner = producer(op.operand, "stablehlo.multiply")
-    if inner is None or inner.lhs != inner.rhs or not is_floating(op.operand):
-        return None
-    return build.op("stablehlo.abs", [inner.lhs])
+expand_power = law(
+    "x ** 3 -> x * x * x and x ** 4 -> (x * x) * (x * x) "
+    "and x ** -1 -> 1 / x and x ** 0.5 -> sqrt(x) and x ** -0.5 -> rsqrt(x) for floats. "
+    "Differs by rounding, and for -inf and -0.0 under a square root.",
+    assumes="afn,ninf,nsz",
+)
+root_of_square = law(
+    "sqrt(x * x) -> abs(x) for floats. Differs where the square over- or underflows (the law gives the true value).",
+    assumes="afn,ninf",
+)
 
 
 _OPEN = operations.where(precision=operations.Precision.OPEN)
@@ -278,24 +177,4 @@ def fold_functions(op: Any) -> Any:
         return build.full(meaning(*arrays), op.operation.results[0])
 
 
-PATTERNS = (
-    log_of_exponential,
-    exponential_of_log,
-    log_of_root,
-    log_of_power,
-    square_of_root,
-    product_of_exponentials,
-    divide_by_constant,
-    divide_by_root,
-    subtract_itself,
-    divide_by_itself,
-    multiply_by_zero,
-    add_positive_zero,
-    reassociate_constants,
-    regroup_differences,
-    regroup_quotients,
-    chain_of_factors,
-    expand_power,
-    root_of_square,
-    fold_functions,
-)
+PATTERNS = laws_of(globals())

@@ -11,7 +11,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.analysis.strided import Box, View, box
 from passes.match import dtype_of, is_static, producer, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.indexing import Windows
 from passes.simplify.moves import ELEMENTWISE, elementwise, is_elementwise, is_static_op, saves_work, spread, used_once
 from passes.simplify.sides import repeated
@@ -42,6 +42,38 @@ def taken(x: Any, view: View, cut: Box) -> Any:
     if size_of(value) != prod(view.shape):
         return build.broadcast_in_dim(value, view.shape, sorted(cut.dims))
     return build.reshape(value, view.shape) if shape_of(value) != view.shape else value
+
+
+@pattern(_GATHER, of="stablehlo.broadcast_in_dim")
+def gather_along_repeated_dimensions(op: Any) -> Any:
+    """gather(broadcast(x), i), where the broadcast repeats x along all dimensions that i is for -> broadcast(x).
+
+    Exact: all windows are the same, as they are clamped to the array. Logarithms of softmax at labels read such arrays.
+    """
+    x, result = op.operation.operands[0], op.operation.results[0]
+    if not _is_known(op):
+        return None
+    windows, same = Windows.of(op), repeated(x)
+    if any(d not in same and windows.sizes[d] != windows.shape[d] for d in windows.targets):
+        return None
+    limits = [n if d in windows.batches else windows.sizes[d] for d, n in enumerate(windows.shape)]
+    roles = {
+        d: windows.outer[windows.batches[d]] if d in windows.batches else windows.axes[d] for d in range(len(limits))
+    }
+    kept = [d for d in roles if roles[d] >= 0]
+    value = build.reshape(build.slice_(x, [0] * len(limits), limits), [limits[d] for d in kept])
+    order = sorted(range(len(kept)), key=lambda i: roles[kept[i]])
+    value = build.transpose(value, order)
+    return build.broadcast_in_dim(value, shape_of(result), [roles[kept[i]] for i in order])
+
+
+@pattern(_GATHER, of="stablehlo.constant")
+def gather_of_splat(op: Any) -> Any:
+    """gather from an array of equal numbers -> an array of them. Exact."""
+    number = splat_of(op.operation.operands[0])
+    if number is None or dtype_of(op.operation.operands[0]).kind == "c" or not is_static(op.operation.results[0]):
+        return None
+    return build.full(number, op.operation.results[0])
 
 
 @pattern(_GATHER)
@@ -142,38 +174,6 @@ def gather_at_repeated_indices(op: Any) -> Any:
     return build.broadcast_in_dim(_gathered(op, x, fewer, shape), shape_of(op.operation.results[0]), range(len(shape)))
 
 
-@pattern(_GATHER, of="stablehlo.broadcast_in_dim")
-def gather_along_repeated_dimensions(op: Any) -> Any:
-    """gather(broadcast(x), i), where the broadcast repeats x along all dimensions that i is for -> broadcast(x).
-
-    Exact: all windows are the same, as they are clamped to the array. Logarithms of softmax at labels read such arrays.
-    """
-    x, result = op.operation.operands[0], op.operation.results[0]
-    if not _is_known(op):
-        return None
-    windows, same = Windows.of(op), repeated(x)
-    if any(d not in same and windows.sizes[d] != windows.shape[d] for d in windows.targets):
-        return None
-    limits = [n if d in windows.batches else windows.sizes[d] for d, n in enumerate(windows.shape)]
-    roles = {
-        d: windows.outer[windows.batches[d]] if d in windows.batches else windows.axes[d] for d in range(len(limits))
-    }
-    kept = [d for d in roles if roles[d] >= 0]
-    value = build.reshape(build.slice_(x, [0] * len(limits), limits), [limits[d] for d in kept])
-    order = sorted(range(len(kept)), key=lambda i: roles[kept[i]])
-    value = build.transpose(value, order)
-    return build.broadcast_in_dim(value, shape_of(result), [roles[kept[i]] for i in order])
-
-
-@pattern(_GATHER, of="stablehlo.constant")
-def gather_of_splat(op: Any) -> Any:
-    """gather from an array of equal numbers -> an array of them. Exact."""
-    number = splat_of(op.operation.operands[0])
-    if number is None or dtype_of(op.operation.operands[0]).kind == "c" or not is_static(op.operation.results[0]):
-        return None
-    return build.full(number, op.operation.results[0])
-
-
 @pattern(_GATHER, of=ELEMENTWISE)
 def gather_of_elementwise(op: Any) -> Any:
     """gather(f(x, y), i) -> f(gather(x, i), gather(y, i)), where nothing else reads f(x, y). Exact."""
@@ -211,52 +211,4 @@ def gather_in_sorted_order(op: Any) -> Any:
     return operation.results[at[0]]
 
 
-def _is_of_rows(op: Any, windows: Windows) -> bool:
-    """Whether a gather takes whole rows, `x[i]`, with the axes of the indices first."""
-    rank = len(windows.shape)
-    whole = windows.sizes[1:] == windows.shape[1:] and not windows.batches
-    count = len(windows.outer)
-    return whole and windows.targets == (0,) and windows.axes == (-1, *range(count, count + rank - 1))
-
-
-@pattern(_GATHER, of=_GATHER)
-def gather_of_rows_twice(op: Any) -> Any:
-    """take(take(x, i), j) -> take(x, take(i, j)), for rows. Exact. Nothing else may read take(x, i)."""
-    value, indices = op.operation.operands
-    inner = producer(value, _GATHER)
-    if inner is None or not used_once(inner) or not _is_known(op) or not _is_known(inner):
-        return None
-    outer, first = Windows.of(op), Windows.of(inner)
-    x, rows = inner.operation.operands
-    more = shape_of(indices)
-    if not _is_of_rows(op, outer) or not _is_of_rows(inner, first) or len(first.outer) != 1:
-        return None
-    if first.along != 1 or outer.along != len(more) - 1:
-        return None
-    # The indices are gathered as rows of one number.
-    numbers = (
-        f"#stablehlo.gather<offset_dims = [{len(more) - 1}], collapsed_slice_dims = [0], start_index_map = [0], "
-        f"index_vector_dim = {len(more) - 1}>"
-    )
-    chosen = build.op(
-        _GATHER,
-        [rows, indices],
-        build.tensor_type((*more[:-1], 1), rows.type.element_type),
-        attributes={**attrs.copied(op), "dimension_numbers": numbers, "slice_sizes": build.i64_array([1, 1])},
-    )
-    attributes = {**attrs.copied(inner), "dimension_numbers": op.operation.attributes["dimension_numbers"]}
-    if not attrs.boolean(op, "indices_are_sorted"):
-        attributes["indices_are_sorted"] = "false"
-    return build.op(_GATHER, [x, chosen], op.operation.results[0].type, attributes=attributes)
-
-
-PATTERNS = (
-    gather_along_repeated_dimensions,
-    gather_of_splat,
-    gather_at_known_indices,
-    gather_of_one_window,
-    gather_at_repeated_indices,
-    gather_of_elementwise,
-    gather_in_sorted_order,
-    gather_of_rows_twice,
-)
+PATTERNS = laws_of(globals())

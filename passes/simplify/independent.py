@@ -11,7 +11,7 @@ from passes import attributes as attrs, build
 from passes.analysis.counters import LOOP, Counter, counter, final
 from passes.analysis.identities import identity_of
 from passes.match import before_barriers, dtype_of, has_one_use, is_static, producer, shape_of, size_of, uses, yielded
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.regions import rounds_of
 from passes.simplify.round_reads import Along, along
 from passes.simplify.rounds import Rounds
@@ -271,4 +271,4 @@ def _with_rest(initial: Any, value: Any, dimension: int, start: int) -> Any:
     return build.concatenate(parts, dimension)
 
 
-PATTERNS = (independent_rounds, independent_rounds_and_sums, independent_rounds_on_a_gpu)
+PATTERNS = laws_of(globals())

@@ -7,7 +7,7 @@ from typing import Any
 from passes import bindings, build
 from passes.analysis.counters import LOOP, compared, counter, step_of, trip_count
 from passes.match import before_barriers, rank_of, uses, yielded
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.regions import without_state
 
 
@@ -70,4 +70,4 @@ def rotated_state(op: Any) -> Any:
     return without_state(op, final) if 0 < len(final) < len(loop.operands) else None
 
 
-PATTERNS = (counters_in_step, rotated_state)
+PATTERNS = laws_of(globals())

@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.match import dtype_of, is_static, producer, shape_of, size_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import rebuilt
 
 _IOTA = "stablehlo.iota"
@@ -75,4 +75,4 @@ def dynamic_part_of_iota(op: Any) -> Any:
     return build.op("stablehlo.add", [rebuilt(inner, [], shape_of(result)), start])
 
 
-PATTERNS = (part_of_iota, reverse_of_iota, dynamic_part_of_iota)
+PATTERNS = laws_of(globals())

@@ -9,7 +9,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import dtype_of, producer, rank_of, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     all_static,
@@ -380,17 +380,4 @@ def _whole_slice(values: list[Any], dim: int) -> Callable[[], Any] | None:
     return lambda: build.slice_(x, *zip(*bounds[0]))
 
 
-PATTERNS = (
-    pad_of_pad,
-    pad_of_splat,
-    elementwise_of_pads,
-    concatenate_of_concatenates,
-    concatenate_of_neighbors,
-    concatenate_of_equal_parts,
-    concatenate_of_broadcasts,
-    concatenate_of_moves,
-    concatenate_of_reshapes,
-    concatenate_of_splats,
-    concatenate_that_pads,
-    concatenate_of_batches,
-)
+PATTERNS = laws_of(globals())

@@ -9,7 +9,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import constant_of, is_static, producer, same_type, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import is_elementwise
 
 # How many elementwise operations in a row are looked through.
@@ -41,23 +41,6 @@ def set_whole_size(op: Any) -> Any:
     return op.operand if whole and same_type(op.operand, op.operation.results[0]) else None
 
 
-@pattern("stablehlo.dynamic_reshape", "chlo.dynamic_reshape", any_shape=True)
-def reshape_to_known_shape(op: Any) -> Any:
-    """dynamic_reshape to a shape that the type has -> reshape. Exact."""
-    result = op.operation.results[0]
-    return build.reshape(op.operand, shape_of(result)) if is_static(result) else None
-
-
-def _has_shape(value: Any, sizes: Any, depth: int = 0) -> bool:
-    """Whether an array was made with the shape `sizes`, or is computed element by element from such an array."""
-    op = producer(value)
-    if op is None or depth > _DEPTH:
-        return False
-    if op.operation.name in ("stablehlo.dynamic_reshape", "stablehlo.dynamic_broadcast_in_dim"):
-        return bool(op.operation.operands[1] == sizes)
-    return is_elementwise(op) and any(_has_shape(v, sizes, depth + 1) for v in op.operation.operands)
-
-
 @pattern("stablehlo.dynamic_reshape", "stablehlo.dynamic_broadcast_in_dim", any_shape=True)
 def shape_that_an_array_has(op: Any) -> Any:
     """A dynamic reshape or broadcast of an array to the shape with which it was made -> the array. Exact.
@@ -74,6 +57,23 @@ def shape_that_an_array_has(op: Any) -> Any:
         if set(attrs.ints(op, "known_nonexpanding_dimensions")) == set(in_order):
             return value
     return value if _has_shape(value, sizes) else None
+
+
+@pattern("stablehlo.dynamic_reshape", "chlo.dynamic_reshape", any_shape=True)
+def reshape_to_known_shape(op: Any) -> Any:
+    """dynamic_reshape to a shape that the type has -> reshape. Exact."""
+    result = op.operation.results[0]
+    return build.reshape(op.operand, shape_of(result)) if is_static(result) else None
+
+
+def _has_shape(value: Any, sizes: Any, depth: int = 0) -> bool:
+    """Whether an array was made with the shape `sizes`, or is computed element by element from such an array."""
+    op = producer(value)
+    if op is None or depth > _DEPTH:
+        return False
+    if op.operation.name in ("stablehlo.dynamic_reshape", "stablehlo.dynamic_broadcast_in_dim"):
+        return bool(op.operation.operands[1] == sizes)
+    return is_elementwise(op) and any(_has_shape(v, sizes, depth + 1) for v in op.operation.operands)
 
 
 @pattern("stablehlo.dynamic_broadcast_in_dim")
@@ -151,17 +151,4 @@ def element_of_tuple(op: Any) -> Any:
     return None if made is None else made.operation.operands[attrs.integer(op, "index")]
 
 
-PATTERNS = (
-    broadcast_of_leading_sizes,
-    known_size,
-    set_whole_size,
-    shape_that_an_array_has,
-    reshape_to_known_shape,
-    broadcast_to_known_shape,
-    reshape_of_broadcast_to_constant_shape,
-    iota_of_known_shape,
-    pad_by_constants,
-    slice_between_constants,
-    slice_of_known_size,
-    element_of_tuple,
-)
+PATTERNS = laws_of(globals())

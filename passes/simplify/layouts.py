@@ -13,7 +13,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import producer, shape_of, size_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     all_static,
@@ -370,33 +370,4 @@ def reverse_of_pad(op: Any) -> Any:
     return build.pad(value, inner.padding_value, low, high, between)
 
 
-@pattern("stablehlo.transpose", of="stablehlo.reverse")
-def transpose_of_reversed_transpose(op: Any) -> Any:
-    """transpose(reverse(transpose(x))) -> reverse(transpose(x)). Exact."""
-    inner = producer(op.operand, "stablehlo.reverse")
-    first = producer(inner.operand, "stablehlo.transpose") if inner is not None and used_once(inner) else None
-    if first is None or not used_once(first):
-        return None
-    order, outer = attrs.ints(first, "permutation"), attrs.ints(op, "permutation")
-    value = build.transpose(first.operand, [order[i] for i in outer])
-    return build.reverse(value, sorted(outer.index(d) for d in attrs.ints(inner, "dimensions")))
-
-
-PATTERNS = (
-    elementwise_of_broadcasts,
-    elementwise_of_equal_moves,
-    move_back_after_elementwise,
-    transpose_of_broadcast,
-    transpose_of_broadcast_arithmetic,
-    transpose_of_iota,
-    transpose_of_pad,
-    transpose_of_reversed_transpose,
-    reshape_of_iota,
-    reshape_of_broadcast,
-    broadcast_of_reshape,
-    broadcast_of_merged_dimensions,
-    reverse_of_reverse,
-    reverse_of_reshaped_reverse,
-    reverse_of_broadcast,
-    reverse_of_pad,
-)
+PATTERNS = laws_of(globals())

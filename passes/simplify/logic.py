@@ -4,23 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from passes import build, operations
-from passes.analysis.facts import of
 from passes.match import (
     dtype_of,
     has_one_use,
-    is_boolean,
-    is_complex,
-    is_constant,
-    is_floating,
-    other_operand,
     producer,
     same_type,
-    sides,
 )
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
+from passes.simplify.terms import law
 from passes.types import is_lossless
 
 AND, OR, XOR, NOT = "stablehlo.and", "stablehlo.or", "stablehlo.xor", "stablehlo.not"
@@ -29,66 +21,16 @@ CONVERT = "stablehlo.convert"
 DUAL = {row.name: row.dual for row in operations.TABLE.values() if row.dual}
 
 
-@pattern(*DUAL, of=tuple(DUAL))
-def absorption(op: Any) -> Any:
-    """x & (x | y) -> x, x | (x & y) -> x, max(x, min(x, y)) -> x, min(x, max(x, y)) -> x.
-
-    Exact; max and min of floats only where y is never NaN.
-    """
-    for value, other in sides(op):
-        inner = producer(value, DUAL[op.operation.name])
-        remaining = other_operand(inner, other) if inner is not None else None
-        if remaining is None or is_complex(other):
-            continue
-        if is_floating(other):
-            known = of(remaining)
-            if known is None or known.nan:
-                continue
-        return other
-    return None
-
-
-@pattern(AND, OR, XOR, of=NOT)
-def logic_with_complement(op: Any) -> Any:
-    """x & ~x -> 0, x | ~x -> all ones, x ^ ~x -> all ones. Exact."""
-    for value, other in sides(op):
-        inner = producer(value, NOT)
-        if inner is not None and inner.operand == other:
-            ones = np.bool_(True) if is_boolean(other) else ~np.zeros((), dtype_of(other))
-            return build.full(0 if op.operation.name == AND else ones, other)
-    return None
-
-
-@pattern(AND, OR, of=NOT)
-def complements(op: Any) -> Any:
-    """~x & ~y -> ~(x | y) and ~x | ~y -> ~(x & y), where nothing else reads ~x and ~y. Exact."""
-    left, right = producer(op.lhs, NOT), producer(op.rhs, NOT)
-    if left is None or right is None or not has_one_use(op.lhs) or not has_one_use(op.rhs):
-        return None
-    return build.op(NOT, [build.op(DUAL[op.operation.name], [left.operand, right.operand])])
-
-
-@pattern(AND, OR, of=(AND, OR))
-def absorbed_complement(op: Any) -> Any:
-    """x & (~x | y) -> x & y and x | (~x & y) -> x | y. Exact."""
-    for value, other in sides(op):
-        inner = producer(value, DUAL[op.operation.name])
-        for part, remaining in sides(inner) if inner is not None else ():
-            complement, own = producer(part, NOT), producer(other, NOT)
-            if (complement is not None and complement.operand == other) or (own is not None and own.operand == part):
-                return build.op(op.operation.name, [other, remaining])
-    return None
-
-
-@pattern(XOR, of=NOT)
-def xor_of_complement(op: Any) -> Any:
-    """~x ^ ~y -> x ^ y, and ~x ^ c -> x ^ ~c for a constant. Exact."""
-    left, right = producer(op.lhs, NOT), producer(op.rhs, NOT)
-    if left is not None and right is not None:
-        return build.op(XOR, [left.operand, right.operand])
-    if left is not None and is_constant(op.rhs):
-        return build.op(XOR, [left.operand, build.op(NOT, [op.rhs])])
-    return None
+absorption = law(
+    "f(x, g(x, y)) -> x for dual f g, integers|booleans; f(x, g(x, y)) -> x for dual f g, floats where not y.nan. "
+    "Exact, for and with or, and for max with min."
+)
+logic_with_complement = law("x & ~x -> 0 and x | ~x -> ones and x ^ ~x -> ones. Exact.")
+complements = law("[~x] & [~y] -> ~(x | y) and [~x] | [~y] -> ~(x & y). Exact.")
+absorbed_complement = law(
+    "x & (~x | y) -> x & y and ~x & (x | y) -> ~x & y and x | (~x & y) -> x | y and ~x | (x & y) -> ~x | y. Exact."
+)
+xor_of_complement = law("~x ^ ~y -> x ^ y and ~x ^ c -> x ^ ~c. Exact.")
 
 
 @pattern(AND, OR, XOR, "stablehlo.maximum", "stablehlo.minimum", of=CONVERT)
@@ -110,11 +52,4 @@ def logic_of_converted(op: Any) -> Any:
     return build.op(CONVERT, [build.op(inner, [left.operand, right.operand])], op.lhs.type)
 
 
-PATTERNS = (
-    absorption,
-    logic_with_complement,
-    complements,
-    absorbed_complement,
-    xor_of_complement,
-    logic_of_converted,
-)
+PATTERNS = laws_of(globals())

@@ -18,7 +18,7 @@ from passes.match import (
     yielded,
 )
 from passes.operations import CONDITIONALS
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.regions import (
     Congruence,
     has_effects,
@@ -78,53 +78,6 @@ def counter_after_loop(op: Any) -> Any:
         return None
     copy = operation.clone(bindings.ir.InsertionPoint.current).operation
     return [known.get(i, result) for i, result in enumerate(copy.results)]
-
-
-@pattern(_LOOP)
-def invariant_operations(op: Any) -> Any:
-    """An op of a loop's body that depends on no state -> the op before the loop. Exact: it has no effects.
-
-    Only where all rounds together take longer to compute its result than to store it. What it is computed from moves,
-    too. What is read through an optimization barrier stays.
-    """
-    return _invariant(op, _HOISTED_ELEMENTS)
-
-
-@pattern(_LOOP, targets=("gpu", "spirv"))
-def invariant_operations_on_a_gpu(op: Any) -> Any:
-    """An op of a loop's body that depends on no state -> the op before the loop, however few elements it has. Exact.
-
-    Each op that stays is a kernel to be launched in each round.
-    """
-    return _invariant(op, 0)
-
-
-def _invariant(op: Any, least: int) -> Any:
-    """Move invariant ops before a loop, which read and compute at least `least` elements in all rounds together."""
-    body = op.operation.regions[1].blocks[0]
-    inside, invariant = set(body.arguments), dict[int, Any]()
-    for i, inner in enumerate(o.operation for o in body.operations):
-        stays = any(v in inside for v in inner.operands) or inner.name == _BARRIER or not is_pure(inner)
-        if not stays and not may_trap(inner):
-            invariant[i] = inner
-        else:
-            inside.update(inner.results)
-    if not invariant:
-        return None
-    count = trip_count(op.operation)
-    rounds = _ROUNDS if count is None else count
-    wanted = with_sources(invariant, lambda o: _is_costly(o) and rounds * _elements(o) >= least)
-    return hoisted(op, [[], wanted]) if wanted else None
-
-
-def _is_costly(operation: Any) -> bool:
-    """Whether to compute an element of the results takes longer than to read it."""
-    return operations.of(operation.name).cost > operations.Cost.CHEAP and all(map(is_static, operation.results))
-
-
-def _elements(operation: Any) -> int:
-    """How many elements an op reads and computes."""
-    return sum(size_of(value) for value in (*operation.operands, *operation.results) if is_static(value))
 
 
 @pattern(_LOOP)
@@ -212,6 +165,53 @@ def reshaped_state(op: Any) -> Any:
     return with_types(op, types) if types else None
 
 
+@pattern(_LOOP)
+def invariant_operations(op: Any) -> Any:
+    """An op of a loop's body that depends on no state -> the op before the loop. Exact: it has no effects.
+
+    Only where all rounds together take longer to compute its result than to store it. What it is computed from moves,
+    too. What is read through an optimization barrier stays.
+    """
+    return _invariant(op, _HOISTED_ELEMENTS)
+
+
+@pattern(_LOOP, targets=("gpu", "spirv"))
+def invariant_operations_on_a_gpu(op: Any) -> Any:
+    """An op of a loop's body that depends on no state -> the op before the loop, however few elements it has. Exact.
+
+    Each op that stays is a kernel to be launched in each round.
+    """
+    return _invariant(op, 0)
+
+
+def _invariant(op: Any, least: int) -> Any:
+    """Move invariant ops before a loop, which read and compute at least `least` elements in all rounds together."""
+    body = op.operation.regions[1].blocks[0]
+    inside, invariant = set(body.arguments), dict[int, Any]()
+    for i, inner in enumerate(o.operation for o in body.operations):
+        stays = any(v in inside for v in inner.operands) or inner.name == _BARRIER or not is_pure(inner)
+        if not stays and not may_trap(inner):
+            invariant[i] = inner
+        else:
+            inside.update(inner.results)
+    if not invariant:
+        return None
+    count = trip_count(op.operation)
+    rounds = _ROUNDS if count is None else count
+    wanted = with_sources(invariant, lambda o: _is_costly(o) and rounds * _elements(o) >= least)
+    return hoisted(op, [[], wanted]) if wanted else None
+
+
+def _is_costly(operation: Any) -> bool:
+    """Whether to compute an element of the results takes longer than to read it."""
+    return operations.of(operation.name).cost > operations.Cost.CHEAP and all(map(is_static, operation.results))
+
+
+def _elements(operation: Any) -> int:
+    """How many elements an op reads and computes."""
+    return sum(size_of(value) for value in (*operation.operands, *operation.results) if is_static(value))
+
+
 def _reaches_other_state(loop: Any, i: int, unread: list[int]) -> bool:
     """Whether state that is read depends on a part of the state, by ops of the body without regions.
 
@@ -276,14 +276,4 @@ def _needed(loop: Any) -> set[Any]:
     return found
 
 
-PATTERNS = (
-    loop_that_never_runs,
-    loop_that_runs_once,
-    counter_after_loop,
-    unchanged_state,
-    equal_state,
-    dead_state,
-    reshaped_state,
-    invariant_operations,
-    invariant_operations_on_a_gpu,
-)
+PATTERNS = laws_of(globals())

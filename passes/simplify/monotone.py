@@ -12,6 +12,7 @@ from passes.analysis.identities import identity_of
 from passes.attributes import ints
 from passes.match import dtype_of, is_complex, is_floating, is_integer, producer, shape_of, size_of, splat_of
 from passes.operations import Precision
+from passes.patterns import laws_of
 from passes.simplify.moves import elementwise, is_static_op, spread, used_once
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.reductions import combination
@@ -116,4 +117,4 @@ def extreme_of_monotone(op: Any, exactly: bool) -> Any:
     return elementwise(found.function, shape_of(op.operation.results[0]), lambda _: reduced)
 
 
-PATTERNS = extreme_of_monotone
+PATTERNS = laws_of(globals())

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from passes import attributes as attrs, build, operations
 from passes.match import is_complex, producer, rank_of, shape_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.joins import same_number
 from passes.simplify.moves import ELEMENTWISE, groups, is_elementwise, is_static_op, producers_of, rebuilt, used_once
 
@@ -110,4 +110,4 @@ def pad_of_reshape(op: Any) -> Any:
     return build.reshape(value, shape_of(op.operation.results[0]))
 
 
-PATTERNS = (elementwise_of_pads_apart, pad_of_reshape)
+PATTERNS = laws_of(globals())

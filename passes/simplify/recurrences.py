@@ -22,7 +22,7 @@ from passes.match import (
     uses,
     yielded,
 )
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import used_once
 from passes.simplify.regions import rounds_of, with_initial, with_state
 from passes.simplify.running import combined, in_any_order
@@ -32,6 +32,22 @@ _SMALL = 64
 # How many rounds a loop is assumed to have that does not say it.
 _ROUNDS = 8
 _UPDATE, _READ = "stablehlo.dynamic_update_slice", "stablehlo.dynamic_slice"
+
+
+@pattern(LOOP)
+def part_of_state(op: Any) -> Any:
+    """An array of a loop's state of which all rounds read and write the same part -> that part. Exact.
+
+    The part is written back after the loop. Only where it has few elements, or no more than the rounds write.
+    """
+    loop = op.operation
+    if "sorts" in loop.attributes:
+        return None
+    for i in range(len(loop.operands)):
+        found = _part(loop, i)
+        if found is not None:
+            return _with_part(op, i, *found)
+    return None
 
 
 @pattern(LOOP)
@@ -157,22 +173,6 @@ def _is_written_back(op: Any, state: Any) -> bool:
     )
 
 
-@pattern(LOOP)
-def part_of_state(op: Any) -> Any:
-    """An array of a loop's state of which all rounds read and write the same part -> that part. Exact.
-
-    The part is written back after the loop. Only where it has few elements, or no more than the rounds write.
-    """
-    loop = op.operation
-    if "sorts" in loop.attributes:
-        return None
-    for i in range(len(loop.operands)):
-        found = _part(loop, i)
-        if found is not None:
-            return _with_part(op, i, *found)
-    return None
-
-
 def _part(loop: Any, i: int) -> tuple[list[int], dict[int, tuple[int, Any]]] | None:
     """The positions of the ops that read and write an array, and the size and start along axes where all are equal."""
     condition, body = (region.blocks[0] for region in loop.regions)
@@ -259,4 +259,4 @@ def _start(loop: Any, op: Any, d: int) -> tuple[int, Any] | None:
     return (width, start) if not is_inside(block_of(start), loop) else None
 
 
-PATTERNS = (update_under_condition, part_of_state, element_of_last_round, element_of_last_round_of_sums)
+PATTERNS = laws_of(globals())

@@ -24,8 +24,7 @@ from passes.match import (
     splat_of,
     yielded,
 )
-from passes.patterns import pattern
-from passes.simplify.integers import wrapped
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     cloned,
@@ -39,6 +38,7 @@ from passes.simplify.moves import (
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.regions import inlined_region, on_arrays, reached
 from passes.simplify.sides import once, repeated
+from passes.simplify.terms import wrapped
 
 # Reductions by these may combine elements in any order.
 _IN_ANY_ORDER = operations.where(commutative=True)
@@ -67,6 +67,65 @@ def combination(op: Any) -> str | None:
 
 
 @pattern("stablehlo.reduce")
+def reduce_to_one_value(op: Any) -> Any:
+    """A reduction whose combination returns the same for all elements -> that value, repeated. Exact.
+
+    It is combined once at least: a dimension has elements.
+    """
+    block = op.operation.regions[0].blocks[0]
+    if not is_static_op(op) or 0 in shape_of(op.inputs[0]) or reached(block, yielded(block)) != set():
+        return None
+    values = inlined_region(op, 0, list(op.init_values) * 2)
+    return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(values, op.operation.results)]
+
+
+@pattern("stablehlo.reduce")
+def reduce_of_nothing(op: Any) -> Any:
+    """A reduction of a dimension of size 0 -> the initial value, repeated. Exact."""
+    if not is_static_op(op) or all(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")):
+        return None
+    return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(op.init_values, op.operation.results)]
+
+
+@pattern("stablehlo.reduce", of=SPLAT)
+def reduce_of_splat(op: Any) -> Any:
+    """A sum of n equal constants -> n times the constant, and the largest or smallest of them -> one of them.
+
+    Exact: integers wrap alike, and sums of floats are rewritten only where the type represents each partial sum.
+    """
+    number = splat_of(op.inputs[0])
+    name = combination(op) if number is not None else None
+    count = math.prod(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")) if name is not None else 0
+    if number is None or not count:
+        return None
+    total: Any = number if name in _IDEMPOTENT else sum_of(number, count) if name == "stablehlo.add" else None
+    if total is None:
+        return None
+    combined = build.op(str(name), [op.init_values[0], build.full(total, op.init_values[0])])
+    return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), [])
+
+
+@pattern("stablehlo.reduce", of="stablehlo.concatenate")
+def reduce_of_stack(op: Any) -> Any:
+    """reduce(concatenate(x, y)) -> combine(x, y), where the parts have size 1 along the only reduced dimension.
+
+    Exact: the parts are combined in order.
+    """
+    name, inner = combination(op), producer(op.inputs[0], "stablehlo.concatenate")
+    if name is None or inner is None or not used_once(inner) or len(inner.operation.operands) > _MOST_PARTS:
+        return None
+    along = attrs.integer(inner, "dimension")
+    parts = list(inner.operation.operands)
+    if attrs.ints(op, "dimensions") != (along,) or any(shape_of(part)[along] != 1 for part in parts):
+        return None
+    shape = shape_of(op.operation.results[0])
+    total = build.broadcast_in_dim(op.init_values[0], shape, [])
+    for part in parts:
+        total = build.op(name, [total, build.reshape(part, shape)])
+    return total
+
+
+@pattern("stablehlo.reduce")
 def reduce_of_unit_dimensions(op: Any) -> Any:
     """A reduction of dimensions of size 1 -> one combination with the initial value.
 
@@ -86,19 +145,6 @@ def map_that_computes_nothing(op: Any) -> Any:
     if len(inner) > 1 or not is_static_op(op):
         return None  # legalization makes maps of functions, which stay
     return on_arrays(op, 0, list(op.operation.operands), shape_of(op.operation.results[0]))
-
-
-@pattern("stablehlo.reduce")
-def reduce_to_one_value(op: Any) -> Any:
-    """A reduction whose combination returns the same for all elements -> that value, repeated. Exact.
-
-    It is combined once at least: a dimension has elements.
-    """
-    block = op.operation.regions[0].blocks[0]
-    if not is_static_op(op) or 0 in shape_of(op.inputs[0]) or reached(block, yielded(block)) != set():
-        return None
-    values = inlined_region(op, 0, list(op.init_values) * 2)
-    return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(values, op.operation.results)]
 
 
 @pattern("stablehlo.reduce")
@@ -154,14 +200,6 @@ def changes_nothing(name: str, number: Any, initial: Any) -> bool:
     if name == "stablehlo.maximum":
         return bool(number <= initial) and number != 0
     return name == "stablehlo.minimum" and bool(number >= initial) and number != 0
-
-
-@pattern("stablehlo.reduce")
-def reduce_of_nothing(op: Any) -> Any:
-    """A reduction of a dimension of size 0 -> the initial value, repeated. Exact."""
-    if not is_static_op(op) or all(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")):
-        return None
-    return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(op.init_values, op.operation.results)]
 
 
 def _functions_of(value: Any, reader: Any) -> tuple[list[Any], Any]:
@@ -340,24 +378,6 @@ def _reduced_once(op: Any, name: str, gone: Sequence[int]) -> list[Any]:
     return build.reduce([name], [once(op.inputs[0], gone)], [op.init_values[0]], dims)
 
 
-@pattern("stablehlo.reduce", of=SPLAT)
-def reduce_of_splat(op: Any) -> Any:
-    """A sum of n equal constants -> n times the constant, and the largest or smallest of them -> one of them.
-
-    Exact: integers wrap alike, and sums of floats are rewritten only where the type represents each partial sum.
-    """
-    number = splat_of(op.inputs[0])
-    name = combination(op) if number is not None else None
-    count = math.prod(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")) if name is not None else 0
-    if number is None or not count:
-        return None
-    total: Any = number if name in _IDEMPOTENT else sum_of(number, count) if name == "stablehlo.add" else None
-    if total is None:
-        return None
-    combined = build.op(str(name), [op.init_values[0], build.full(total, op.init_values[0])])
-    return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), [])
-
-
 def sum_of(number: Any, count: int) -> Any:
     """Return the sum of equal numbers, or None where it depends on the order."""
     dtype = number.dtype
@@ -367,26 +387,6 @@ def sum_of(number: Any, count: int) -> Any:
         return number if number == 0 and dtype.kind != "b" else None
     total = float(number) * count
     return total if float(number).is_integer() and abs(total) <= 2 ** (np.finfo(dtype).nmant + 1) else None
-
-
-@pattern("stablehlo.reduce", of="stablehlo.concatenate")
-def reduce_of_stack(op: Any) -> Any:
-    """reduce(concatenate(x, y)) -> combine(x, y), where the parts have size 1 along the only reduced dimension.
-
-    Exact: the parts are combined in order.
-    """
-    name, inner = combination(op), producer(op.inputs[0], "stablehlo.concatenate")
-    if name is None or inner is None or not used_once(inner) or len(inner.operation.operands) > _MOST_PARTS:
-        return None
-    along = attrs.integer(inner, "dimension")
-    parts = list(inner.operation.operands)
-    if attrs.ints(op, "dimensions") != (along,) or any(shape_of(part)[along] != 1 for part in parts):
-        return None
-    shape = shape_of(op.operation.results[0])
-    total = build.broadcast_in_dim(op.init_values[0], shape, [])
-    for part in parts:
-        total = build.op(name, [total, build.reshape(part, shape)])
-    return total
 
 
 @pattern("stablehlo.reduce", of=("stablehlo.concatenate", *ELEMENTWISE))
@@ -417,20 +417,4 @@ def reduce_of_concatenate(op: Any) -> Any:
     return reduce(lambda a, b: build.op(str(name), [a, b]), totals)
 
 
-PATTERNS = (
-    reduce_to_one_value,
-    map_that_computes_nothing,
-    reduce_of_nothing,
-    reduce_of_splat,
-    reduce_of_stack,
-    reduce_of_unit_dimensions,
-    reduce_of_pad,
-    reduce_of_moved,
-    *sum_of_scaled,
-    reduce_of_reshape,
-    reduce_of_reduce,
-    reduce_of_broadcast,
-    reduce_before_broadcast,
-    *sum_of_repeated,
-    reduce_of_concatenate,
-)
+PATTERNS = laws_of(globals())

@@ -15,7 +15,7 @@ from passes import attributes as attrs, build
 from passes.analysis.facts import of
 from passes.analysis.strided import Box, View, boxes
 from passes.match import dtype_of, is_assignment, producer, same_type, shape_of, single_op, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.indexing import Windows
 from passes.simplify.moves import cloned, is_static_op, used_once
 
@@ -221,10 +221,4 @@ def _shifts(pad: Any) -> tuple[int, ...]:
     return (*low, *between)
 
 
-PATTERNS = (
-    scatter_of_nothing,
-    scatter_at_known_indices,
-    scatter_of_one_window,
-    scatter_with_spare_row,
-    scatter_at_unique_indices,
-)
+PATTERNS = laws_of(globals())

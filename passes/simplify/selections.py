@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.analysis.facts import of
 from passes.match import (
     SPLAT,
     dtype_of,
@@ -19,75 +18,32 @@ from passes.match import (
     is_integer,
     is_splat,
     producer,
-    same_type,
     splat_of,
 )
 from passes.operations import Precision
-from passes.patterns import pattern
-from passes.simplify.comparisons import COMPARE, NEGATE, direction_of, is_total
+from passes.patterns import laws_of, pattern
+from passes.simplify.comparisons import COMPARE
 from passes.simplify.constants import is_folded
-from passes.simplify.logic import AND, CONVERT, NOT, OR
+from passes.simplify.logic import CONVERT, NOT
+from passes.simplify.terms import law
 from passes.types import is_lossless
 
 SELECT = "stablehlo.select"
 
 
-@pattern(SELECT, of=COMPARE)
-def select_extreme(op: Any) -> Any:
-    """select(x < y, x, y) -> min(x, y), select(x > y, x, y) -> max(x, y), for integers. Exact."""
-    compare = producer(op.pred, COMPARE)
-    if compare is None or not is_integer(op.on_true) or direction_of(compare) in ("EQ", "NE"):
-        return None
-    return extreme(op, compare)
-
-
-def extreme(op: Any, compare: Any) -> Any:
-    """Return the minimum or maximum that selects between the two values it compares, or None for another comparison."""
-    direction = direction_of(compare)
-    if (compare.lhs, compare.rhs) == (op.on_false, op.on_true):
-        direction = attrs.EXCHANGED[direction]
-    elif (compare.lhs, compare.rhs) != (op.on_true, op.on_false):
-        return None
-    name = "minimum" if direction in ("LT", "LE") else "maximum"
-    return build.op(f"stablehlo.{name}", [op.on_true, op.on_false])
-
-
-@pattern(SELECT, of=COMPARE)
-def select_by_equality(op: Any) -> Any:
-    """select(x == y, x, y) -> y and select(x != y, x, y) -> x.
-
-    Exact; floats only where one of them is never zero, because zeros of both signs compare equal.
-    """
-    compare = producer(op.pred, COMPARE)
-    if compare is None or direction_of(compare) not in ("EQ", "NE") or is_complex(op.on_true) or is_total(compare):
-        return None
-    if (compare.lhs, compare.rhs) not in ((op.on_true, op.on_false), (op.on_false, op.on_true)):
-        return None
-    if is_floating(op.on_true):
-        known = (of(op.on_true), of(op.on_false))
-        if all(facts is None or facts.zero for facts in known):
-            return None
-    return op.on_false if direction_of(compare) == "EQ" else op.on_true
-
-
-@pattern(SELECT, of=COMPARE)
-def select_abs(op: Any) -> Any:
-    """select(x < 0, -x, x) -> |x| and select(x > 0, x, -x) -> |x| for integers. Exact: both wrap."""
-    compare = producer(op.pred, COMPARE)
-    if compare is None or not is_integer(op.on_true) or dtype_of(op.on_true).kind == "u":
-        return None
-    return absolute(op, compare)
-
-
-def absolute(op: Any, compare: Any) -> Any:
-    """Return |x| for a selection between x and -x by the sign of x, or None for another."""
-    direction, x = direction_of(compare), compare.lhs
-    positive, negative = (op.on_false, op.on_true) if direction in ("LT", "LE") else (op.on_true, op.on_false)
-    negated = producer(negative, NEGATE)
-    zero = is_splat(compare.rhs, 0) or is_splat(compare.rhs, -0.0)
-    if direction in ("EQ", "NE") or not zero or x != positive or negated is None or negated.operand != x:
-        return None
-    return build.op("stablehlo.abs", [x])
+select_extreme = law(
+    "select(f(x, y), x, y) -> min(x, y) and select(f(x, y), y, x) -> max(y, x) for f in LT|LE, integers; "
+    "select(f(x, y), x, y) -> max(x, y) and select(f(x, y), y, x) -> min(y, x) for f in GT|GE, integers. Exact."
+)
+select_by_equality = law(
+    "select(x == y, x, y) -> y and select(x != y, x, y) -> x for integers|booleans; select(x == y, x, y) -> y "
+    "and select(x != y, x, y) -> x for floats where not (x.zero and y.zero). "
+    "Exact: zeros of both signs compare equal."
+)
+select_abs = law(
+    "select(f(x, zero), -x, x) -> abs(x) for f in LT|LE, signed_integers; "
+    "select(f(x, zero), x, -x) -> abs(x) for f in GT|GE, signed_integers. Exact: both wrap."
+)
 
 
 @pattern(SELECT, of="stablehlo.broadcast_in_dim")
@@ -101,52 +57,13 @@ def select_by_broadcast_complement(op: Any) -> Any:
     return build.select(pred, op.on_false, op.on_true)
 
 
-@pattern(*operations.where(elementwise=True, commutative=True), of=SELECT)
-def mirrored_selections(op: Any) -> Any:
-    """f(select(p, x, y), select(p, y, x)) -> f(x, y) for commutative f. Exact."""
-    first, second = producer(op.lhs, SELECT), producer(op.rhs, SELECT)
-    if first is None or second is None or first.pred != second.pred:
-        return None
-    if (first.on_true, first.on_false) != (second.on_false, second.on_true):
-        return None
-    return build.op(op.operation.name, [first.on_true, first.on_false])
-
-
-@pattern(SELECT, of=SPLAT)
-def select_logic(op: Any) -> Any:
-    """select(p, x, false) -> p & x and select(p, true, x) -> p | x for booleans. Exact."""
-    if not is_boolean(op.on_true) or not same_type(op.pred, op.on_true):
-        return None
-    if is_splat(op.on_false, 0):
-        return build.op(AND, [op.pred, op.on_true])
-    return build.op(OR, [op.pred, op.on_false]) if is_splat(op.on_true, 1) else None
-
-
-@pattern(SELECT)
-def select_predicate(op: Any) -> Any:
-    """select(p, p, x) -> p | x and select(p, x, p) -> p & x. Exact."""
-    if op.pred == op.on_true:
-        return build.op(OR, [op.pred, op.on_false])
-    return build.op(AND, [op.pred, op.on_true]) if op.pred == op.on_false else None
-
-
-@pattern(SELECT, of=SELECT)
-def select_twice(op: Any) -> Any:
-    """select(p, select(q, x, y), y) -> select(p & q, x, y) and select(p, x, select(q, x, y)) -> select(p | q, x, y).
-
-    Exact. The law requires that nothing else reads the inner selection.
-    """
-    inner = producer(op.on_true, SELECT)
-    if inner is not None and inner.on_false == op.on_false and _merges(op, inner, op.on_true):
-        return build.select(build.op(AND, [op.pred, inner.pred]), inner.on_true, op.on_false)
-    inner = producer(op.on_false, SELECT)
-    if inner is not None and inner.on_true == op.on_true and _merges(op, inner, op.on_false):
-        return build.select(build.op(OR, [op.pred, inner.pred]), op.on_true, inner.on_false)
-    return None
-
-
-def _merges(op: Any, inner: Any, value: Any) -> bool:
-    return same_type(op.pred, inner.pred) and has_one_use(value)
+mirrored_selections = law("f(select(p, x, y), select(p, y, x)) -> f(x, y) for commutative f. Exact.")
+select_logic = law("select(p, x, false) -> p & x and select(p, true, x) -> p | x for booleans. Exact.")
+select_predicate = law("select(p, p, x) -> p | x and select(p, x, p) -> p & x. Exact.")
+select_twice = law(
+    "select(p, [select(q, x, y)], y) -> select(p & q, x, y) "
+    "and select(p, x, [select(q, x, y)]) -> select(p | q, x, y). Exact."
+)
 
 
 @pattern(SELECT, of=SPLAT)
@@ -240,16 +157,4 @@ def select_of_same_function(op: Any) -> Any:
     return build.op(left.operation.name, operands, op.on_true.type, attributes=attrs.copied(left))
 
 
-PATTERNS = (
-    select_extreme,
-    select_by_equality,
-    select_abs,
-    select_by_broadcast_complement,
-    mirrored_selections,
-    select_logic,
-    select_predicate,
-    select_twice,
-    select_one_or_zero,
-    function_of_selected_constants,
-    select_of_same_function,
-)
+PATTERNS = laws_of(globals())

@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import SPLAT, is_static, producer, same_type, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 
 
 def _static(*values: Any) -> bool:
@@ -158,12 +158,6 @@ def concatenate_one(op: Any) -> Any:
 
 
 @pattern("stablehlo.pad")
-def pad_by_nothing(op: Any) -> Any:
-    """pad by zero everywhere -> the operand."""
-    return None if any(map(any, attrs.padding(op))) else op.operand
-
-
-@pattern("stablehlo.pad")
 def pad_by_less_than_nothing(op: Any) -> Any:
     """pad that cuts elements off -> slice, and pad by what is left.
 
@@ -180,6 +174,12 @@ def pad_by_less_than_nothing(op: Any) -> Any:
             return None
         low[d], high[d] = low[d] + starts[d] * (gap + 1), high[d] + cut * (gap + 1)
     return build.pad(build.slice_(op.operand, starts, limits), op.operands[1], low, high, between)
+
+
+@pattern("stablehlo.pad")
+def pad_by_nothing(op: Any) -> Any:
+    """pad by zero everywhere -> the operand."""
+    return None if any(map(any, attrs.padding(op))) else op.operand
 
 
 @pattern("stablehlo.reverse")
@@ -210,23 +210,4 @@ def update_everything(op: Any) -> Any:
     return op.update if same_type(op.operand, op.update) and _static(op.operand) else None
 
 
-PATTERNS = (
-    same_type_as_operand,
-    reshape_of_reshape,
-    transpose_identity,
-    transpose_of_transpose,
-    transpose_of_unit_dimensions,
-    broadcast_identity,
-    broadcast_of_broadcast,
-    broadcast_that_adds_unit_dimensions,
-    move_splat,
-    slice_everything,
-    slice_of_slice,
-    slice_of_concatenate,
-    concatenate_one,
-    pad_by_less_than_nothing,
-    pad_by_nothing,
-    reverse_of_unit_dimensions,
-    dynamic_slice_of_constants,
-    update_everything,
-)
+PATTERNS = laws_of(globals())

@@ -11,7 +11,7 @@ import numpy as np
 from passes import attributes as attrs, build, operations
 from passes.analysis.facts import of
 from passes.match import dtype_of, producer, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     all_static,
@@ -28,6 +28,15 @@ from passes.simplify.moves import (
 )
 
 _SLICES = operations.where(memory=operations.Memory.PART)
+
+
+@pattern("stablehlo.slice", of="stablehlo.constant")
+def slice_of_splat(op: Any) -> Any:
+    """slice of an array of equal numbers -> a smaller array of them. Exact."""
+    number = splat_of(op.operand)
+    if number is None or dtype_of(op.operand).kind == "c" or not all_static(op.operation.results[0]):
+        return None
+    return build.full(number, op.operation.results[0])
 
 
 @pattern(*_SLICES, of=ELEMENTWISE)
@@ -350,28 +359,4 @@ def _added(start: Any, value: Any) -> Any:
     return build.op("stablehlo.add", [start, value])
 
 
-@pattern("stablehlo.slice", of="stablehlo.constant")
-def slice_of_splat(op: Any) -> Any:
-    """slice of an array of equal numbers -> a smaller array of them. Exact."""
-    number = splat_of(op.operand)
-    if number is None or dtype_of(op.operand).kind == "c" or not all_static(op.operation.results[0]):
-        return None
-    return build.full(number, op.operation.results[0])
-
-
-PATTERNS = (
-    slice_of_splat,
-    slice_of_elementwise,
-    slice_of_broadcast,
-    slice_of_transpose,
-    slice_of_reverse,
-    slice_of_pad,
-    slice_of_reshape,
-    slice_of_reshaped_elementwise,
-    slice_of_iota,
-    slice_across_concatenate,
-    slice_of_reduce,
-    slice_of_dot,
-    slice_of_convolution,
-    slice_within_slice,
-)
+PATTERNS = laws_of(globals())

@@ -23,6 +23,7 @@ from passes.match import (
     sides,
     size_of,
 )
+from passes.patterns import laws_of
 from passes.simplify.constants import computed
 from passes.simplify.diagonals import diagonal
 from passes.simplify.moves import is_static_op
@@ -341,4 +342,4 @@ def dot_with_diagonal(op: Any, exactly: bool) -> Any:
     return None
 
 
-PATTERNS = (*product_with_zeros, *dot_of_pad, *dot_with_selection, *dot_with_one_hot, *dot_with_diagonal)
+PATTERNS = laws_of(globals())

@@ -12,7 +12,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.analysis.strided import Box, View, box, fitted, row_strides
 from passes.match import combinations, producer, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.gathers import taken
 from passes.simplify.joins import same_number
 from passes.simplify.moves import all_static, cloned, groups, is_elementwise, is_static_op, producers_of, used_once
@@ -277,4 +277,4 @@ def concatenate_of_stack(op: Any) -> Any:
     return build.reshape(stacked, shape_of(op.operation.results[0]))
 
 
-PATTERNS = (moves_of_moves, concatenate_of_views, concatenate_of_stack)
+PATTERNS = laws_of(globals())

@@ -7,7 +7,7 @@ from typing import Any
 from passes import operations
 from passes.analysis.counters import LOOP
 from passes.match import before_barriers
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.regions import has_effects, inlined_region, operations_of, rounds_of
 
 # The most ops of an unrolled loop. A CPU runs a loop as one kernel. Only arithmetic gains, as elements stay in
@@ -59,4 +59,4 @@ def _unrolled(op: Any, most: int) -> Any:
     return values
 
 
-PATTERNS = (short_loop, short_loop_on_a_gpu)
+PATTERNS = laws_of(globals())

@@ -6,7 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import is_static, shape_of, uses, yielded
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.regions import reached, with_operands, with_zeros
 
 
@@ -74,4 +74,4 @@ def unused_barrier_results(op: Any) -> Any:
     return [instead.get(i, operand) for i, operand in enumerate(operands)]
 
 
-PATTERNS = (unused_reduce_results, unused_sort_results, unused_barrier_results, sort_of_one_element)
+PATTERNS = laws_of(globals())

@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import attributes as attrs, build
 from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, same_type, shape_of, size_of, splat_of
-from passes.patterns import pattern
+from passes.patterns import laws_of, pattern
 from passes.simplify.moves import used_once
 
 _UPDATE = "stablehlo.dynamic_update_slice"
@@ -23,10 +23,39 @@ def _starts(op: Any) -> list[int] | None:
     return [max(0, min(int(start), n - k)) for start, n, k in bounds]  # type: ignore[arg-type]
 
 
+# The value that is clamped, and the least and the greatest result.
+_CLAMPED: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
+    "stablehlo.clamp": lambda op: (op.operand, op.min, op.max),
+    "stablehlo.maximum": lambda op: (op.lhs, op.rhs, None),
+    "stablehlo.minimum": lambda op: (op.lhs, None, op.rhs),
+}
+
+
 @pattern(_UPDATE)
 def update_with_nothing(op: Any) -> Any:
     """dynamic_update_slice(x, y) for a y without elements -> x. Exact."""
     return op.operand if is_static(op.update) and size_of(op.update) == 0 else None
+
+
+@pattern(*_DYNAMIC)
+def start_along_whole_axis(op: Any) -> Any:
+    """A start along an axis that a dynamic slice or an update takes whole -> 0. Exact: it is clamped to that."""
+    limits, starts = _limits(op), list(op.start_indices)
+    at = [k for k, limit in enumerate(limits or ()) if limit == 0 and not is_splat(starts[k], 0)]
+    for k in at:
+        starts[k] = build.full(0, starts[k])
+    return _with_starts(op, starts) if at else None
+
+
+@pattern(*_DYNAMIC, of=tuple(_CLAMPED))
+def start_that_is_clamped(op: Any) -> Any:
+    """dynamic_slice(x, clamp(0, i, n)) -> dynamic_slice(x, i), and the same for updates.
+
+    Exact where the slice at n ends at the end of x or after it: it clamps its start itself.
+    """
+    limits, starts = _limits(op), list(op.start_indices)
+    found = [_before_clamp(start, limit) for start, limit in zip(starts, limits or ())]
+    return _with_starts(op, found) if limits is not None and found != starts else None
 
 
 @pattern(_UPDATE, of=_UPDATE)
@@ -122,35 +151,6 @@ def _with_starts(op: Any, starts: list[Any]) -> Any:
     return build.op(op.operation.name, [*kept, *starts], op.operation.results[0].type, attributes=attrs.copied(op))
 
 
-@pattern(*_DYNAMIC)
-def start_along_whole_axis(op: Any) -> Any:
-    """A start along an axis that a dynamic slice or an update takes whole -> 0. Exact: it is clamped to that."""
-    limits, starts = _limits(op), list(op.start_indices)
-    at = [k for k, limit in enumerate(limits or ()) if limit == 0 and not is_splat(starts[k], 0)]
-    for k in at:
-        starts[k] = build.full(0, starts[k])
-    return _with_starts(op, starts) if at else None
-
-
-# The value that is clamped, and the least and the greatest result.
-_CLAMPED: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
-    "stablehlo.clamp": lambda op: (op.operand, op.min, op.max),
-    "stablehlo.maximum": lambda op: (op.lhs, op.rhs, None),
-    "stablehlo.minimum": lambda op: (op.lhs, None, op.rhs),
-}
-
-
-@pattern(*_DYNAMIC, of=tuple(_CLAMPED))
-def start_that_is_clamped(op: Any) -> Any:
-    """dynamic_slice(x, clamp(0, i, n)) -> dynamic_slice(x, i), and the same for updates.
-
-    Exact where the slice at n ends at the end of x or after it: it clamps its start itself.
-    """
-    limits, starts = _limits(op), list(op.start_indices)
-    found = [_before_clamp(start, limit) for start, limit in zip(starts, limits or ())]
-    return _with_starts(op, found) if limits is not None and found != starts else None
-
-
 def _before_clamp(start: Any, limit: int) -> Any:
     maker = producer(start)
     rule = _CLAMPED.get(maker.operation.name) if maker is not None else None
@@ -159,17 +159,6 @@ def _before_clamp(start: Any, limit: int) -> Any:
     value, low, high = rule(maker)
     least, most = splat_of(low) if low is not None else 0, splat_of(high) if high is not None else limit
     return value if least is not None and most is not None and int(least) <= 0 and int(most) >= limit else start
-
-
-@pattern(_UPDATE, of=SPLAT)
-def update_of_splat(op: Any) -> Any:
-    """dynamic_update_slice(c, y) at constant indices, where c repeats one number -> pad(y, c). Exact."""
-    number, begin = splat_of(op.operand), _starts(op)
-    if number is None or begin is None or dtype_of(op.operand).kind == "c" or size_of(op.update) == 0:
-        return None
-    fill = build.full(number, build.tensor_type((), op.operand.type.element_type))
-    high = [n - start - k for n, start, k in zip(shape_of(op.operand), begin, shape_of(op.update))]
-    return build.pad(op.update, fill, begin, high)
 
 
 @pattern(_UPDATE, of="stablehlo.slice")
@@ -181,6 +170,17 @@ def update_with_own_slice(op: Any) -> Any:
     starts, _, strides = attrs.cut(inner)
     same = list(starts) == begin and all(step == 1 or n == 1 for step, n in zip(strides, shape_of(op.update)))
     return op.operand if same else None
+
+
+@pattern(_UPDATE, of=SPLAT)
+def update_of_splat(op: Any) -> Any:
+    """dynamic_update_slice(c, y) at constant indices, where c repeats one number -> pad(y, c). Exact."""
+    number, begin = splat_of(op.operand), _starts(op)
+    if number is None or begin is None or dtype_of(op.operand).kind == "c" or size_of(op.update) == 0:
+        return None
+    fill = build.full(number, build.tensor_type((), op.operand.type.element_type))
+    high = [n - start - k for n, start, k in zip(shape_of(op.operand), begin, shape_of(op.update))]
+    return build.pad(op.update, fill, begin, high)
 
 
 def _placed(op: Any) -> tuple[list[int], Any] | None:
@@ -247,17 +247,4 @@ def select_of_update(op: Any) -> Any:
     return None
 
 
-PATTERNS = (
-    update_with_nothing,
-    start_along_whole_axis,
-    start_that_is_clamped,
-    update_of_update,
-    update_of_concatenate,
-    update_with_itself,
-    update_with_own_slice,
-    update_of_splat,
-    update_next_to_update,
-    read_of_update,
-    slice_of_update,
-    select_of_update,
-)
+PATTERNS = laws_of(globals())

@@ -310,12 +310,9 @@ def portable_artifact(
     return interruptible.call(written)
 
 
+@interruptible.function
 def optimize(module: Any, options: ProgramOptions, on_pass: Any = None, on_rewrite: Any = None) -> Any:
     """Run the passes over a module, in place; returns their report. What they call is as for `passes.run`."""
-    return interruptible.call(lambda: _optimized(module, options, {"on_pass": on_pass, "on_rewrite": on_rewrite}))
-
-
-def _optimized(module: Any, options: ProgramOptions, told: dict[str, Any]) -> Any:
     import passes
     from passes import guard
     from passes.analysis.in_place import keep_safe_reuse
@@ -329,7 +326,9 @@ def _optimized(module: Any, options: ProgramOptions, told: dict[str, Any]) -> An
     if options.is_open or not options.simplify:
         pipeline = "forms, legalize, cse" if target.on.is_host else "forms, legalize, memory, cse"
     with guard.heeding(interruptible.is_left):
-        report = passes.run(module, pipeline, options=settings, extra=options.passes, **told)
+        report = passes.run(
+            module, pipeline, options=settings, extra=options.passes, on_pass=on_pass, on_rewrite=on_rewrite
+        )
     if options.donated:
         keep_safe_reuse(module, updates=target.on.is_host)
     return report

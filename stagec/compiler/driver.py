@@ -93,6 +93,8 @@ class CompilerResult:
     memory: Memory = field(default_factory=Memory)
 
 
+# One call: after an interrupt, nothing must close the session while the compiler uses it.
+@interruptible.function
 def compile_module(
     module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
 ) -> CompilerResult:
@@ -116,11 +118,6 @@ def compile_module(
     options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
-    # One call: after an interrupt, nothing must close the session while the compiler uses it.
-    return interruptible.call(lambda: _compiled(given, target, options, name, started))
-
-
-def _compiled(given: bytes, target: Target, options: CompileOptions, name: str, started: float) -> CompilerResult:
     attempts: list[Attempt] = []
     found = opened(given, target, name, options)
     for flag_set, ready in by_flag_set(found.source, target, options, found.traits, found.module):
@@ -187,6 +184,7 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
     return Opened(module, serialize(module), traits)
 
 
+@interruptible.function
 def run(
     source: bytes, flag_set: FlagSet, *, link: bool = True, until: str = "", seen: Seen | None = None
 ) -> tuple[bytes, Attempt]:
@@ -203,10 +201,6 @@ def run(
       the output (empty if refused) and a record of the attempt.
     """
     load_phases()
-    return interruptible.call(lambda: _run(source, flag_set, link, until, seen))
-
-
-def _run(source: bytes, flag_set: FlagSet, link: bool, until: str, seen: Seen | None) -> tuple[bytes, Attempt]:
     started = time.perf_counter()
     output, found = b"", []
     with diag.linker_log() as linker:

@@ -31,6 +31,7 @@ _CODE = ("llvm", "asm")
 STAGES = ("stablehlo", "optimized", "kernels", *PHASES, *_CODE)
 
 
+@interruptible.function
 def stage_text(
     module: Any, target: Target, stage: str, options: CompileOptions | None = None, name: str = "main"
 ) -> str:
@@ -57,10 +58,6 @@ def stage_text(
         raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
     options = options or CompileOptions()
     source = serialize(module)
-    return interruptible.call(lambda: _stage_text(source, target, stage, options, name))
-
-
-def _stage_text(source: bytes, target: Target, stage: str, options: CompileOptions, name: str) -> str:
     if stage in ("stablehlo", "optimized"):
         return _printed(source)
     if stage == "kernels":
@@ -82,6 +79,7 @@ def _stage_text(source: bytes, target: Target, stage: str, options: CompileOptio
     raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump), options.is_open)
 
 
+@interruptible.function
 def dump_all(
     module: Any, target: Target, directory: str, options: CompileOptions | None = None, prefix: str = "main"
 ) -> list[str]:
@@ -99,10 +97,6 @@ def dump_all(
     """
     options = options or CompileOptions()
     source = serialize(module)
-    return interruptible.call(lambda: _dump_all(source, target, directory, options, prefix))
-
-
-def _dump_all(source: bytes, target: Target, directory: str, options: CompileOptions, prefix: str) -> list[str]:
     ready, traits = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
@@ -150,6 +144,7 @@ class Followed(NamedTuple):
     plan: tuple[str, ...]
 
 
+@interruptible.function
 def followed(
     module: Any, target: Target, phase: str, options: CompileOptions | None = None, name: str = "main"
 ) -> Followed:
@@ -164,10 +159,6 @@ def followed(
     """
     options = options or CompileOptions()
     source = serialize(module)
-    return interruptible.call(lambda: _followed(source, target, phase, options, name))
-
-
-def _followed(source: bytes, target: Target, phase: str, options: CompileOptions, name: str) -> Followed:
     started = time.perf_counter()
     flag_set, ready = _own(source, target, name, options)
     if flag_set.direct:

@@ -21,11 +21,12 @@ import threading
 import time
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from stagec.core import errors, forking, location
 from stagec.core.config import state
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # How long a thread waits before it checks for signals: not every system wakes it for one.
@@ -238,6 +239,20 @@ def call(work: Callable[[], T], seconds: float = math.inf) -> T:
         # Here, not around the loop in `outcome`: a signal handler may raise just before that loop is entered.
         job.abandoned = True
         raise
+
+
+def function(fn: Callable[P, T]) -> Callable[P, T]:
+    """Have a function run as `call` runs its work.
+
+    >>> function(max)(1, 2)
+    2
+    """
+
+    @functools.wraps(fn)
+    def wrapped(*arguments: P.args, **options: P.kwargs) -> T:
+        return call(functools.partial(fn, *arguments, **options))
+
+    return wrapped
 
 
 def detached(work: Callable[[], object]) -> Callable[[], None]:

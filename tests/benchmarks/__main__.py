@@ -5,9 +5,10 @@ loops` loops, and `libraries` random numbers, factorizations and transforms, bes
 functions outside `jit`, beside JAX and beside their jitted forms. `rounds` compares loops that are one kernel with
 loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with those by stagec's own
 algorithms. `dynamic` compares programs for open dimensions with those for one size, `devices` two devices with one, and
-`processes` several processes of Dask with one. `tiers` measures first results and stalls while the compiler works,
-`pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth, `memory` the memory
-that calls take beside JAX's, and `native` what a call costs beside one of the same kernels from C.
+`processes` several processes of Dask with one. `front` compares five libraries, for the README's chart. `tiers`
+measures first results and stalls while the compiler works, `pages` the documentation's examples beside JAX, `passes`
+what the laws of the passes are worth, `memory` the memory that calls take beside JAX's, and `native` what a call costs
+beside one of the same kernels from C.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 
@@ -34,6 +35,7 @@ from rich.table import Table
 from tests.benchmarks import (
     devices,
     dynamic,
+    front,
     gpu,
     host,
     library_programs,
@@ -61,6 +63,7 @@ GROUPS = (
 MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "devices": devices.main,
     "dynamic": dynamic.main,
+    "front": front.main,
     "gpu": gpu.main,
     "host": host.main,
     "libraries": lambda arguments: loops.main(arguments, library_programs.PROGRAMS),

@@ -170,6 +170,7 @@ ELSEWHERE = {
     "wait with stagec.block_until_ready(...) before the fork": "runtime/test_fork.py",
     "end the child inside the callback, with os._exit": "runtime/test_interruptible.py",
     "end the child inside the pass, with os._exit": "passes/test_pass_interrupts.py",
+    "write it in the language that passes/simplify/term_text.py describes": "passes/test_pass_terms.py",
     'compile it before the process forks, or start processes with multiprocessing.get_context("spawn")': "runtime/test_fork.py",
     'start processes with multiprocessing.get_context("spawn"), or use the device in the child alone': "runtime/test_fork.py",
     "move one of them: stagec.device_put(x, .*)": "api/test_vulkan_arrays.py",

@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.pictures import explained, plots
+from tests.pictures import explained, plots, speed
 
 FOLDER = plots.DOCS / "pictures"
 PAGE = plots.DOCS / "benchmarks.md"
-PICTURES = {**explained.DRAWN, **plots.DRAWN}
+PICTURES = {**explained.DRAWN, **plots.DRAWN, "speed": speed.speed}
 _TABLE = re.compile(r"(<!-- families -->\n).*(<!-- end of families -->)", re.DOTALL)
 
 

@@ -1,11 +1,13 @@
 """A session in a terminal, as the README shows it: `python -m tests.pictures.session` runs and draws it.
 
-All that is shown was printed; times are of the machine that ran it, so the picture is not drawn again by the tests.
+All that is shown was printed. Times are of the machine that ran it, and the key is of the sources: `without_times`
+takes them out, so that a test can compare the picture with another run.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -80,6 +82,11 @@ def drawn(lines: list[tuple[str, str]]) -> str:
         line = line.rstrip()
         picture.text(14, 24 + 16 * i, line if len(line) <= _COLUMNS else f"{line[: _COLUMNS - 1]}…", f"code {kind}")
     return str(picture)
+
+
+def without_times(picture: str) -> str:
+    """A picture of a session without what differs from run to run: times, shares, keys, and the columns for them."""
+    return re.sub(r"\b[0-9a-f]{64}\b|\d[\d.]* ?([um]?s|%)|(?<=[^\n]) {2,}", " ", picture)
 
 
 if __name__ == "__main__":

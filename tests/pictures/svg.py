@@ -22,10 +22,11 @@ text { fill: #e2e6ea } .dim { fill: #a9b2bc } .out { fill: #d5dae0 } .typed { fi
 
 
 class Picture:
-    """A drawing of a width in pixels; its height follows from what is drawn."""
+    """A drawing of a width in pixels, with further rules of CSS; its height follows from what is drawn."""
 
-    def __init__(self, label: str, width: int = 720) -> None:
+    def __init__(self, label: str, width: int = 720, style: str = "") -> None:
         self.label, self.width, self.height, self.parts = label, width, 0.0, list[str]()
+        self.style = STYLE + style
 
     def text(self, x: float, y: float, text: str, kind: str = "", anchor: str = "start") -> None:
         """One line, with its baseline at y."""
@@ -62,5 +63,5 @@ class Picture:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height + 6:g}" '
             f'width="{self.width}" role="img" aria-label="{escape(self.label)}">\n'
-            f"<style>{STYLE}</style>\n{body}\n</svg>\n"
+            f"<style>{self.style}</style>\n{body}\n</svg>\n"
         )

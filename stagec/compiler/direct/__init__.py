@@ -44,6 +44,7 @@ class Formed(Protocol):
     def source(self) -> bytes: ...
 
 
+@interruptible.function
 def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     """Compile a module of kernels.
 
@@ -56,10 +57,6 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, A
       the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
       a result may be the memory of an argument or of another result.
     """
-    return interruptible.call(lambda: _run(formed, flag_set, asynchronous))
-
-
-def _run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
     started = time.perf_counter()
     output, reasons, may_alias = b"", [], True
     try:

@@ -88,7 +88,7 @@ func.func @reassociate_constants(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<3.0> : tensor<4xf32>
   %d = stablehlo.constant dense<4.0> : tensor<4xf32>
   %0 = stablehlo.add %x, %c : tensor<4xf32>
-  %r = stablehlo.add %d, %0 : tensor<4xf32>
+  %r = stablehlo.add %0, %d : tensor<4xf32>
   return %r : tensor<4xf32>
 }
 

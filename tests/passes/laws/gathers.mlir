@@ -85,13 +85,6 @@ func.func @gather_in_sorted_order(%x: tensor<6xf32>) -> tensor<6xf32> {
   return %r : tensor<6xf32>
 }
 
-// leaves gather, gather
-func.func @gather_of_rows_twice(%x: tensor<6x2xf32>, %i: tensor<5x1xi32>, %j: tensor<3x1xi32>) -> tensor<3x2xf32> {
-  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}> : (tensor<6x2xf32>, tensor<5x1xi32>) -> tensor<5x2xf32>
-  %r = "stablehlo.gather"(%0, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}> : (tensor<5x2xf32>, tensor<3x1xi32>) -> tensor<3x2xf32>
-  return %r : tensor<3x2xf32>
-}
-
 // keeps
 func.func @windows_that_overlap_are_no_slice(%x: tensor<6xf32>) -> tensor<4x3xf32> {
   %i = stablehlo.constant dense<[[0], [1], [2], [3]]> : tensor<4x1xi32>

@@ -76,14 +76,6 @@ func.func @transpose_of_pad(%x: tensor<2x3xf32>, %c: tensor<f32>) -> tensor<7x4x
   return %r : tensor<7x4xf32>
 }
 
-// leaves reverse
-func.func @transpose_of_reversed_transpose(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
-  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
-  %1 = stablehlo.reverse %0, dims = [0] : tensor<3x2xf32>
-  %r = stablehlo.transpose %1, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
-  return %r : tensor<2x3xf32>
-}
-
 // leaves iota
 func.func @reshape_of_iota() -> tensor<2x200x4x1xi32> {
   %0 = stablehlo.iota dim = 1 : tensor<2x200x2x2xi32>
