@@ -35,6 +35,7 @@ class CompileOptions:
       extra_flags: appended to every flag set, one string a flag.
       dump: a directory to write the module to when it cannot be compiled; that of the disk cache if empty.
       is_open: whether the module has open dimensions, which errors mention.
+      reproducible: whether results have the same bits on all processors.
 
     >>> CompileOptions(flag_set="plain").extra_flags
     ()
@@ -49,6 +50,7 @@ class CompileOptions:
     extra_flags: tuple[str, ...] = ()
     dump: str = ""
     is_open: bool = False
+    reproducible: bool = False
 
 
 class Traits(NamedTuple):
@@ -69,11 +71,13 @@ class FlagSet:
 
     Args:
       in_order: whether a program waits for the work that it submitted before it submits more.
+      reproducible: whether results have the same bits on all processors.
     """
 
     name: str
     flags: tuple[str, ...]
     in_order: bool = False
+    reproducible: bool = False
 
     @property
     def kernels(self) -> bool:
@@ -130,7 +134,10 @@ def ladder(
     if complex128 and NO_HOISTING not in base:
         base += (NO_HOISTING,)
     sets = target.on.flag_sets(target, options.kernels)
-    if options.flag_set:
+    if options.reproducible:
+        # Of the code that the compiler generates itself, the order of sums is not known.
+        names = ["direct"]
+    elif options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")
         names = [options.flag_set]
@@ -138,4 +145,6 @@ def ladder(
         names = [name for name in sets if name not in FAST or size >= DATA_TILING_SIZE]
     own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
     in_order = target.on.works_in_order(target)
-    return tuple(FlagSet(name, (*base, *own[name], *options.extra_flags), in_order) for name in names)
+    return tuple(
+        FlagSet(name, (*base, *own[name], *options.extra_flags), in_order, options.reproducible) for name in names
+    )

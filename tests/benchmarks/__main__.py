@@ -6,8 +6,8 @@ functions outside `jit`, beside JAX and beside their jitted forms. `rounds` comp
 loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with those by stagec's own
 algorithms. `dynamic` compares programs for open dimensions with those for one size, `devices` two devices with one, and
 `processes` several processes of Dask with one. `tiers` measures first results and stalls while the compiler works,
-`pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth, and `memory` the memory
-that calls take beside JAX's.
+`pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth, `reproducible` what the
+same bits everywhere cost, and `memory` the memory that calls take beside JAX's.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 
@@ -42,6 +42,7 @@ from tests.benchmarks import (
     outside,
     pages,
     processes,
+    reproducible,
     rounds,
     simplified,
     start,
@@ -69,6 +70,7 @@ MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "pages": pages.main,
     "passes": simplified.main,
     "processes": processes.main,
+    "reproducible": reproducible.main,
     "rounds": rounds.main,
     "tiers": tiers.main,
 }
