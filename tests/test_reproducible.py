@@ -84,10 +84,9 @@ def refusal(function, *arguments, **options):
 
 
 def test_refusals_name_the_line_and_the_fix():
-    text = refusal(lambda x: x + 1, np.ones(3, np.float32), target="cpu:aarch64")
-    assert "the compiler's" in text and "to_c" in text
-    text = refusal(lambda x: snp.concatenate([x, x + 1]).sum(), np.ones((0, 3), np.float32))
-    assert "no elements" in text and "test_reproducible.py" in text
+    lowered = stagec.jit(lambda x: x + 1, target="cpu:aarch64", reproducible=True).lower(np.ones(3, np.float32))
+    with pytest.raises(errors.UnsupportedError, match="the compiler's(.|\n)*to_c"):
+        lowered.as_text("kernels")
     text = refusal(lambda x: x.sum(), np.ones(3, np.float32), dynamic={"x": "n"})
     assert "dimensions are open" in text
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from stagec.backends import Target
 from stagec.backends.cpu import FAST
 from stagec.backends.record import NO_HOISTING
+from stagec.compiler import reproducible
 
 # Products of at least this many multiply-adds gain from operands packed into tiles. Measured in
 # float32: 768 cubed 0.97x, 512x512x2048 1.2x, 1024 cubed 1.4x, 2048 cubed 2.9x, for 0.15 s more to
@@ -119,6 +120,7 @@ def ladder(
 
     Raises:
       ValueError: `options.flag_set` is not a flag set of this target.
+      UnsupportedError: there is no reproducible code for the target.
 
     >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), matmul_size=1024**3)]
     ['direct', 'kernels', 'microkernels', 'packed', 'plain', 'careful', 'separate']
@@ -135,7 +137,7 @@ def ladder(
         base += (NO_HOISTING,)
     sets = target.on.flag_sets(target, options.kernels)
     if options.reproducible:
-        # Of the code that the compiler generates itself, the order of sums is not known.
+        reproducible.check_target(target, "the program")
         names = ["direct"]
     elif options.flag_set:
         if options.flag_set not in sets:

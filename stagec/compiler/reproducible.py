@@ -27,7 +27,18 @@ def refused(name: str, reason: str, fix: str = _OUTSIDE, line: str = "") -> Unsu
 
 def has_code(target: Target) -> bool:
     """Whether reproducible programs for a target run in Python: all of their code is stagec's own."""
-    return "direct" in target.on.flag_sets(target, True)
+    return target.machine == "x86_64" and "direct" in target.on.flag_sets(target, True)
+
+
+def check_target(target: Target, name: str) -> None:
+    """Check that there is code for a target.
+
+    Raises:
+      UnsupportedError: the compiler generates it.
+    """
+    if not has_code(target):
+        fix = "use a level of x86-64, such as target='cpu:x86-64-v2', or to_c and to_wasm of what stagec.export returns"
+        raise refused(name, f"the code for {target} is the compiler's, whose sums have an order of their own", fix)
 
 
 def check(graph: Graph, target: Target, kernels: bool, name: str) -> None:
@@ -39,9 +50,7 @@ def check(graph: Graph, target: Target, kernels: bool, name: str) -> None:
     Raises:
       UnsupportedError: the target has code by the compiler, or dimensions are open.
     """
-    if not has_code(target):
-        fix = "use a level of x86-64, such as target='cpu:x86-64-v2', or to_c and to_wasm of what stagec.export returns"
-        raise refused(name, f"the code for {target} is the compiler's, whose sums have an order of their own", fix)
+    check_target(target, name)
     if not kernels:
         raise refused(name, "stagec's own kernels are switched off", "leave out the options that switch them off")
     if is_open(graph):
