@@ -15,7 +15,11 @@ from stagec.runtime.device import Device
 
 
 def export(
-    fun: Callable[..., Any], targets: str | Target | Iterable[str | Target] = (), *, weights: bool = True, reproducible: bool = False
+    fun: Callable[..., Any],
+    targets: str | Target | Iterable[str | Target] = (),
+    *,
+    weights: bool = True,
+    reproducible: bool = False,
 ) -> Callable[..., Exported]:
     """Compile a function ahead of time, for machines that need not have a compiler.
 

@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,8 @@ from tests.reproducible.programs import Program, program, trainings
 from tests.reproducible.ways import Results, jitted, run_c, run_wasm, written
 
 WAYS = (*[level for level in cpu_levels() if level != "x86-64"], "aarch64", "wasm")
-# Programs in one run of an emulator.
-_BATCH = 20
+# Programs in one run of an emulator, and the number of the first training.
+_BATCH, _TRAININGS = 20, 10**6
 
 
 def digest(results: Results) -> str:
@@ -59,6 +59,8 @@ def digests(programs: Mapping[int, Program], way: str, reproducible: bool = True
             with noting(number):
                 found[number] = digest(jitted(given, way, reproducible))
         return found
+    if not programs:
+        return {}
     exports: dict[int, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, given in programs.items():
@@ -81,11 +83,12 @@ def compared(
 def differing(found: Mapping[str, Mapping[int, str]]) -> dict[int, list[str]]:
     """The ways in which programs have other results than in the first one, for those that have results in both."""
     first, *others = found
-    rows = {
-        n: [way for way in others if "refused" not in found[first][n] + found[way][n] and found[way][n] != found[first][n]]
-        for n in found[first]
-    }
+    rows = {n: [way for way in others if _differs(text, found[way][n])] for n, text in found[first].items()}
     return {number: ways for number, ways in rows.items() if ways}
+
+
+def _differs(one: str, other: str) -> bool:
+    return "refused" not in one + other and one != other
 
 
 def main() -> None:
@@ -96,33 +99,29 @@ def main() -> None:
     parser.add_argument("--without", action="store_true", help="compile without reproducible=True")
     given = parser.parse_args()
     started, found = time.perf_counter(), {way: dict[int, str]() for way in WAYS}
-    programs: dict[int, Program] = {}
-    names: Callable[[int], str] = lambda n: ", ".join(programs[n].operations)
-    for first in range(given.first, given.first + given.count, _BATCH):
-        batch = {seed: program(seed) for seed in range(first, min(first + _BATCH, given.first + given.count))}
-        programs |= batch
+    seeds = range(given.first, given.first + given.count)
+    batches = [{n: program(n) for n in seeds[i : i + _BATCH]} for i in range(0, given.count, _BATCH)]
+    trained = trainings(given.steps).items() if given.steps else ()
+    batches.append({_TRAININGS + i: p._replace(operations=(name,)) for i, (name, p) in enumerate(trained)})
+    for batch in batches:
         for way, rows in compared(batch, reproducible=not given.without).items():
             found[way] |= rows
-    known = {10**6 + i: p._replace(operations=(name,)) for i, (name, p) in enumerate(trainings(given.steps).items())}
-    trained = compared(known, reproducible=not given.without) if given.steps else {}
-    programs |= known
+    programs = {number: program for batch in batches for number, program in batch.items()}
     table = Table(title="Programs with the bits of the first row")
     for column in ("processor", "random programs", "refused", "trainings"):
         table.add_column(column)
-    for way in WAYS:
-        rows = found[way]
-        refused = sum("refused" in text for text in rows.values())
-        same = sum(rows[n] == found[WAYS[0]][n] and "refused" not in rows[n] for n in rows)
-        ended = sum(trained[way][n] == trained[WAYS[0]][n] for n in trained[way]) if trained else 0
-        table.add_row(way, f"{same} of {len(rows)}", str(refused), f"{ended} of {len(trained.get(way, {}))}")
+    for way, rows in found.items():
+        refused = [number for number, text in rows.items() if "refused" in text]
+        same = [n for n in rows if n not in refused and rows[n] == found[WAYS[0]][n]]
+        ended = sum(number >= _TRAININGS for number in same)
+        shown = f"{len(same) - ended} of {given.count}", str(len(refused)), f"{ended} of {len(batches[-1])}"
+        table.add_row(way, *shown)
     console = Console()
     console.print(table)
-    for label, group in (("differs", found), ("differs", trained)):
-        for number, ways in (differing(group) if group else {}).items():
-            console.print(f"{number} {label} in {', '.join(ways)}: {names(number)}")
-    reasons = {text: n for rows in (*found.values(), *trained.values()) for n, text in rows.items() if "refused" in text}
-    for text, number in reasons.items():
-        console.print(f"{number} ({names(number)}): {text}")
+    for number, ways in differing(found).items():
+        console.print(f"{number} differs in {', '.join(ways)}: {programs[number].shown}")
+    for text, number in {text: n for rows in found.values() for n, text in rows.items() if "refused" in text}.items():
+        console.print(f"{number} ({programs[number].shown}): {text}")
     console.print(f"{time.perf_counter() - started:.0f} s")
 
 

@@ -76,6 +76,11 @@ class Program(NamedTuple):
     operations: tuple[str, ...] = ()
     doubles: bool = False
 
+    @property
+    def shown(self) -> str:
+        """The operations in words."""
+        return ", ".join(self.operations)
+
 
 def program(seed: int) -> Program:
     """A random program; every fifth is of float64."""
@@ -90,7 +95,9 @@ def program(seed: int) -> Program:
             x = OPERATIONS[name](x, w)
         return x, x.sum(), x.max(0)
 
-    return Program(function, tuple([a.astype(np.float64 if doubles else np.float32) for a in arrays]), operations, doubles)
+    return Program(
+        function, tuple([a.astype(np.float64 if doubles else np.float32) for a in arrays]), operations, doubles
+    )
 
 
 # Trainings.
@@ -165,9 +172,7 @@ def trainings(steps: int) -> dict[str, Program]:
     tokens = rng.integers(0, 32, (8, 24)).astype(np.int32)
     (x,), (images,), (series,) = _arrays(2, (64, 100)), _arrays(3, (16, 1, 12, 12)), _arrays(4, (30, 8, 6))
     return {
-        "perceptron": Program(
-            _trained(_perceptron, steps), (_arrays(5, (100, 64), (64,), (64, 10), (10,)), x, labels)
-        ),
+        "perceptron": Program(_trained(_perceptron, steps), (_arrays(5, (100, 64), (64,), (64, 10), (10,)), x, labels)),
         "convolutions": Program(
             _trained(_convolutions, steps),
             (_arrays(6, (8, 1, 3, 3), (12, 8, 3, 3), (108, 10)), images, labels[:16]),

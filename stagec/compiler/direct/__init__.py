@@ -120,7 +120,11 @@ def _called(kernels: Sequence[library.Kernel], written: Mapping[str, Kernel]) ->
 def _own_library(
     kernels: Sequence[library.Kernel], written: Mapping[str, Kernel], target: Mapping[str, str], alone: bool
 ) -> list[host.Library]:
-    """A library of all kernels by LLVM itself; none if it cannot make one, which is an error if there is no other way."""
+    """A library of all kernels by LLVM itself; none if it cannot make one.
+
+    Raises:
+      NotDirectError: it cannot, and is `alone`: there is no other way.
+    """
     try:
         found = _called(kernels, written)
         code = known.obtained(found, target)

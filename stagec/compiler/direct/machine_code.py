@@ -63,7 +63,7 @@ def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str
 
 
 def described(target: Mapping[str, str]) -> tuple[str, ...]:
-    """What code depends on of a target: the triple, the processor and its features, and whether nothing is contracted."""
+    """What code depends on of a target: the triple, the processor, its features, and whether it is reproducible."""
     return tuple([target.get(name, "").strip('"') for name in ("target_triple", "cpu", "cpu_features", "reproducible")])
 
 

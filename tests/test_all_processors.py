@@ -18,7 +18,7 @@ from tests.reproducible.__main__ import WAYS, compared, differing, digest
 from tests.reproducible.programs import program, trainings
 from tests.reproducible.ways import TOOLS, jitted
 
-# A longer hunt: STAGEC_FUZZ=40 STAGEC_FUZZ_START=1000 python -m pytest tests/test_reproducible.py
+# A longer hunt: STAGEC_FUZZ=40 STAGEC_FUZZ_START=1000 python -m pytest tests/test_all_processors.py
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "1"))
 START = int(os.environ.get("STAGEC_FUZZ_START", "0"))
 HERE = tuple(
@@ -85,7 +85,7 @@ def refusal(function, *arguments, **options):
 
 def test_refusals_name_the_line_and_the_fix():
     lowered = stagec.jit(lambda x: x + 1, target="cpu:aarch64", reproducible=True).lower(np.ones(3, np.float32))
-    with pytest.raises(errors.UnsupportedError, match="the compiler's(.|\n)*to_c"):
+    with pytest.raises(errors.UnsupportedError, match=r"the compiler's(.|\n)*to_c"):
         lowered.as_text("kernels")
     text = refusal(lambda x: x.sum(), np.ones(3, np.float32), dynamic={"x": "n"})
     assert "dimensions are open" in text
