@@ -60,12 +60,21 @@ class Processor:
         """The model for results with the same bits on all processors.
 
         Vectors have 64 bytes, of which each of several narrower registers holds a part, and nothing is rounded once
-        that other processors round twice.
+        that other processors round twice. Conversions of float16, and sums of integers in any order, are exact.
 
         >>> Processor(vector_bytes=32, registers=16).portable.registers
         8
         """
-        return Processor(64, max(4, self.registers * self.vector_bytes // 64), is_portable=True)
+        integers = frozenset(("i8", "ui8", "i16"))
+        return dataclasses.replace(
+            self,
+            vector_bytes=64,
+            registers=max(4, self.registers * self.vector_bytes // 64),
+            fused=False,
+            matrices=self.matrices & integers,
+            pairs=self.pairs & integers,
+            is_portable=True,
+        )
 
     @classmethod
     def of(cls, machine: str, features: frozenset[str]) -> Processor:
