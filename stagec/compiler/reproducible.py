@@ -30,12 +30,25 @@ def has_code(target: Target) -> bool:
     return target.machine == "x86_64" and "direct" in target.on.flag_sets(target, True)
 
 
-def check_target(target: Target, name: str) -> None:
-    """Check that there is code for a target.
+def check_processor(target: Target, name: str) -> None:
+    """Check that a CPU can compute the bits of others.
 
     Raises:
-      UnsupportedError: the compiler generates it.
+      UnsupportedError: it cannot.
     """
+    if target.machine == "armv7":
+        raise refused(name, f"the vectors of {target} take subnormal numbers for zero", "leave this target out")
+    if target.machine == "x86_64" and "sse4_1" not in target.required_features():
+        raise refused(name, f"{target} has no instructions for rounding", "use cpu:x86-64-v2 or a higher level")
+
+
+def check_target(target: Target, name: str) -> None:
+    """Check that programs in Python can have the bits of others.
+
+    Raises:
+      UnsupportedError: the compiler generates their code, or the processor cannot.
+    """
+    check_processor(target, name)
     if not has_code(target):
         fix = "use a level of x86-64, such as target='cpu:x86-64-v2', or to_c and to_wasm of what stagec.export returns"
         raise refused(name, f"the code for {target} is the compiler's, whose sums have an order of their own", fix)

@@ -54,7 +54,7 @@ def digests(programs: Mapping[int, Program], way: str, reproducible: bool = True
         except errors.UnsupportedError as error:
             found[number] = "refused: " + str(error).splitlines()[0]
 
-    if way not in ("aarch64", "wasm"):
+    if way in cpu_levels():
         for number, given in programs.items():
             with noting(number):
                 found[number] = digest(jitted(given, way, reproducible))
