@@ -54,6 +54,13 @@ def test_results_are_as_accurate():
         np.testing.assert_allclose(np.asarray(found), np.asarray(usual), rtol=1e-5, atol=1e-6)
 
 
+def test_subnormal_numbers_are_numbers_and_the_processor_is_left_as_it_was():
+    tiny = np.array([1e-40, -3e-42, 1.5e-38], np.float32)
+    found = stagec.jit(lambda x: x * np.float32(0.5), reproducible=True)(tiny)
+    np.testing.assert_array_equal(np.asarray(found), tiny * np.float32(0.5))
+    assert not np.asarray(stagec.jit(lambda x: x * np.float32(0.5))(tiny)).any()
+
+
 def test_code_has_no_contraction():
     x = np.ones((40, 40), np.float32)
     jitted = stagec.jit(lambda a, b: snp.exp(a @ b) + a.sum(1), reproducible=True)
