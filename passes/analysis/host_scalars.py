@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from passes import operations
-from passes.match import host_operations
+from passes.match import functions, host_operations
 from passes.operations import CONDITIONALS, CONTROL
 from passes.types import spelled
 
@@ -88,6 +88,10 @@ def _is_possible(op: Any) -> bool:
     return bool(types) and all(map(is_host_scalar, op.operands)) and spelled(op.results[0].type.element_type) in types
 
 
-def has_control(module: Any) -> bool:
-    """Whether a module has loops or conditionals outside kernels."""
-    return bool(host_operations(module, *CONTROL))
+def is_whole(module: Any) -> bool:
+    """Whether IREE's host programs cannot run a module's kernels as they are.
+
+    So it is where loops or conditionals stay outside kernels; and where the program has no arguments, because IREE runs
+    kernels that read nothing ahead of the first call, and mixes up their results.
+    """
+    return bool(host_operations(module, *CONTROL)) or not functions(module)["main"].regions[0].blocks[0].arguments

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from passes.analysis.host_scalars import has_control
+from passes.analysis.host_scalars import is_whole
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, selection, straight
 from passes.kernels.dispatch import Kernels
@@ -78,7 +78,7 @@ def formed(
         for former in _FORMERS:
             hits |= former(kernels, processor)
         if straight_line:
-            hits |= straight.form(kernels, processor, whole and has_control(module))
+            hits |= straight.form(kernels, processor, whole and is_whole(module))
         kernels.plan.attach(module)
         kernels.weights.attach()
     if hits:

@@ -43,26 +43,25 @@ class FastPathDispatch(abc.ABC):
         self._static_nums = static_nums
         self._static_names = static_names
         # What runs a call, by the avals of plain arrays, and by the description of other arguments;
-        # emptied when an option changes.
+        # emptied when an option changes. Under overridden options, their scope leads the key.
         self._fast: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
         self._described: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
         _instances.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            if state.plain:
-                if self._fast and not kwargs:
-                    run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
-                    if run is not None:
-                        return run(args)
-                if self._described:
-                    leaves: list[Any] = []
-                    try:
-                        run = self._described.get(self._describe(args, kwargs, leaves))
-                    except (Unusual, TypeError):  # TypeError: not hashable
-                        run = None
-                    if run is not None:
-                        return run(leaves)
+            if state.plain and self._fast and not kwargs:
+                run = self._fast.get(tuple([a.signature if type(a) is Array else None for a in args]))
+                if run is not None:
+                    return run(args)
+            if self._described and (state.plain or state.has_fast_paths):
+                leaves: list[Any] = []
+                try:
+                    run = self._described.get(self._describe(args, kwargs, leaves))
+                except (Unusual, TypeError):  # TypeError: not hashable
+                    run = None
+                if run is not None:
+                    return run(leaves)
             return recording.called("call", self._shown_name(), self._call, args, kwargs)
         except BaseException as error:
             hide_frames(error)
@@ -79,7 +78,7 @@ class FastPathDispatch(abc.ABC):
     def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
         """The call's signature as a key; appends the dynamic leaves to `leaves`."""
         nums = self._static_nums
-        key: list[Any] = []
+        key: list[Any] = [] if state.plain else [state.scope]
         for i, a in enumerate(args):
             if i in nums:
                 key.append(exact_key(a))
@@ -132,7 +131,7 @@ class FastPathDispatch(abc.ABC):
         if len(self._fast) + len(self._described) >= _MOST:
             self._forget()
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
-        if simple and all(type(a) is Array for a in args):
+        if simple and state.plain and all(type(a) is Array for a in args):
             run = runner(runnable, committed, in_avals, out_tree, True, shardings)
             run = recording.recorded("call", runnable.name, run)
             self._fast[key] = self._under(state.mesh, run) if reads_mesh else run
@@ -174,13 +173,13 @@ def runner(
         known = [(a.evaluated(), a.aval) for a in runnable.run([None] * len(in_avals))]
         return lambda leaves: build([Array.of(value, aval) for value, aval in known])
     if runnable.trivial or not runnable.direct or any(a.weak_type for a in runnable.out_avals):
-        # Results that are arguments must be those of arrays: others keep their memory.
-        own = plain or all(kind != "input" for kind, _ in runnable.plan)
-        arranged = runnable.arranged() if own and not committed else None
-        if arranged is not None:
-            return lambda leaves: build(arranged(leaves if plain else _arrays(leaves, in_avals)))
+        arranged = None if committed else runnable.arranged()
+        # Results that are arguments, and donated ones, must be those of arrays: others keep their memory.
+        of_any = not (runnable.donated or any(kind == "input" for kind, _ in runnable.plan))
 
         def run_graph(leaves: Sequence[Any]) -> Any:
+            if arranged is not None and (plain or of_any or all([type(a) is Array for a in leaves])):  # noqa: C419
+                return build(arranged(leaves if plain or not of_any else _arrays(leaves, in_avals)))
             return build(runnable.run([leaf_value(a) for a in leaves], committed))
 
         return run_graph

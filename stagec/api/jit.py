@@ -104,7 +104,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             run = run_checked if checked else Runnable.run
             outs = run(runnable, values, committed, evaluation(runnable, self._settings.tiered))
             shardings = sign_results(trace.graph, [*trace.captured, *values], outs)
-            known = state.plain and not checked and not refs
+            known = state.has_fast_paths and not checked and not refs
             if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 avals, tree = trace.graph.in_avals, trace.out_tree
@@ -168,7 +168,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         device, committed = self._settings.placement(trace, values)
         runnable = self._settings.runnable(trace, device).at(sizes)
         outs = runnable.run(values, committed)
-        if state.plain:
+        if state.has_fast_paths:
             arrange = self._settings.rules.arranger(args, kwargs)
             self._remember(runnable, committed, runnable.in_avals, trace.out_tree, args, kwargs, arrange)
         return trace.out_tree.unflatten(outs)

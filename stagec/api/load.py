@@ -121,7 +121,7 @@ class Loaded(FastPathDispatch):
         outs = program.run(match.values, committed)
         if config.checks_values():
             self._check(outs)
-        elif state.plain and match.lasting:
+        elif state.has_fast_paths and match.lasting:
             self._remember(program, committed, program.in_avals, stored.code.out_tree, args, kwargs, match.arrange)
         return stored.code.out_tree.unflatten(outs)
 

@@ -12,7 +12,7 @@ from stagec.api.settings import JitSettings
 from stagec.api.tiers import evaluation
 from stagec.api.traces import TracedSignature
 from stagec.core import forking, pytree
-from stagec.core.config import config, state
+from stagec.core.config import Scope, config, state
 from stagec.core.graph import Graph, Literal
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
@@ -28,39 +28,54 @@ class Program:
 
     Args:
       captured: values that lead the graph's inputs.
+      tree: the structure of the results; by default, they are a list.
       exactly: whether the results have to be the program's own, so that a call waits for the compiler.
     """
 
-    def __init__(self, graph: Graph, captured: Sequence[Any], name: str, exactly: bool) -> None:
+    def __init__(
+        self, graph: Graph, captured: Sequence[Any], name: str, tree: pytree.PyTreeDef | None, exactly: bool
+    ) -> None:
         self._tiered = False if exactly else None
         count = len(graph.inputs) - len(captured)
         names = [f"operand {i}" for i in range(count)] if count > 1 else ["operand"]
-        tree = pytree.structure([0] * len(graph.outputs))
+        tree = pytree.structure([0] * len(graph.outputs)) if tree is None else tree
         self._trace = TracedSignature(graph, list(captured), pytree.LEAF, tree, name, name, names, [], ())
-        # What runs plain arrays, and what is no array of stagec's, under the options in force.
-        self._fast: Callable[[Sequence[Any]], list[Any]] | None = None
+        # What runs plain arrays, and what takes other values, too, by the scope of the options in force.
+        self._fast: dict[Scope | None, tuple[Callable[[Sequence[Any]], Any], Callable[[Sequence[Any]], Any]]] = {}
         _all.add(self)
 
-    def __call__(self, values: Sequence[Any]) -> list[Any]:
-        plain = state.plain and all([type(v) is not Array or v.signature is v.aval for v in values])  # noqa: C419
-        if plain and self._fast is not None:
-            return self._fast([v.value if type(v) is Literal else v for v in values])
+    def __call__(self, values: Sequence[Any]) -> Any:
+        plain, arrays = state.plain or state.has_fast_paths, True
+        for v in values:
+            if type(v) is not Array:
+                arrays = False
+            elif v.signature is not v.aval:
+                plain = False
+        found = self._fast.get(state.scope) if plain else None
+        if found is not None:
+            of_arrays, of_any = found
+            return of_arrays(values) if arrays else of_any([v.value if type(v) is Literal else v for v in values])
         trace, given = self._trace, list(values)
         everything = [*trace.captured, *given]
         mesh = spanning.mesh_of(trace.graph, everything)
         if mesh is not None:
-            return spanning.run(trace.graph, everything, mesh, _settings.options(), trace.name)
+            results = spanning.run(trace.graph, everything, mesh, _settings.options(), trace.name)
+            return trace.out_tree.unflatten(results)
         device, committed = _settings.placement(trace, given)
         runnable = _settings.runnable(trace, device)
         results = runnable.run(given, committed, evaluation(runnable, self._tiered))
         shardings = sign_results(trace.graph, everything, results)
         if plain and runnable.is_ready:
-            self._fast = runner(runnable, committed, runnable.in_avals, trace.out_tree, False, shardings)
-        return results
+            of_arrays, of_any = (
+                runner(runnable, committed, runnable.in_avals, trace.out_tree, plain, shardings)
+                for plain in (True, False)
+            )
+            self._fast[state.scope] = (of_arrays, of_any)
+        return trace.out_tree.unflatten(results)
 
     def forget(self) -> None:
         """Choose anew what runs a call: an option has changed that this may depend on."""
-        self._fast = None
+        self._fast.clear()
 
 
 def _forget() -> None:

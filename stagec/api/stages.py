@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
+from stagec.api.calls import FastPathDispatch
 from stagec.api.checking import run_checked
 from stagec.api.matching import Call, Form, Problem, refusal
 from stagec.api.open_dimensions import solve
@@ -16,11 +17,10 @@ from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
 from stagec.compiler.cost import cost
 from stagec.core import location, pytree
-from stagec.core.config import config
+from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, Var
 from stagec.core.graph_text import format_graph
-from stagec.runtime import recording
 from stagec.runtime.device import Device
 from stagec.runtime.runnable import Runnable
 
@@ -301,10 +301,17 @@ class Lowered(OwnCopy):
         return Compiled(self)
 
 
-class Compiled(OwnCopy):
-    """A compiled function of one signature."""
+class Compiled(FastPathDispatch, OwnCopy):
+    """A compiled function of one signature. Calls take arguments of this one; static arguments may be left out.
+
+    Raises:
+      ArgumentTypeError: of a call: an argument is missing, or there is no such argument.
+      PytreeError: an argument's structure differs from the compiled one.
+      ShapeError, DtypeError: an argument differs from the compiled signature.
+    """
 
     def __init__(self, lowered: Lowered) -> None:
+        super().__init__(frozenset(), frozenset())
         self._lowered = lowered
         trace, rules = lowered._trace, lowered._settings.rules
         avals = trace.graph.in_avals[len(trace.captured) :]
@@ -358,14 +365,10 @@ class Compiled(OwnCopy):
         """
         self.export(targets, weights=weights).save(path)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on arguments of the compiled signature; static arguments may be left out.
+    def _shown_name(self) -> str:
+        return self._lowered._trace.name
 
-        Raises:
-          ArgumentTypeError: an argument is missing, or there is no such argument.
-          PytreeError: an argument's structure differs from the compiled one.
-          ShapeError, DtypeError: an argument differs from the compiled signature.
-        """
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         trace = self._lowered._trace
         found = self._form.match(Call(args, kwargs))
         if isinstance(found, Problem):
@@ -376,6 +379,10 @@ class Compiled(OwnCopy):
             sizes = solve(trace.name, trace.leaf_names, list(runnable.in_avals), avals)
             trace.conditions().require(sizes)
             runnable = runnable.at(sizes)
-        run = run_checked if config.checks_values() else Runnable.run
+        checked = config.checks_values()
+        run = run_checked if checked else Runnable.run
         committed = self._lowered._device is not None
-        return trace.out_tree.unflatten(recording.called("call", trace.name, run, runnable, found.values, committed))
+        outs = run(runnable, found.values, committed)
+        if state.has_fast_paths and found.lasting and not checked:
+            self._remember(runnable, committed, runnable.in_avals, trace.out_tree, args, kwargs, found.arrange)
+        return trace.out_tree.unflatten(outs)

@@ -25,9 +25,9 @@ _PARTS = ("slice", "dynamic_slice", "gather")
 _SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0}
 # What a round of a loop takes besides its operations.
 _ROUND_SECONDS = 2e-6
-# Up to this many nanoseconds an element, compiled code is not much quicker.
-QUICK_NS = 4.0
-# Compiled reductions of at least so many elements are shared among threads.
+# Up to this many nanoseconds an element, compiled code is not much quicker: in one thread, and in several.
+QUICK_NS, _QUICK_NS_IN_THREADS = 4.0, 0.3
+# Compiled operations of at least so many elements are shared among threads.
 _IN_THREADS = 1 << 18
 # NumPy sorts several arrays by one, or indices, in a slower way.
 _SLOW_SORT = 10.0
@@ -87,11 +87,19 @@ def numpy_seconds_of(equation: Equation) -> float:
     return 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
 
 
-def is_quick_in_numpy(equation: Equation) -> bool:
-    """Whether NumPy computes each element of an operation about as quickly as compiled code does."""
-    if equation.primitive.name.startswith("reduce_") and _work(equation)[0] >= _IN_THREADS:
+def is_quick_in_numpy(equation: Equation, spreads: bool = False) -> bool:
+    """Whether NumPy computes each element of an operation about as quickly as compiled code does.
+
+    Args:
+      spreads: whether an operand is an array that is repeated along axes.
+    """
+    if next(inner_graphs(equation), None) is not None:
         return False
-    return next(inner_graphs(equation), None) is None and _numpy_ns(equation) <= QUICK_NS
+    size, steps = _work(equation)
+    if size < _IN_THREADS or steps > 1:
+        return _numpy_ns(equation) <= QUICK_NS
+    in_one_pass = not spreads and not equation.primitive.name.startswith("reduce_")
+    return in_one_pass and _numpy_ns(equation) <= _QUICK_NS_IN_THREADS
 
 
 def is_of_library(equation: Equation) -> bool:

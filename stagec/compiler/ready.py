@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.analysis.aliases import mutated_arguments, results_may_share, returned_arguments
-from passes.analysis.host_scalars import has_control
+from passes.analysis.host_scalars import is_whole
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels.dispatch import Kernels
 from passes.kernels.weights import packed_arguments
@@ -146,7 +146,7 @@ def with_own_kernels(
         parts = options.straight, options.weights, flag_set.direct
         kernels, matches = own_kernels.formed(module, settings, *parts, alone or options.reproducible)
         formed = bool(matches) or direct.is_direct(module)
-        controlled = flag_set.direct and has_control(module)
+        controlled = flag_set.direct and is_whole(module)
     except Exception as error:  # a fault of stagec's, which the other flag sets do not have
         log.event("compile", f"no kernels: {type(error).__name__}: {error}")
         return _for_cpu(source, target), False, False

@@ -6,11 +6,13 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from passes.errors import PipelineError
 from passes.fast_math import setting
 from stagec.core.precisions import PRECISIONS
+
+T = TypeVar("T")
 
 _OFF = ("", "0", "false", "no", "off")
 
@@ -129,11 +131,45 @@ def _checked(name: str, value: Any) -> Any:
         raise ValueError(f"option {name}: {error}") from None
 
 
+class Scope:
+    """A set of overridden options: the same object whenever these are in force, so it can be part of keys.
+
+    Attributes:
+      learned: what is read often, computed from the options in force; emptied when an option changes.
+    """
+
+    __slots__ = ("learned",)
+
+    def __init__(self) -> None:
+        self.learned: dict[str, Any] = {}
+
+
+_scopes: dict[tuple[Any, ...], Scope] = {}
+# More sets of overrides than this are forgotten: the values of one are probably computed.
+_MOST_SCOPES = 256
+
+
+def _scope(overrides: dict[str, Any]) -> Scope | None:
+    """The scope of some overrides; None if there are none, or one cannot be part of a key."""
+    if not overrides:
+        return None
+    key = tuple(sorted(overrides.items()))
+    try:
+        found = _scopes.get(key)
+    except TypeError:
+        return None
+    if found is None:
+        if len(_scopes) >= _MOST_SCOPES:
+            _scopes.clear()
+        found = _scopes[key] = Scope()
+    return found
+
+
 class ThreadState(threading.local):
     """What differs between threads: the current trace and overridden options.
 
     `plain` is true while neither is in force; the hot path of a jitted call
-    reads only that. While `evaluates` is true, NumPy computes every operation.
+    reads that first. `scope` is that of the overrides. While `evaluates` is true, NumPy computes every operation.
     `mesh` is the mesh of the block, and `mesh_reads` counts who asked for it.
     """
 
@@ -144,10 +180,21 @@ class ThreadState(threading.local):
     def __init__(self) -> None:
         self.trace: Any = None
         self.overrides: dict[str, Any] = {}
+        self.scope: Scope | None = None
         self.plain = True
+
+    def override(self, overrides: dict[str, Any]) -> None:
+        """Put these overrides in force, and no others."""
+        self.overrides, self.scope = overrides, _scope(overrides)
+        self.refresh()
 
     def refresh(self) -> None:
         self.plain = self.trace is None and not self.overrides
+
+    @property
+    def has_fast_paths(self) -> bool:
+        """Whether the next call like this one may run what this one has found, under the same overrides."""
+        return self.plain or (self.trace is None and self.scope is not None)
 
 
 state = ThreadState()
@@ -157,13 +204,11 @@ state = ThreadState()
 def _overriding(overrides: dict[str, Any]) -> Iterator[None]:
     """These overrides, and no others, in this thread and for a block."""
     before = state.overrides
-    state.overrides = overrides
-    state.refresh()
+    state.override(overrides)
     try:
         yield
     finally:
-        state.overrides = before
-        state.refresh()
+        state.override(before)
 
 
 class Config:
@@ -238,31 +283,45 @@ class Config:
 
     def trace_key(self) -> tuple[Any, ...]:
         """The options that take part in a trace's or a compiled program's identity."""
-        found = None if state.overrides else self._trace_key
+        found: Any = self._in_scope(self._compute_trace_key) if state.overrides else self._trace_key
         return self._compute_trace_key() if found is None else found
 
     def checks_values(self) -> bool:
         """Whether results are looked at for NaN or infinity."""
-        return bool(self.debug_nans or self.debug_infs) if state.overrides else self._checks_values
+        return self._in_scope(self._compute_checks_values) if state.overrides else self._checks_values
 
     def checks_promotion(self) -> bool:
         """Whether an operation of the user's may be refused because its operands differ in rank or dtype."""
-        return self._compute_checks_promotion() if state.overrides else self._checks_promotion
+        return self._in_scope(self._compute_checks_promotion) if state.overrides else self._checks_promotion
 
     def watches_calls(self) -> bool:
         """Whether functions outside `jit` run as they are, since something looks at their operations or arguments."""
-        return self._compute_watches_calls() if state.overrides else self._watches_calls
+        return self._in_scope(self._compute_watches_calls) if state.overrides else self._watches_calls
+
+    def _in_scope(self, compute: Callable[[], T]) -> T:
+        """What follows from the options in force, computed once for each scope."""
+        if state.scope is None:
+            return compute()
+        learned, name = state.scope.learned, compute.__name__
+        if name not in learned:
+            learned[name] = compute()
+        return learned[name]  # type: ignore[no-any-return]
 
     def _learn(self) -> None:
         """Compute the values that are read often."""
+        for scope in list(_scopes.values()):
+            scope.learned.clear()
         with self.plain():
             self._trace_key = None if self._refused else self._compute_trace_key()
             self._checks_promotion = bool(self._refused) or self._compute_checks_promotion()
-            self._checks_values = bool(self.debug_nans or self.debug_infs)
+            self._checks_values = self._compute_checks_values()
             self._watches_calls = self._compute_watches_calls()
 
+    def _compute_checks_values(self) -> bool:
+        return bool(self.debug_nans or self.debug_infs)
+
     def _compute_watches_calls(self) -> bool:
-        return bool(self.debug_nans or self.debug_infs or self.debug_key_reuse) or self.checks_promotion()
+        return bool(self.debug_key_reuse) or self.checks_values()
 
     def _compute_checks_promotion(self) -> bool:
         return bool(self.numpy_rank_promotion != "allow" or self.numpy_dtype_promotion != "standard")

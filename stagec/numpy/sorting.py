@@ -7,22 +7,22 @@ from typing import Any
 
 import numpy as np
 
+from stagec.control.loops import fori_loop
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.core.dims import LARGEST, bounds, is_open
+from stagec.core.dims import LARGEST, bounds
 from stagec.numpy.arguments import array_argument, requested_dtype_of
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
 from stagec.primitives.axes import as_int, canonical_axis
-from stagec.primitives.barrier import optimization_barrier
 from stagec.primitives.complex import imag, real
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import gather
 from stagec.primitives.gather_parts import GatherDimensionNumbers
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select
+from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, rev
@@ -274,15 +274,15 @@ def searchsorted(
         below = goes_after(broadcast_in_dim(table, grid, (rank,)), spread)
         return strong(reduce_sum(strong(below, dtypes.int32), (rank,)), out)
     # The result is among the `size` positions from `low` on, or after them; each round halves these.
-    low, size = full(shape, 0, dtypes.int32), full((), n, dtypes.int32) if is_open(n) else n
-    for _ in range((most - 1).bit_length()):
-        if is_open(n) and is_open(aval_of(values).size):
-            # The compiler finds no sizes for several rounds in one kernel.
-            low = optimization_barrier(low)
-        half = size >> 1
+
+    def halve(_: Any, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, size = state
+        half = shift_right_logical(size, literal(1, dtypes.int32))
         middle = ar.add(low, half)
-        low = select(goes_after(take_flat(table, ar.sub(middle, 1)), values), middle, low)
-        size = size - half
+        return select(goes_after(take_flat(table, ar.sub(middle, 1)), values), middle, low), ar.sub(size, half)
+
+    start = full(shape, 0, dtypes.int32), full((), n, dtypes.int32)
+    low, _ = fori_loop(0, (most - 1).bit_length(), halve, start)
     return strong(ar.add(low, strong(goes_after(take_flat(table, low), values), dtypes.int32)), out)
 
 

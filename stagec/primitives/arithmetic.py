@@ -271,7 +271,7 @@ def _power_by_squaring(one: Any, x: Any, n: int, multiply: Any) -> Any:
 
 
 def _integer_pow_eval(x: Any, *, y: int) -> Any:
-    out = _power_by_squaring(np.ones_like(x), x, _magnitude(y), np.multiply)
+    out = _power_by_squaring(np.ones_like(x) if y == 0 else None, x, _magnitude(y), np.multiply)
     return np.divide(x.dtype.type(1), out) if y < 0 else out
 
 

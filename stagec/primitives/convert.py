@@ -162,10 +162,11 @@ def _bitcast_shape(x: ShapedArray, *, new_dtype: np.dtype[Any]) -> ShapedArray:
 
 def _bitcast_eval(x: Any, *, new_dtype: np.dtype[Any]) -> Any:
     old, new = x.dtype.itemsize, new_dtype.itemsize
+    if old == new:
+        return x.view(new_dtype)
     x = np.ascontiguousarray(x).reshape(x.shape)
-    if old >= new:
-        parts = x.reshape(*x.shape, 1).view(new_dtype)
-        return parts.reshape(x.shape) if old == new else parts
+    if old > new:
+        return x.reshape(*x.shape, 1).view(new_dtype)
     return x.view(new_dtype).reshape(x.shape[:-1])
 
 

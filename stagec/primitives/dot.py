@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -75,18 +76,37 @@ def _dot_eval(
     (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
     out_dtype = x.dtype if preferred_element_type is None else preferred_element_type
     computed = _computed_dtype(x.dtype, out_dtype)
-    plain = x.dtype == out_dtype == computed == y.dtype
-    if plain and not x_batch and y.ndim <= 2 and x_contract == (x.ndim - 1,) and y_contract == (0,):
-        return np.matmul(x, y)
-    x_free = [i for i in range(x.ndim) if i not in x_contract and i not in x_batch]
-    y_free = [i for i in range(y.ndim) if i not in y_contract and i not in y_batch]
-    batch = [x.shape[i] for i in x_batch]
-    x, y = x.astype(computed, copy=False), y.astype(computed, copy=False)
-    depth = math.prod([x.shape[i] for i in x_contract])
-    rows, columns = [x.shape[i] for i in x_free], [y.shape[i] for i in y_free]
-    left = x.transpose([*x_batch, *x_free, *x_contract]).reshape([*batch, math.prod(rows), depth])
-    right = y.transpose([*y_batch, *y_contract, *y_free]).reshape([*batch, depth, math.prod(columns)])
-    return convert_value(np.matmul(left, right).reshape([*batch, *rows, *columns]), out_dtype)
+    if not (x.dtype == computed == y.dtype):
+        x, y = x.astype(computed, copy=False), y.astype(computed, copy=False)
+    if not x_batch and y.ndim <= 2 and x_contract == (x.ndim - 1,) and y_contract == (0,):
+        product = np.matmul(x, y)
+    else:
+        axes = (tuple(x_contract), tuple(y_contract), tuple(x_batch), tuple(y_batch))
+        left, left_shape, right, right_shape, shape = _as_matrices(x.shape, y.shape, *axes)
+        product = np.matmul(x.transpose(left).reshape(left_shape), y.transpose(right).reshape(right_shape))
+        product = product.reshape(shape)
+    return product if out_dtype == computed else convert_value(product, out_dtype)
+
+
+_Axes: TypeAlias = "tuple[int, ...]"
+
+
+@functools.lru_cache
+def _as_matrices(
+    x: _Axes, y: _Axes, x_contract: _Axes, y_contract: _Axes, x_batch: _Axes, y_batch: _Axes
+) -> tuple[_Axes, _Axes, _Axes, _Axes, _Axes]:
+    """How operands of these shapes become stacks of matrices: axes and shape of each, and the product's shape."""
+    x_free = [i for i in range(len(x)) if i not in x_contract and i not in x_batch]
+    y_free = [i for i in range(len(y)) if i not in y_contract and i not in y_batch]
+    batch, depth = [x[i] for i in x_batch], math.prod([x[i] for i in x_contract])
+    rows, columns = [x[i] for i in x_free], [y[i] for i in y_free]
+    return (
+        (*x_batch, *x_free, *x_contract),
+        (*batch, math.prod(rows), depth),
+        (*y_batch, *y_contract, *y_free),
+        (*batch, depth, math.prod(columns)),
+        (*batch, *rows, *columns),
+    )
 
 
 def _computed_dtype(operands: np.dtype[Any], result: np.dtype[Any]) -> np.dtype[Any]:

@@ -150,8 +150,7 @@ class Job:
         """Do the work; called by the helper."""
         work, self._work = self._work, None
         assert work is not None, "a job runs once"
-        state.overrides = self._overrides
-        state.refresh()
+        state.override(self._overrides)
         location.ambient.location = self._location
         _current.job = self
         try:

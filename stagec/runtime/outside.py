@@ -17,15 +17,16 @@ from stagec.compiler import estimate
 from stagec.compiler.exact import is_exact
 from stagec.core.config import config
 from stagec.core.graph import Equation, Graph, has_users_callbacks, inner_graphs
+from stagec.core.treedef import PyTreeDef
 
 # What NumPy may take for any call.
 _SECONDS = 1.18e-5
 # The share of a call's time that counts as all of it.
 _ALL = 0.8
 
-# Takes a graph, the values that lead its inputs, a name, and whether results have to be the program's own; returns a
-# function of the other inputs.
-Programs = Callable[[Graph, Sequence[Any], str, bool], Callable[[Sequence[Any]], list[Any]]]
+# Takes a graph, the values that lead its inputs, a name, the structure of the results, and whether they have to be the
+# program's own; returns a function of the other inputs.
+Programs = Callable[[Graph, Sequence[Any], str, "PyTreeDef | None", bool], Callable[[Sequence[Any]], Any]]
 _load: Callable[[], Programs | None] = lambda: None  # noqa: E731
 _programs: list[Programs | None] = []
 
@@ -37,12 +38,19 @@ def supply_with(load: Callable[[], Programs | None]) -> None:
 
 
 def program(
-    graph: Graph, captured: Sequence[Any], name: str, *, called: bool = False, exactly: bool = False
-) -> Callable[[Sequence[Any]], list[Any]] | None:
+    graph: Graph,
+    captured: Sequence[Any],
+    name: str,
+    tree: PyTreeDef | None = None,
+    *,
+    called: bool = False,
+    exactly: bool = False,
+) -> Callable[[Sequence[Any]], Any] | None:
     """What runs a graph as a compiled program; None where NumPy computes it.
 
     Args:
       captured: values that lead the graph's inputs.
+      tree: the structure of the results; by default, they are a list.
       called: whether the graph is that of a jitted function.
       exactly: whether the results must have the bits that compiled code gives them.
     """
@@ -54,7 +62,7 @@ def program(
     if not _programs:
         _programs.append(_load())
     make = _programs[0]
-    return None if make is None else make(graph, captured, name, exactly)
+    return None if make is None else make(graph, captured, name, tree, exactly)
 
 
 def is_program(graph: Graph) -> bool:
@@ -65,7 +73,12 @@ def is_program(graph: Graph) -> bool:
     total = sum(seconds)
     if total <= _SECONDS:
         return False
-    quick = [(s, e) for s, e in zip(seconds, graph.equations) if estimate.is_quick_in_numpy(e)]
+    spread = {e.outputs[0] for e in graph.equations if e.primitive.name == "broadcast_in_dim" and e.inputs[0].aval.ndim}
+    quick = [
+        (s, e)
+        for s, e in zip(seconds, graph.equations)
+        if estimate.is_quick_in_numpy(e, spreads=not spread.isdisjoint(e.inputs))
+    ]
     alone = max([s for s, _ in quick], default=0.0)
     together = sum([s for s, e in quick if estimate.is_of_library(e)])
     return max(alone, together) < _ALL * total

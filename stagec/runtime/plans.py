@@ -329,13 +329,13 @@ def _recorded(
         return _REFUSED
     if graph.effects:
         return _REFUSED
-    program = outside.program(graph, captured, name, exactly=exactly)
+    program = outside.program(graph, captured, name, structure[0], exactly=exactly)
     if program is None:
         of_numpy = [v for v in inputs if isinstance(v, (np.ndarray, np.generic))]
         if any(v.nbytes > _COPIED or (v.dtype.kind in "biu" and not v.ndim) for v in of_numpy):
             return _REFUSED  # copies would take long; or the function may look at a number's value
         return _Recorded(name, graph, captured, [_kind(v) for v in inputs], structure[0], bool(of_numpy))
-    return lambda inputs: pytree.unflatten(structure[0], program(_operands(inputs)))
+    return program if all(type(v) is Array for v in inputs) else lambda inputs: program(_operands(inputs))
 
 
 def _with_tracers(value: Any, tracers: Any, operands: frozenset[type] = _NONE) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -197,17 +198,18 @@ class Runnable(Generic[C_co]):
             executable = self.executable(committed)
             if not device.is_cpu:
                 inputs = [placed(a, device) for a in inputs]
-            for i in executable.in_place:
-                inputs[i] = self._private(inputs[i], [a for j, a in enumerate(inputs) if j != i])
+            self._make_private(executable.in_place, inputs)
         try:
             if executable is not None:
                 results = self._run(executable, inputs)
             assert results is not None, "results come from NumPy or from the program"
             outs = [self._output(kind, index, everything, results) for kind, index in self.plan]
+            earlier: set[int] = set()
             for n, (out, aval) in enumerate(zip(outs, self.out_avals)):
                 # Two results never share memory: one of them may be donated later.
-                if any(out is earlier for earlier in outs[:n]):
+                if id(out) in earlier:
                     outs[n] = out = out.private_copy()
+                earlier.add(id(out))
                 if out.aval is not aval:
                     outs[n] = out = out.with_aval(aval)
                 outs[n] = out.on(device, committed)
@@ -219,24 +221,29 @@ class Runnable(Generic[C_co]):
     def arranged(self) -> Callable[[Sequence[Array]], list[Array]] | None:
         """`run` for uncommitted arrays on the CPU, with less around the program; None where it needs all of it."""
         computed = [index for kind, index in self.plan if kind == "computed"]
-        if self.trivial or self.donated or self.device is not cpu() or len(set(computed)) < len(computed):
+        if self.trivial or self.device is not cpu() or len(set(computed)) < len(computed):
             return None
         executable = self.executable()
-        if executable.mutated or executable.may_alias or executable.in_place or executable.packed:
+        if executable.mutated or executable.may_alias or executable.packed:
             return None
-        hidden, used, run = self.hidden, self.used, executable.run_plain
+        hidden, used, run, in_place = self.hidden, self.used, executable.run_plain, executable.in_place
         results_from = [
             (kind == "computed", kind, index, aval) for (kind, index), aval in zip(self.plan, self.out_avals)
         ]
 
         def call(args: Sequence[Array]) -> list[Array]:
             everything = [*hidden, *args]
-            results = run([everything[i] for i in used])
-            outs = []
-            for is_result, kind, index, aval in results_from:
-                out = results[index] if is_result else self._output(kind, index, everything, results)
-                outs.append(out if out.aval is aval else out.with_aval(aval))
-            return outs
+            inputs = [everything[i] for i in used]
+            self._make_private(in_place, inputs)
+            try:
+                results = run(inputs)
+                outs = []
+                for is_result, kind, index, aval in results_from:
+                    out = results[index] if is_result else self._output(kind, index, everything, results)
+                    outs.append(out if out.aval is aval else out.with_aval(aval))
+                return outs
+            finally:
+                self._take_donated(everything)
 
         return call
 
@@ -262,17 +269,20 @@ class Runnable(Generic[C_co]):
                 if type(everything[i]) is Array:
                     everything[i]._give_up(by)
 
-    def _private(self, value: Any, others: list[Any]) -> Array:
-        """A donated argument as memory that the program may write to."""
-        array = value if type(value) is Array else borrow(value)
-        exposed = array._exposed
+    def _make_private(self, in_place: Collection[int], inputs: list[Any]) -> None:
+        """Replace donated arguments by memory that the program may write to."""
+        if not in_place:
+            return
+        # Memory that other threads still read must not be written to either.
+        exposed = self.device.is_cpu and self.device.has_abandoned()
         if self.device.is_cpu and not exposed:
-            # Memory that other threads still read must not be written to either.
-            exposed = self.device.has_abandoned()
-            if not exposed:
-                self.device.drain()
-        # It may be another argument too.
-        return array.owned_copy() if exposed or any(value is other for other in others) else array
+            self.device.drain()
+        # An array may be another argument too.
+        times = Counter(map(id, inputs))
+        for i in in_place:
+            value = inputs[i]
+            array = value if type(value) is Array else borrow(value)
+            inputs[i] = array.owned_copy() if exposed or array._exposed or times[id(value)] > 1 else array
 
     def _output(self, kind: str, index: Any, everything: list[Any], results: list[Array]) -> Array:
         if kind == "computed":

@@ -601,3 +601,34 @@ def test_compiled_takes_keywords_and_positions_alike():
     assert [float(compiled(*args, **kwargs)) for args, kwargs in calls] == [5.0] * 5
     with pytest.raises(errors.ArgumentTypeError, match="n is fixed at 2 in this program, and 4 was given"):
         compiled(1.0, n=4, k=3)
+
+
+def test_calls_of_compiled_functions_are_remembered(monkeypatch):
+    f = stagec.jit(lambda tree, n, y=2.0: {"out": tree["x"] * n + y}, static_argnums=1)
+    compiled = f.lower({"x": snp.ones(3)}, 3).compile()
+    calls = [lambda: compiled({"x": snp.ones(3)}), lambda: compiled({"x": np.ones(3, np.float32)})]
+    before = [call()["out"] for call in calls]
+    with pytest.raises(stagec.errors.ArgumentTypeError, match="n is fixed at 3"):
+        compiled({"x": snp.ones(3)}, n=4)
+    with pytest.raises(stagec.errors.ShapeError, match="compiled for"):
+        compiled({"x": snp.ones(4)})
+    with monkeypatch.context() as patched:
+        patched.setattr(type(compiled), "_call", None)
+        for call, expected in zip(calls, before):
+            np.testing.assert_array_equal(call()["out"], expected)
+
+
+def test_donated_trees_are_given_up_in_each_call():
+    step = stagec.jit(lambda tree, x: {"a": tree["a"] + x, "b": tree["b"]}, donate_argnums=0)
+    host = np.ones(3, np.float32)
+    for first in (snp.ones(3), host):
+        tree = {"a": first, "b": snp.zeros(2)}
+        for round in range(4):
+            given, tree = tree, step(tree, 1.0)
+            assert given["b"].is_deleted() and (round == 0 or given["a"].is_deleted())
+        np.testing.assert_array_equal(tree["a"], [5, 5, 5])
+    np.testing.assert_array_equal(host, [1, 1, 1])
+    a = snp.ones(3)
+    with pytest.raises(stagec.errors.StagecError, match="donated"):
+        for _ in range(2):
+            step({"a": a, "b": a}, 1.0)

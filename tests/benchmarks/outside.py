@@ -1,21 +1,27 @@
-"""Public functions outside `jit` beside JAX: `python -m tests.benchmarks outside [part of a name ...] [--size N ...]`.
+"""Public functions outside `jit` beside JAX: `python -m tests.benchmarks outside [part of a name ...] [--size N ...]
+[--dtype D] [--form F]`.
 
 Every public function of arrays is called with each of a few kinds of arguments until both libraries take one: an array
 of N elements, two, a matrix of about N elements, a random key and a shape, and so on. So the table is generated, and a
-new function has a row; `calls` are transformations, loops and the like (`outside_calls`). Each library has a process of
-its own, without a cache on disk. The first call is measured once,
-the following ones in turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the
-faster one. The column `jit` is stagec's time over its own inside `jit`.
+new function has a row. The dtype, the shape (`--size 7x100003`) and the form in which arrays are handed over (NumPy's,
+with strides, lists, numbers) can be chosen. `array` are the methods of arrays, and what Python and NumPy do with one;
+`calls` are transformations, loops and the like (`outside_calls`).
+
+Each library has a process of its own, without a cache on disk. The first call is measured once, the following ones in
+turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the faster one. The column
+`jit` is stagec's time over its own inside `jit`.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import importlib
 import inspect
 import json
 import math
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -24,6 +30,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from rich.console import Console
 from rich.table import Table
@@ -32,9 +39,9 @@ from tests.benchmarks.loops import geometric_mean
 from tests.benchmarks.outside_calls import CALLS
 
 LIBRARIES = ("stagec", "jax")
-SIZES = (10, 1000, 1_000_000)
+SIZES = ((10,), (1000,), (1_000_000,))
 # How long a turn lasts, and what the calls of one may take at most.
-_SECONDS, _LONGEST = 0.02, 60
+_SECONDS, _LONGEST = 0.02, 20
 # Modules by their names in stagec and in JAX.
 MODULES = {
     "numpy": "jax.numpy",
@@ -58,10 +65,52 @@ MODULES = {
         )
     },
 }
+# How a NumPy array is handed over.
+FORMS: dict[str, Callable[[Any, np.ndarray], Any]] = {
+    "array": lambda m, x: m["numpy"].asarray(x),
+    "numpy": lambda m, x: x,
+    "strided": lambda m, x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "columns": lambda m, x: np.asfortranarray(x),
+    "list": lambda m, x: x.tolist(),
+    "number": lambda m, x: x.flat[0].item(),
+    "scalar": lambda m, x: np.float64(x.flat[0]) if x.dtype.kind == "f" else x.flat[0],
+}
+# What Python and NumPy do with an array.
+PROTOCOLS: dict[str, Callable[..., Any]] = {
+    "iterate": lambda x: list(x[:10]),
+    "unpack": lambda x: [*x[:3]],
+    "index": lambda x: [x[i] for i in range(10)],
+    "index from the end": lambda x: x[-1],
+    "slice": lambda x: x[1:5],
+    "index by an array": lambda x: x[np.arange(5)],
+    "mask": lambda x: x[x > 0.5],
+    "set an element": lambda x: x.at[3].set(1),
+    "add to a slice": lambda x: x.at[2:5].add(1),
+    "float": lambda x: float(x[0]),
+    "int": lambda x: int(x[0]),
+    "bool": lambda x: bool(x[0] > 0),
+    "format": lambda x: f"{x[0]:.3f}",
+    "repr": lambda x: repr(x[:10]),
+    "len": len,
+    "NumPy array": np.asarray,
+    "NumPy copy": lambda x: np.array(x),
+    "NumPy function": lambda x: np.sum(x),
+    "with NumPy array": lambda x: x + np.ones(x.shape, np.float32),
+    "after NumPy array": lambda x: np.ones(x.shape, np.float32) + x,
+    "with number": lambda x: 2.5 * x - 1,
+    "with NumPy number": lambda x: np.float32(2.5) * x,
+    "compare": lambda x: x == x,
+    "contains": lambda x: 0.25 in x[:10],
+    "copy": copy.copy,
+    "deep copy": copy.deepcopy,
+    "pickle": lambda x: pickle.loads(pickle.dumps(x)),
+    "transpose": lambda x: x.reshape(2, -1).T,
+    "new axis": lambda x: x[:, None],
+}
 # They take files, change options, or hand an array on as it is.
 _LEFT_OUT = frozenset(
     "load save savez fromfile fromfunction frompyfunc from_dlpack printoptions set_printoptions block_until_ready "
-    "array_repr array_str array2string get_printoptions bartlett".split()
+    "array_repr array_str array2string get_printoptions bartlett permute_dims".split()
 )
 
 
@@ -75,42 +124,68 @@ def names() -> Iterator[str]:
                 continue
             if callable(getattr(other, name, None)):
                 yield f"{ours}.{name}"
+    yield from (f"array.{name}" for name in (*_methods(), *PROTOCOLS))
     yield from (f"calls.{name}" for name in CALLS)
 
 
-def arguments(size: int) -> dict[str, Callable[[Any], tuple[Any, ...]]]:
+def _methods() -> Iterator[str]:
+    """The methods and attributes that arrays of both libraries have."""
+    ours, theirs = (importlib.import_module(library).Array for library in LIBRARIES)
+    return (name for name in dir(theirs) if not name.startswith("_") and hasattr(ours, name))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    def call(x: Any, *given: Any) -> Any:
+        found = getattr(x, name)
+        return found(*given) if callable(found) else found
+
+    return call
+
+
+def _values(rng: np.random.Generator, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Numbers between 0.1 and 0.9, or small integers, of a dtype."""
+    if dtype.kind in "iu":
+        return rng.integers(1, 9, shape).astype(dtype)
+    drawn = rng.uniform(0.1, 0.9, shape)
+    if dtype.kind == "c":
+        return (drawn + 1j * rng.uniform(0.1, 0.9, shape)).astype(dtype)
+    return drawn > 0.5 if dtype.kind == "b" else drawn.astype(dtype)
+
+
+def arguments(
+    shape: tuple[int, ...], dtype: str = "float32", form: str = "array"
+) -> dict[str, Callable[[Any], tuple[Any, ...]]]:
     """Kinds of arguments, in the order in which they are tried; each is made for a library's modules."""
-    rng = np.random.default_rng(0)
+    rng, kind = np.random.default_rng(0), np.dtype(getattr(ml_dtypes, dtype, dtype))
+    size = math.prod(shape)
     side = max(int(math.sqrt(size)), 2)
-    x, y, z = (rng.uniform(0.1, 0.9, size).astype(np.float32) for _ in range(3))
-    matrix = (rng.uniform(0.1, 0.9, (side, side)) + side * np.eye(side)).astype(np.float32)
-    integers, others = rng.integers(0, 100, size).astype(np.int32), rng.integers(1, 9, size).astype(np.int32)
-    counts = rng.integers(1, 9, size).astype(np.float32)
+    x, y, z = (_values(rng, shape, kind) for _ in range(3))
+    matrix = (_values(rng, (side, side), kind) + (side * np.eye(side)).astype(kind)).astype(kind)
+    integers, others = rng.integers(0, 100, shape).astype(np.int32), rng.integers(1, 9, shape).astype(np.int32)
+    counts = rng.integers(1, 9, shape).astype(kind)
+    give = FORMS[form]
+    arrays = lambda *given: lambda m: tuple(give(m, a) for a in given)  # noqa: E731
     return {
-        "key, shape": lambda m: (m["random"].key(0), (size,)),
-        "key, array, shape": lambda m: (m["random"].key(0), m["numpy"].asarray(x), (size,)),
-        "key, 2 arrays, shape": lambda m: (m["random"].key(0), m["numpy"].asarray(x), m["numpy"].asarray(y), (size,)),
-        "key, array": lambda m: (m["random"].key(0), m["numpy"].asarray(x)),
-        "key, shape, 2 numbers": lambda m: (m["random"].key(0), (size,), 1, 9),
-        "array": lambda m: (m["numpy"].asarray(x),),
-        "2 arrays": lambda m: (m["numpy"].asarray(x), m["numpy"].asarray(y)),
-        "3 arrays": lambda m: (m["numpy"].asarray(x), m["numpy"].asarray(y), m["numpy"].asarray(z)),
-        "matrix": lambda m: (m["numpy"].asarray(matrix),),
-        "2 matrices": lambda m: (m["numpy"].asarray(matrix), m["numpy"].asarray(matrix)),
-        "integers": lambda m: (m["numpy"].asarray(integers),),
-        "2 integers": lambda m: (m["numpy"].asarray(integers), m["numpy"].asarray(others)),
-        "counts, array": lambda m: (m["numpy"].asarray(counts), m["numpy"].asarray(x)),
-        "counts, counts, array": lambda m: (
-            m["numpy"].asarray(counts),
-            m["numpy"].asarray(counts + 9),
-            m["numpy"].asarray(x),
-        ),
-        "array, 3 numbers": lambda m: (m["numpy"].asarray(x), 0.1, 0.2, 0.7),
-        "array, number": lambda m: (m["numpy"].asarray(x), 3),
-        "list of arrays": lambda m: ([m["numpy"].asarray(x), m["numpy"].asarray(y)],),
-        "array, shape": lambda m: (m["numpy"].asarray(x), (size,)),
-        "matrix, shape, method": lambda m: (m["numpy"].asarray(matrix), (side // 2 + 1, side // 2 + 1), "linear"),
-        "shape": lambda m: ((size,),),
+        "key, shape": lambda m: (m["random"].key(0), shape),
+        "key, array, shape": lambda m: (m["random"].key(0), give(m, x), shape),
+        "key, 2 arrays, shape": lambda m: (m["random"].key(0), give(m, x), give(m, y), shape),
+        "key, array": lambda m: (m["random"].key(0), give(m, x)),
+        "key, shape, 2 numbers": lambda m: (m["random"].key(0), shape, 1, 9),
+        "array": arrays(x),
+        "2 arrays": arrays(x, y),
+        "3 arrays": arrays(x, y, z),
+        "matrix": arrays(matrix),
+        "2 matrices": arrays(matrix, matrix),
+        "integers": arrays(integers),
+        "2 integers": arrays(integers, others),
+        "counts, array": arrays(counts, x),
+        "counts, counts, array": arrays(counts, (counts + 9).astype(kind), x),
+        "array, 3 numbers": lambda m: (give(m, x), 0.1, 0.2, 0.7),
+        "array, number": lambda m: (give(m, x), 3),
+        "list of arrays": lambda m: ([give(m, x), give(m, y)],),
+        "array, shape": lambda m: (give(m, x), shape),
+        "matrix, shape, method": lambda m: (give(m, matrix), (side // 2 + 1, side // 2 + 1), "linear"),
+        "shape": lambda m: (shape,),
         "size": lambda m: (size,),
         "2 numbers, size": lambda m: (1.0, 2.0, size),
         "none": lambda m: (),
@@ -134,6 +209,8 @@ class Library:
 
     def function(self, name: str) -> Callable[..., Any]:
         module, _, last = name.rpartition(".")
+        if module == "array":
+            return PROTOCOLS.get(last) or _method(last)
         found: Callable[..., Any] = getattr(self[module], last)
         return found
 
@@ -145,18 +222,21 @@ class Library:
         return found
 
 
-def measured(library: Library, name: str, kind: str, size: int, inside: bool, new: bool) -> dict[str, float]:
+def measured(
+    library: Library, name: str, kind: str, handed: tuple[Sequence[int], str, str], inside: bool, new: bool
+) -> dict[str, float]:
     """Seconds of the first call, if this is it, and of a later one."""
     module, _, last = name.partition(".")
-    function = CALLS[last](library, size) if module == "calls" else library.function(name)
-    given = arguments(size)[kind](library)
+    shape, dtype, form = handed
+    function = CALLS[last](library, math.prod(shape)) if module == "calls" else library.function(name)
+    given = arguments(tuple(shape), dtype, form)[kind](library)
     if new:
         library.clear_caches()
     if inside:
         static = tuple(i for i, a in enumerate(given) if isinstance(a, (tuple, str)) or type(a) is int)
         function = library.jit(function, static_argnums=static)
     start = time.perf_counter()
-    if not library.leaves(function(*given)):
+    if not library.leaves(function(*given)) and module != "array":
         raise TypeError("it returns no array")
     first = best = time.perf_counter() - start
     started = time.perf_counter()
@@ -217,21 +297,24 @@ class Worker:
         self.process.wait()
 
 
-def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[dict[str, Any]]:
-    """A row for each function and size that both libraries compute."""
+def rows(
+    wanted: Sequence[str], shapes: Sequence[tuple[int, ...]], repeat: int, dtype: str, form: str
+) -> Iterator[dict[str, Any]]:
+    """A row for each function and shape that both libraries compute."""
     workers = {library: Worker(library) for library in LIBRARIES}
     for name in names():
         if wanted and not any(part in name for part in wanted):
             continue
-        for size in sizes:
-            for kind in arguments(2):
+        for shape in shapes:
+            handed, size = (shape, dtype, form), "x".join(map(str, shape))
+            for kind in arguments((2,)):
                 if kind.startswith("key") and not name.startswith("random."):
                     continue
                 if (kind == "none") != name.startswith("calls."):
                     continue
                 replies = {}
                 for library in reversed(LIBRARIES):
-                    replies[library] = workers[library].ask(name, kind, size, False, True)
+                    replies[library] = workers[library].ask(name, kind, handed, False, True)
                     if "error" in replies[library]:
                         break
                 if len(replies) < len(LIBRARIES) or any("error" in r for r in replies.values()):
@@ -241,10 +324,14 @@ def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[d
                 for _ in range(repeat - 1):
                     for library, worker in workers.items():
                         replies[library]["steady"] = min(
-                            replies[library]["steady"], worker.ask(name, kind, size, False, False)["steady"]
+                            replies[library]["steady"], worker.ask(name, kind, handed, False, False)["steady"]
                         )
                 # Other calls make functions at each call, which would be traced again.
-                inside = {} if kind == "none" else workers["stagec"].ask(name, kind, size, True, False)
+                inside = (
+                    {}
+                    if kind == "none" or name.startswith("array.")
+                    else workers["stagec"].ask(name, kind, handed, True, False)
+                )
                 yield {"name": name, "size": size, "kind": kind, "jit": inside.get("steady"), **replies}
                 break
     for worker in workers.values():
@@ -254,7 +341,10 @@ def rows(wanted: Sequence[str], sizes: Sequence[int], repeat: int) -> Iterator[d
 def main(given: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks outside")
     parser.add_argument("names", nargs="*", help="parts of the names to measure")
-    parser.add_argument("--size", type=int, action="append", help="the number of elements")
+    shape = lambda text: tuple(map(int, text.split("x")))  # noqa: E731
+    parser.add_argument("--size", type=shape, action="append", help="the number of elements, or a shape: 7x100003")
+    parser.add_argument("--dtype", default="float32", help="of the arrays")
+    parser.add_argument("--form", choices=FORMS, default="array", help="how arrays are handed over")
     parser.add_argument("--repeat", type=int, default=3, help="turns of each function")
     parser.add_argument("--above", type=float, default=0.0, help="print rows whose steady ratio is above this")
     parser.add_argument("--json", action="store_true", help="print a row a line, as it is measured")
@@ -263,17 +353,16 @@ def main(given: list[str]) -> None:
     if options.serve:
         serve(options.serve)
         return
-    sizes = options.size or SIZES
     found = []
-    for row in rows(options.names, sizes, options.repeat):
+    for row in rows(options.names, options.size or SIZES, options.repeat, options.dtype, options.form):
         found.append(row)
         if options.json:
             print(json.dumps(row), flush=True)
     if not options.json:
-        Console(width=150).print(table(found, sizes, options.above))
+        Console(width=150).print(table(found, options.above))
 
 
-def table(found: Sequence[dict[str, Any]], sizes: Sequence[int], above: float) -> Table:
+def table(found: Sequence[dict[str, Any]], above: float) -> Table:
     """Ratios, those of the slowest first, and their geometric means by size."""
     out = Table(title="Functions outside jit: stagec's time over JAX's (below 1: stagec is faster)")
     for name in ("function", "arguments", "elements", "steady", "first call", "over jit", "stagec us"):
@@ -284,17 +373,17 @@ def table(found: Sequence[dict[str, Any]], sizes: Sequence[int], above: float) -
         if ratio(row, "steady") >= above:
             inside = f"{row['stagec']['steady'] / row['jit']:.2f}" if row["jit"] else ""
             cells = (f"{ratio(row, 'steady'):.2f}", f"{ratio(row, 'first'):.3f}", inside)
-            out.add_row(row["name"], row["kind"], str(row["size"]), *cells, f"{row['stagec']['steady'] * 1e6:.4g}")
+            out.add_row(row["name"], row["kind"], row["size"], *cells, f"{row['stagec']['steady'] * 1e6:.4g}")
     out.add_section()
-    for size in sizes:
+    for size in dict.fromkeys(r["size"] for r in good):
         chosen = [r for r in good if r["size"] == size]
         steady, first = ([ratio(r, kind) for r in chosen] for kind in ("steady", "first"))
         slow = f"{sum(s > 1.5 for s in steady)} above 1.5, {sum(s > 10 for s in steady)} above 10"
         means = (f"{geometric_mean(steady):.2f}", f"{geometric_mean(first):.3f}")
-        out.add_row("geometric mean", f"{len(chosen)} functions; {slow}", str(size), *means, "", "")
+        out.add_row("geometric mean", f"{len(chosen)} functions; {slow}", size, *means, "", "")
     for row in found:
         if "error" in row:
-            out.add_row(row["name"], f"{row['kind']}: {row['error']}", str(row["size"]), "", "", "", "")
+            out.add_row(row["name"], f"{row['kind']}: {row['error']}", row["size"], "", "", "", "")
     return out
 
 

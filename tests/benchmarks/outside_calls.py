@@ -113,6 +113,55 @@ def _jitted_leaves(n: _Names) -> Any:
     return lambda: f(n.leaves)
 
 
+# Options that a block overrides, and what a call may be in it.
+_BLOCKS: dict[str, Callable[[Any], Any]] = {
+    "enable_x64": lambda top: top.enable_x64(True),
+    "default_matmul_precision": lambda top: top.default_matmul_precision("highest"),
+    "default_device": lambda top: top.default_device(top.devices()[0]),
+    "numpy_rank_promotion": lambda top: top.numpy_rank_promotion("warn"),
+    "numpy_dtype_promotion": lambda top: top.numpy_dtype_promotion("strict"),
+    "named_scope": lambda top: top.named_scope("step"),
+    "set_mesh": lambda top: top.set_mesh(top.make_mesh((1,), ("x",))),
+}
+
+
+def _in_block(enter: Callable[[Any], Any], inside: bool) -> Callable[[_Names], Any]:
+    def make(n: _Names) -> Any:
+        function = n.top.jit(n.loss) if inside else lambda x: n.np.hypot(x, x)
+
+        def call() -> Any:
+            with enter(n.top):
+                return [function(n.x) for _ in range(5)]
+
+        return call
+
+    return make
+
+
+for _name, _enter in _BLOCKS.items():
+    _call(f"{_name}: five calls of a jitted function")(_in_block(_enter, True))
+    _call(f"{_name}: five calls of hypot")(_in_block(_enter, False))
+
+
+@_call("300 leaves: compiled")
+def _compiled_leaves(n: _Names) -> Any:
+    f = n.top.jit(lambda leaves: [v * 0.9 + 1 for v in leaves]).lower(n.leaves).compile()
+    return lambda: f(n.leaves)
+
+
+@_call("300 leaves: donated")
+def _donated_leaves(n: _Names) -> Any:
+    f = n.top.jit(lambda leaves: [v * 0.9 + 1 for v in leaves], donate_argnums=0)
+    leaves = [v + 0 for v in n.leaves]
+
+    def call() -> Any:
+        nonlocal leaves
+        leaves = f(leaves)
+        return leaves
+
+    return call
+
+
 @_call("sampler: leapfrog")
 def _leapfrog(n: _Names) -> Any:
     slope = n.top.jit(n.top.value_and_grad(n.density))

@@ -1,10 +1,13 @@
+import contextlib
 import os
 import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
+import stagec
 from stagec.core.config import Config, config, disable_jit, enable_x64, state
 
 
@@ -134,3 +137,42 @@ def test_text_is_read_as_in_the_environment():
     options.update("fast_math", "off")
     options.update("cache_max_bytes", "12")
     assert (options.fast_math, options.cache_max_bytes) == (False, 12)
+
+
+def test_blocks_with_the_same_options_share_fast_paths(monkeypatch):
+    f, x = stagec.jit(lambda x: x / 3), np.float32(2)
+    blocks = [stagec.enable_x64, lambda: config.override(target="cpu:x86-64"), contextlib.nullcontext]
+    expected = []
+    for block in blocks:
+        with block():
+            expected.append(f(x))
+
+    def slowly(*args):
+        raise AssertionError("the call is traced or looked up again")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(f), "_call", slowly)
+        for block, before in zip(blocks * 2, expected * 2):
+            with block():
+                assert f(x) == before
+        with stagec.default_matmul_precision("highest"), pytest.raises(AssertionError, match="traced or looked up"):
+            f(x)
+        with stagec.enable_x64():
+            config.update("log", "")
+            with pytest.raises(AssertionError, match="traced or looked up"):
+                f(x)
+    with stagec.disable_jit():
+        assert f(x) == expected[-1]
+
+
+def test_what_follows_from_options_is_learned_again_when_one_changes():
+    with config.override(log=""):
+        key = config.trace_key()
+        assert not config.checks_values()
+        try:
+            config.update("enable_x64", True)
+            config.update("debug_nans", True)
+            assert config.checks_values() and config.trace_key() != key
+        finally:
+            config.update("enable_x64", False)
+            config.update("debug_nans", False)

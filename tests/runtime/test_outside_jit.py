@@ -28,7 +28,9 @@ SQUARE = snp.asarray(LARGE[:4096].reshape(64, 64)) + 9 * snp.eye(64)
 # What is called, and how many programs that takes.
 CALLS = {
     "one cheap operation": (lambda x, y: x + 1, 0),
-    "one cheap operation on a large array": (lambda x, y: snp.exp(y), 0),
+    "one cheap operation on a large array": (lambda x, y: y + y, 0),
+    "a function of a large array": (lambda x, y: snp.exp(y), 1),
+    "an outer product that is large": (lambda x, y: snp.outer(y[:600], y[:600]), 1),
     "a reduction of a large array": (lambda x, y: snp.sum(y), 1),
     "a product of matrices, and its transform": (lambda x, y: snp.fft.fft(y[:4096].reshape(64, 64) @ SQUARE), 0),
     "a factorization": (lambda x, y: snp.linalg.inv(SQUARE), 0),

@@ -22,6 +22,8 @@ class Liveness:
         self.interference: defaultdict[int, set[int]] = defaultdict(set)
         self.in_place: defaultdict[int, set[int]] = defaultdict(set)
         self.coalescible: list[tuple[int, int]] = []
+        # Arguments that are not donated, and constants, have memory of their own.
+        self._apart = {*range(len(program.arguments)), *program.constants} - program.donated
         live = self._list(program.calls, set(program.returned))
         self._define(range(len(program.arguments)), live)
         self.coalescible.reverse()
@@ -29,14 +31,12 @@ class Liveness:
     def _define(self, made: Collection[int], live: Iterable[int]) -> None:
         """Record that values are written while others are live."""
         interference = self.interference
-        for n in made:
+        for n in set(made) - self._apart:
             mine = interference[n]
-            before = len(mine)
-            mine.update(live, made)
-            mine.discard(n)
-            if len(mine) > before:
-                for other in mine:
-                    interference[other].add(n)
+            others = {*live, *made} - self._apart - mine - {n}
+            mine |= others
+            for other in others:
+                interference[other].add(n)
 
     def _list(self, steps: Sequence[Step], live: set[int]) -> set[int]:
         """The values that are live before some steps, if `live` are so after them."""

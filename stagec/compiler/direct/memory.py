@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -199,14 +200,19 @@ def barriers(calls: Sequence[Step], ranges: dict[int, MemoryRange]) -> frozenset
     barrier wrote, or write what one read.
     """
     found = set()
-    before: list[MemoryRange] = []
-    made: list[MemoryRange] = []
+    # Ranges in different slots do not overlap.
+    before: defaultdict[int, list[MemoryRange]] = defaultdict(list)
+    made: defaultdict[int, list[MemoryRange]] = defaultdict(list)
     for i, call in enumerate(calls):
         inputs, outputs = [ranges[n] for n in read(call)], [ranges[n] for n in written(call)]
-        reads_written = any(p.overlaps(q) for p in inputs for q in made)
-        if reads_written or any(p.overlaps(q) for p in outputs for q in (*before, *made)):
+        pairs = [(p, q) for p in (*inputs, *outputs) for q in made.get(p.slot, ())]
+        pairs += [(p, q) for p in outputs for q in before.get(p.slot, ())]
+        if any(p.overlaps(q) for p, q in pairs):
             found.add(i)
-            before, made = [], []
-        before += inputs
-        made += outputs
+            before.clear()
+            made.clear()
+        for p in inputs:
+            before[p.slot].append(p)
+        for p in outputs:
+            made[p.slot].append(p)
     return frozenset(found)
