@@ -28,6 +28,7 @@ class PassOptions:
       doubles: whether the target has float64.
       machine: the architecture of a CPU, as `platform.machine` calls it; empty if unknown.
       features: the CPU's extensions, in the Linux kernel's spelling.
+      reproducible: whether results have the same bits on all processors.
     """
 
     fast_math: FastMath = frozenset()
@@ -35,6 +36,7 @@ class PassOptions:
     doubles: bool = True
     machine: str = ""
     features: frozenset[str] = frozenset()
+    reproducible: bool = False
 
     def __post_init__(self) -> None:
         flags(self.fast_math)  # raises for an unknown name

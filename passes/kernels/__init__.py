@@ -70,6 +70,8 @@ def formed(
     """The kernels that replace operations of a module, whose executables are not in it yet; and what `form` returns."""
     kernels = Kernels(module, weights, alone=alone)
     processor = Processor.of(options.machine, options.features)
+    if options.reproducible:
+        processor = processor.portable
     hits: dict[str, int] = {}
     with module.context:
         expand(module)

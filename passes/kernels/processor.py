@@ -29,6 +29,8 @@ class Processor:
       sums_pairs: whether that instruction also adds the products of integers to the sum.
       l1, l2: bytes of a core's own caches.
       cores: the number of cores for which work is split; fixed, so that sums do not depend on the machine.
+      is_portable: whether other processors compute the same bits, on which the number of registers must have no
+        influence.
     """
 
     vector_bytes: int = 16
@@ -43,6 +45,7 @@ class Processor:
     l1: int = 32 << 10
     l2: int = 1 << 20
     cores: int = 8
+    is_portable: bool = False
 
     def lanes(self, element: str) -> int:
         """The number of elements of a type in a vector.
@@ -51,6 +54,27 @@ class Processor:
         4
         """
         return self.vector_bytes // ELEMENTS[element].size
+
+    @property
+    def portable(self) -> Processor:
+        """The model for results with the same bits on all processors.
+
+        Vectors have 64 bytes, of which each of several narrower registers holds a part, and nothing is rounded once
+        that other processors round twice. Conversions of float16, and sums of integers in any order, are exact.
+
+        >>> Processor(vector_bytes=32, registers=16).portable.registers
+        8
+        """
+        integers = frozenset(("i8", "ui8", "i16"))
+        return dataclasses.replace(
+            self,
+            vector_bytes=64,
+            registers=max(4, self.registers * self.vector_bytes // 64),
+            fused=False,
+            matrices=self.matrices & integers,
+            pairs=self.pairs & integers,
+            is_portable=True,
+        )
 
     @classmethod
     def of(cls, machine: str, features: frozenset[str]) -> Processor:

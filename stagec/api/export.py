@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -14,7 +15,11 @@ from stagec.runtime.device import Device
 
 
 def export(
-    fun: Callable[..., Any], targets: str | Target | Iterable[str | Target] = (), *, weights: bool = True
+    fun: Callable[..., Any],
+    targets: str | Target | Iterable[str | Target] = (),
+    *,
+    weights: bool = True,
+    reproducible: bool = False,
 ) -> Callable[..., Exported]:
     """Compile a function ahead of time, for machines that need not have a compiler.
 
@@ -26,6 +31,8 @@ def export(
         machine's x86-64 level; it is not tied to this CPU's model.
       weights: keep the arrays that `fun` closes over in the file. Without
         them, `stagec.load` takes them.
+      reproducible: results have the same bits for all targets that are CPUs, in C libraries and in WebAssembly; NaN may
+        have other bits. A file then runs on processors that it was compiled for, and on no others.
 
     Returns:
       A function of arrays or `ShapeDtypeStruct`s, or of texts such as `"f32[b,784]"`, that returns an `Exported`
@@ -33,7 +40,7 @@ def export(
 
     Raises:
       TargetError: a target is not known.
-      UnsupportedError: the program holds arrays without elements.
+      UnsupportedError: the program holds arrays without elements, or cannot be reproducible.
 
     >>> import stagec, stagec.numpy as snp
     >>> exported = stagec.export(lambda x: snp.sin(x) * 2)(stagec.ShapeDtypeStruct((3,), "float32"))
@@ -48,11 +55,14 @@ def export(
         )
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
     chosen = parse_targets(targets)
+    settings = jitted._settings
+    if reproducible:
+        settings = dataclasses.replace(settings, reproducible=True)
 
     def exported(*args: Any, **kwargs: Any) -> Exported:
         args, kwargs = pytree.map_leaves(described, (args, kwargs))
         trace, _ = jitted._traced(args, kwargs)
-        return from_trace(jitted._settings, trace, chosen, weights)
+        return from_trace(settings, trace, chosen, weights)
 
     exported.__name__ = f"export({jitted._name})"
     return exported

@@ -20,7 +20,7 @@ from stagec.api.traces import TracedSignature
 from stagec.artifact import container, manifest, trees
 from stagec.backends import Target
 from stagec.backends.cpu import portable_host
-from stagec.compiler import build, key
+from stagec.compiler import build, key, reproducible
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
@@ -70,13 +70,18 @@ class Exported(OwnCopy):
                     fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
                 )
             for target in targets:
-                if not target.on.has_runtime(target):
+                if not self._has_program(target):
                     continue  # a C library needs no program of the runtime's
                 options = runnable.code.options_for(target)
                 program = build.obtain(
                     runnable.code.graph, options, trace.name, runnable.code.used_names, trace.definition
                 )
                 self._programs.append((target, program))
+
+    def _has_program(self, target: Target) -> bool:
+        """Whether the runtime has a program for a target."""
+        has_code = not self._runnable.code.options.reproducible or reproducible.has_code(target)
+        return target.on.has_runtime(target) and has_code
 
     def mlir_module(self) -> str:
         """The StableHLO that the modules were compiled from, as text."""
@@ -348,10 +353,11 @@ class _Writer:
     def signature(self, exported: Exported) -> manifest.Signature:
         runnable, trace = exported._runnable, exported._trace
         for target in map(Target.parse, exported.targets):
-            if not target.on.has_runtime(target):
+            if not exported._has_program(target):
+                what = "no runtime" if not target.on.has_runtime(target) else "no reproducible code in files"
                 raise location.error(
                     errors.UnsupportedError,
-                    f"{trace.name} was exported for {target}, for which there is no runtime",
+                    f"{trace.name} was exported for {target}, for which there is {what}",
                     fix="write a C library, with to_c, or export it for other targets",
                 )
         for tree in (trace.in_tree, trace.out_tree):
@@ -360,7 +366,8 @@ class _Writer:
         weights = tuple([self.weight(value, exported._weights) for value in trace.captured])
         hidden = len(weights)
         text: manifest.Text | None = None
-        if exported._programs:
+        # Where no variant fits, the machine that loads the file would compile the text, to other bits.
+        if exported._programs and not runnable.code.options.reproducible:
             source = exported.mlir_module().encode()
             queue = build.choose_driver(runnable.code.graph, Target.parse("cpu"))
             text = manifest.Text(

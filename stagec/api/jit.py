@@ -315,6 +315,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             passes=settings.passes,
             tiered=settings.tiered,
             dynamic=None if settings.dynamic is None else settings.dynamic.given,
+            reproducible=settings.reproducible,
         )
         function, more = self._given()
         return reduced(self, function, _jitted, {**arguments, **more})
@@ -429,6 +430,7 @@ def jit(
     out_shardings: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
     python: bool = False,
+    reproducible: bool = False,
 ) -> JitFunction[P, R]: ...
 @overload
 def jit(
@@ -452,6 +454,7 @@ def jit(
     out_shardings: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
     python: bool = False,
+    reproducible: bool = False,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
@@ -474,6 +477,7 @@ def jit(
     out_shardings: Any = None,
     compiler_options: Mapping[str, Any] | None = None,
     python: bool = False,
+    reproducible: bool = False,
 ) -> Any:
     """Compile a function: it is traced once for each signature, and runs as machine code.
 
@@ -502,6 +506,7 @@ def jit(
       compiler_options: options of XLA, which have no effect; for code written for JAX.
       python: Python's own `if`, `for`, `while`, `break` and `return` may depend on traced values, and arrays may be
         written in place; the function is rewritten from its source.
+      reproducible: results have the same bits on every CPU, in C libraries and in WebAssembly; NaN may have other bits.
 
     Returns:
       A `JitFunction` with the same signature, and `lower`, `trace`,
@@ -541,6 +546,7 @@ def jit(
         out_shardings=out_shardings,
         compiler_options=compiler_options,
         python=python,
+        reproducible=reproducible,
     )
     if fun is None:
         return functools.partial(jit, **settings)
@@ -563,7 +569,7 @@ def jit(
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
     if in_shardings is not None or out_shardings is not None:
         fun = with_shardings(fun, rules, in_shardings, out_shardings)
-    arguments = JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened)
+    arguments = JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened, reproducible)
     return PythonFunction(fun, arguments) if python else JitFunction(fun, arguments)
 
 

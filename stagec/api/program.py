@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from stagec.api.targets import device_for
 from stagec.backends import Target
-from stagec.compiler import build
+from stagec.compiler import build, reproducible
 from stagec.compiler.build import ProgramOptions
 from stagec.compiler.exact import is_exact
 from stagec.control import bodies
@@ -303,6 +303,9 @@ class GraphCode:
 
     def evaluate(self, inputs: list[Any]) -> list[Array]:
         """The results, by NumPy."""
+        if self.options.reproducible and self.graph.equations:
+            fix = "treat the empty case outside of the function"
+            raise reproducible.refused(self.name, "an array in it has no elements, so NumPy computes it", fix)
         return evaluated(self.graph, inputs)
 
 

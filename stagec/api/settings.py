@@ -32,6 +32,7 @@ class JitSettings:
       passes: the user's.
       tiered: whether NumPy evaluates while the compiler works: True, False or "exact"; None for the option.
       dynamic: the dimensions of arguments that are open.
+      reproducible: results have the same bits on all processors.
     """
 
     rules: ArgumentRules
@@ -43,6 +44,7 @@ class JitSettings:
     passes: tuple[Any, ...] = ()
     tiered: bool | str | None = None
     dynamic: OpenDimensions | None = None
+    reproducible: bool = False
 
     def placement(self, trace: TracedSignature, values: list[Any]) -> tuple[Device, bool]:
         """Where a call with these values runs, and whether its results are committed to that device."""
@@ -65,6 +67,8 @@ class JitSettings:
         if target is None:
             device = device or self.device or (default() if config.default_device else None)
             target = Target.parse(config.target) if device is None else target_for(device)
+        if self.reproducible:
+            return ProgramOptions(target, fast_math, self.passes, libraries="never", reproducible=True)
         return ProgramOptions(target, fast_math, self.passes)
 
     def runnable(self, trace: TracedSignature, device: Device | None = None) -> RunnableGraph:

@@ -138,8 +138,8 @@ def evaluation(runnable: RunnableGraph, tiered: bool | str | None = None) -> Ins
     if not (_is_interactive() if unasked else tiered):
         return None
     # A user's functions must be called once, also where an evaluation is stopped. What a user's passes make of the
-    # program is not what NumPy computes.
-    if not code.evaluates or code.options.passes:
+    # program is not what NumPy computes, whose bits depend on the processor, too.
+    if not code.evaluates or code.options.passes or code.options.reproducible:
         return None
     if tiered == "exact" and not code.is_exact:
         return None

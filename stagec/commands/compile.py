@@ -56,6 +56,7 @@ class _Output(OutputFile):
     help="With --emit c or --emit wasm, put these arrays into a file of their own, which programs map into memory and "
     "pages load.",
 )
+@click.option("--reproducible", is_flag=True, help="The same bits of results on all processors.")
 @trace_options
 def compile_function(
     function: str,
@@ -66,6 +67,7 @@ def compile_function(
     name: str | None,
     no_weights: bool,
     weights_file: bool,
+    reproducible: bool,
     fast_math: bool,
     x64: bool,
     static: tuple[str, ...],
@@ -87,7 +89,8 @@ def compile_function(
     with enabled_dtypes(function, x64):
         with user_output():
             chosen, args, kwargs = described(function, arguments, static, fast_math=fast_math)
-            exported = stagec.export(chosen, targets, weights=not no_weights)(*args, **kwargs)
+            exporting = stagec.export(chosen, targets, weights=not no_weights, reproducible=reproducible)
+            exported = exporting(*args, **kwargs)
         if emit == "file":
             stagec.save(output, {name or exported.fun_name: exported})
             files = [output]

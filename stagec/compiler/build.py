@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stagec.backends import Target
-from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, session, sharing
+from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, reproducible, session, sharing
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.progress import Progress
 from stagec.core import forking, location
@@ -45,6 +45,7 @@ class ProgramOptions:
       libraries: whether NumPy and SciPy may compute operations, in this process: `auto`, `always` or `never`.
       simplify: whether the laws that compilation does not need run.
       is_open: whether the program has open dimensions.
+      reproducible: whether results have the same bits on all processors.
     """
 
     target: Target
@@ -57,6 +58,7 @@ class ProgramOptions:
     libraries: str = field(default_factory=lambda: config.host_libraries)
     simplify: bool = True
     is_open: bool = False
+    reproducible: bool = False
 
     def for_open(self) -> ProgramOptions:
         """The options for a program with open dimensions."""
@@ -70,6 +72,7 @@ class ProgramOptions:
             straight=self.straight and not self.is_open,
             weights=self.weights,
             is_open=self.is_open,
+            reproducible=self.reproducible,
         )
 
     def contributors(self, graph: Graph) -> dict[str, str]:
@@ -92,6 +95,8 @@ class ProgramOptions:
         }
         if not self.simplify:
             found["simplify"] = "False"
+        if self.reproducible:
+            found["reproducible"] = "True"
         if self.weights:
             found["weights"] = repr(self.weights)
         found.update(self.target.contributors())
@@ -355,6 +360,8 @@ def compile_graph(
     from stagec.compiler import dump
 
     capabilities.check(graph, options.target)
+    if options.reproducible:
+        reproducible.check(graph, options.target, options.kernels and options.straight, name)
     started = time.perf_counter()
     with _announced(name, sum(1 for _ in all_equations(graph)), options.target):
         module = lower_graph(graph, options, name, argument_names)

@@ -13,7 +13,7 @@ from passes.attributes import dot_dimensions
 from passes.match import operations_in, splat_of
 from passes.patterns import location_text
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, rare
+from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, rare, reproducible
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import (
     DATA_TILE,
@@ -123,7 +123,10 @@ def compile_module(
     for flag_set, ready in by_flag_set(found.source, target, options, found.traits, found.module):
         memory = ready.memory
         if flag_set.direct:
-            vmfb, attempt, may_alias = direct.run(ready, flag_set, options.asynchronous)
+            try:
+                vmfb, attempt, may_alias = direct.run(ready, flag_set, options.asynchronous)
+            except direct.NotDirectError as error:
+                raise reproducible.refused(name, str(error), line=error.location) from None
             memory = memory._replace(may_alias=may_alias and memory.may_alias)
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)

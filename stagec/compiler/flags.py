@@ -8,6 +8,7 @@ from typing import NamedTuple
 from stagec.backends import Target
 from stagec.backends.cpu import FAST
 from stagec.backends.record import NO_HOISTING
+from stagec.compiler import reproducible
 
 # Products of at least this many multiply-adds gain from operands packed into tiles. Measured in
 # float32: 768 cubed 0.97x, 512x512x2048 1.2x, 1024 cubed 1.4x, 2048 cubed 2.9x, for 0.15 s more to
@@ -35,6 +36,7 @@ class CompileOptions:
       extra_flags: appended to every flag set, one string a flag.
       dump: a directory to write the module to when it cannot be compiled; that of the disk cache if empty.
       is_open: whether the module has open dimensions, which errors mention.
+      reproducible: whether results have the same bits on all processors.
 
     >>> CompileOptions(flag_set="plain").extra_flags
     ()
@@ -49,6 +51,7 @@ class CompileOptions:
     extra_flags: tuple[str, ...] = ()
     dump: str = ""
     is_open: bool = False
+    reproducible: bool = False
 
 
 class Traits(NamedTuple):
@@ -69,11 +72,13 @@ class FlagSet:
 
     Args:
       in_order: whether a program waits for the work that it submitted before it submits more.
+      reproducible: whether results have the same bits on all processors.
     """
 
     name: str
     flags: tuple[str, ...]
     in_order: bool = False
+    reproducible: bool = False
 
     @property
     def kernels(self) -> bool:
@@ -115,6 +120,7 @@ def ladder(
 
     Raises:
       ValueError: `options.flag_set` is not a flag set of this target.
+      UnsupportedError: there is no reproducible code for the target.
 
     >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), matmul_size=1024**3)]
     ['direct', 'kernels', 'microkernels', 'packed', 'plain', 'careful', 'separate']
@@ -130,7 +136,10 @@ def ladder(
     if complex128 and NO_HOISTING not in base:
         base += (NO_HOISTING,)
     sets = target.on.flag_sets(target, options.kernels)
-    if options.flag_set:
+    if options.reproducible:
+        reproducible.check_target(target, "the program")
+        names = ["direct"]
+    elif options.flag_set:
         if options.flag_set not in sets:
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")
         names = [options.flag_set]
@@ -138,4 +147,6 @@ def ladder(
         names = [name for name in sets if name not in FAST or size >= DATA_TILING_SIZE]
     own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
     in_order = target.on.works_in_order(target)
-    return tuple(FlagSet(name, (*base, *own[name], *options.extra_flags), in_order) for name in names)
+    return tuple(
+        FlagSet(name, (*base, *own[name], *options.extra_flags), in_order, options.reproducible) for name in names
+    )

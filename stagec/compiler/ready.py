@@ -111,7 +111,7 @@ def by_flag_set(
             ready, formed, _ = with_kernels
             if not formed:
                 whole = ready
-            if formed or options.flag_set:
+            if formed or options.flag_set or options.reproducible:
                 yield flag_set, ready
         elif flag_set.disables_fusion:
             yield flag_set, _for_cpu(source, target, disables_fusion=True)
@@ -142,8 +142,9 @@ def with_own_kernels(
         module = parsed(source)
     try:
         # Direct compilation is also for programs that only call Python functions or return their arguments.
-        settings = pass_options(target), options.straight, options.weights, flag_set.direct
-        kernels, matches = own_kernels.formed(module, *settings, alone)
+        settings = pass_options(target, reproducible=options.reproducible)
+        parts = options.straight, options.weights, flag_set.direct
+        kernels, matches = own_kernels.formed(module, settings, *parts, alone or options.reproducible)
         formed = bool(matches) or direct.is_direct(module)
         controlled = flag_set.direct and is_whole(module)
     except Exception as error:  # a fault of stagec's, which the other flag sets do not have
@@ -170,6 +171,8 @@ def _resolve_hazards(module: Any, target: Target, passes: str = "memory, cse") -
         step.run(module, pass_options(target))
 
 
-def pass_options(target: Target, *, fast_math: bool | str = False, doubles: bool = True) -> PassOptions:
+def pass_options(
+    target: Target, *, fast_math: bool | str = False, doubles: bool = True, reproducible: bool = False
+) -> PassOptions:
     """What passes may know of a target."""
-    return PassOptions(fast_math, target.on.laws, doubles, target.machine, target.required_features())
+    return PassOptions(fast_math, target.on.laws, doubles, target.machine, target.required_features(), reproducible)

@@ -163,7 +163,7 @@ def followed(
     flag_set, ready = _own(source, target, name, options)
     if flag_set.direct:
         formed = time.perf_counter()
-        texts = direct.code(ready, flag_set.flags, together=False)
+        texts = direct.code(ready, flag_set, together=False)
         if all(texts) and ready.kernels is not None:
             phases = (("kernels", formed - started), ("machine code", time.perf_counter() - formed))
             ready.kernels.insert_executables()
@@ -247,7 +247,7 @@ def _own(source: bytes, target: Target, name: str, options: CompileOptions) -> t
 def _own_code(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[str, str]:
     """The kernels as LLVM itself compiles them; empty where the compiler generates their code."""
     flag_set, ready = _own(source, target, name, options)
-    return direct.code(ready, flag_set.flags) if flag_set.direct else ("", "")
+    return direct.code(ready, flag_set) if flag_set.direct else ("", "")
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:

@@ -171,7 +171,7 @@ def check(fun: Callable[..., Any], /, *args: Any, prove: bool = False, **kwargs:
 
     Raises:
       UnsupportedError: called while a function is traced, or `fun` calls Python functions, which would run many times;
-        or `prove` is true, and the solver is not installed: `pip install 'stagec[prove]'`.
+        or `prove` is true, and the solver is not installed: `pip install bitwuzla`.
 
     >>> import stagec, stagec.numpy as snp
     >>> found = stagec.check(lambda x: snp.sin(x) * 2, snp.ones(3))

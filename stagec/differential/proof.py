@@ -47,7 +47,7 @@ def prove(graph: Graph, options: build.ProgramOptions, name: str) -> Proof:
     try:
         from passes.proving.verdict import verdict  # takes the solver
     except ImportError:
-        fix = "install it: pip install 'stagec[prove]'"
+        fix = "install it: pip install bitwuzla"
         raise location.error(errors.UnsupportedError, "check: prove=True takes Bitwuzla", fix=fix) from None
     import passes
 

@@ -108,7 +108,8 @@ def _object(function: Function, target: Target) -> bytes:
         for name, kernel in routine.kernels.items()
     }
     try:
-        described = library.target(target.on.flags(target), [elf_format for _, elf_format in _MACHINES.values()])
+        formats = [elf_format for _, elf_format in _MACHINES.values()]
+        described = library.target(target.on.flags(target), function.reproducible, formats)
         triple = _TRIPLES.get(target.machine, described["target_triple"])
         return machine_code.linkable(kernels, {**described, "target_triple": triple})
     except machine_code.NoLlvmError as error:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from passes import printed
 from passes.kernels.dispatch import Kernel
-from stagec.compiler import build, driver, ready
+from stagec.compiler import build, driver, ready, reproducible
 from stagec.compiler.build import ProgramOptions
 from stagec.compiler.direct import library, reading
 from stagec.compiler.direct.program import NotDirectError, Program
@@ -42,6 +42,8 @@ def formed(graph: Graph, options: ProgramOptions, name: str, names: Sequence[str
     Raises:
       UnsupportedError: a part of the program is no kernel; it names the user's line.
     """
+    if options.reproducible:
+        reproducible.check_processor(options.target, name)
     module = build.lower_graph(graph, options, name, names)
     build.optimize(module, options)
     try:

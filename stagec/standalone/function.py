@@ -131,6 +131,7 @@ class Function:
       constants: what all of them read.
       in_file: whether the caller passes these, as the content of a file.
       rows: the number of rows, if it is open.
+      reproducible: whether results have the same bits on all processors.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Function:
     constants: Constants
     in_file: bool = False
     rows: Rows | None = None
+    reproducible: bool = False
 
     @property
     def every_routine(self) -> list[Routine]:
@@ -217,7 +219,8 @@ def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
         target: tuple([_routine(part, part.options[target], constants, n) for n, part in sources])
         for target in source.options
     }
-    return Function(name, source.name, arguments, results, routines, constants, in_file, rows)
+    reproducible = any(options.reproducible for options in source.options.values())
+    return Function(name, source.name, arguments, results, routines, constants, in_file, rows, reproducible)
 
 
 def _parameter(source: Source, label: str, aval: ShapedArray, taken: set[str]) -> Parameter:

@@ -70,7 +70,8 @@ def module(function: Function) -> bytes:
     named = {f"{r.named(function.name)}_{name}": kernel for r in routines for name, kernel in r.kernels.items()}
     try:
         text = "".join([*constants, *[llvm_text.printed(function, routine) for routine in routines]])
-        return _linked(function, machine_code.linkable(named, _DESCRIBED, text))
+        described = {**_DESCRIBED, "reproducible": "true"} if function.reproducible else _DESCRIBED
+        return _linked(function, machine_code.linkable(named, described, text))
     except machine_code.NoLlvmError as error:
         raise refused(function.label, str(error), "install the release of llvmlite that stagec asks for") from None
     except NotDirectError as error:

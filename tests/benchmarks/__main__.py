@@ -7,8 +7,8 @@ loops whose bodies are kernels, and `host` factorizations and transforms by NumP
 algorithms. `dynamic` compares programs for open dimensions with those for one size, `devices` two devices with one, and
 `processes` several processes of Dask with one. `front` compares five libraries, for the README's chart. `tiers`
 measures first results and stalls while the compiler works, `pages` the documentation's examples beside JAX, `passes`
-what the laws of the passes are worth, `memory` the memory that calls take beside JAX's, and `native` what a call costs
-beside one of the same kernels from C.
+what the laws of the passes are worth, `reproducible` what the same bits everywhere cost, `memory` the memory that calls
+take beside JAX's, and `native` what a call costs beside one of the same kernels from C.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 
@@ -45,6 +45,7 @@ from tests.benchmarks import (
     outside,
     pages,
     processes,
+    reproducible,
     rounds,
     simplified,
     start,
@@ -74,6 +75,7 @@ MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "pages": pages.main,
     "passes": simplified.main,
     "processes": processes.main,
+    "reproducible": reproducible.main,
     "rounds": rounds.main,
     "tiers": tiers.main,
 }

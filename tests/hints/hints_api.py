@@ -86,6 +86,19 @@ def infs(f, *args):
         return f(*args)
 
 
+def without_kernels(f, x):
+    with stagec.config.override(cpu_kernels=False):
+        return f(x)
+
+
+def copied(x):
+    return stagec.pure_callback(np.asarray, stagec.ShapeDtypeStruct(x.shape, x.dtype), x), snp.exp(V)
+
+
+def cut(x, w):
+    return stagec.lax.conv_general_dilated(x, w, (1,), [(-1, 1)])
+
+
 def without_jit(f, x):
     with stagec.disable_jit():
         return nans(stagec.jit(f), x)
@@ -456,6 +469,48 @@ CASES = [
         "give a Pass, a Pattern, a list of patterns, or a function of a module",
         lambda: stagec.jit(square, passes=3),
         lambda: stagec.jit(square, passes=[stagec.Pass("none", lambda module, options: None)]),
+    ),
+    (
+        "treat the empty case outside of the function",
+        lambda: stagec.jit(copied, reproducible=True)(EMPTY),
+        lambda: stagec.jit(copied, reproducible=True)(V),
+    ),
+    (
+        "use a level of x86-64, such as target='cpu:x86-64-v2', or to_c and to_wasm of what stagec.export returns",
+        lambda: stagec.jit(square, target="cpu:aarch64", reproducible=True).lower(V).as_text("kernels"),
+        lambda: (
+            stagec.jit(square, target="cpu:x86-64-v2", reproducible=True)(V),
+            stagec.export(square, "cpu:aarch64", reproducible=True)(V).to_c("same"),
+            stagec.export(square, reproducible=True)(V).to_wasm("same"),
+        ),
+    ),
+    (
+        "leave out the options that switch them off",
+        lambda: without_kernels(stagec.jit(square, reproducible=True), V),
+        lambda: stagec.jit(square, reproducible=True)(V),
+    ),
+    (
+        "compile it for each size",
+        lambda: stagec.jit(square, dynamic={"x": "n"}, reproducible=True)(V),
+        lambda: [stagec.jit(square, reproducible=True)(x) for x in (V, V[:1])],
+    ),
+    (
+        "leave this target out",
+        lambda: stagec.export(square, "cpu:armv7", reproducible=True)(V).to_c("same-armv7"),
+        lambda: stagec.export(square, "cpu:aarch64", reproducible=True)(V).to_c("same-aarch64"),
+    ),
+    (
+        "use cpu:x86-64-v2 or a higher level",
+        lambda: stagec.jit(square, target="cpu:x86-64", reproducible=True)(V),
+        lambda: stagec.jit(square, target="cpu:x86-64-v2", reproducible=True)(V),
+    ),
+    (
+        "leave this operation out of the function, or leave reproducible=True out",
+        lambda: stagec.jit(cut, reproducible=True)(snp.ones((1, 2, 9)), snp.ones((3, 2, 3))),
+        lambda: (
+            stagec.jit(square, reproducible=True)(V),
+            stagec.jit(cut)(snp.ones((1, 2, 9)), snp.ones((3, 2, 3))),
+        ),
     ),
     # export.
     (

@@ -108,7 +108,7 @@ def as_written(hint):
 # hardware that is not there cannot be followed. Of a file whose functions were compiled for other arguments, the tests
 # of files tell all.
 ELSEWHERE = {
-    "install it: pip install 'stagec[prove]'": "differential/test_check.py",
+    "install it: pip install bitwuzla": "differential/test_check.py",
     "none needed; it was removed and the program is compiled again": "compiler/test_cache_damage.py",
     "remove .*": "compiler/test_cache_damage.py",
     "replace or remove .*": "compiler/test_cache_damage.py",

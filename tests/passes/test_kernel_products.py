@@ -16,6 +16,7 @@ from passes.match import constant_of, operations_in
 from passes.types import numpy_dtype
 from stagec import lax
 from stagec.backends import Target
+from stagec.backends.cpu import cpu_levels
 from stagec.compiler import log
 from stagec.compiler.driver import compile_module
 
@@ -422,3 +423,12 @@ def test_axes_in_another_order_are_moved(dtype):
     assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
     for (text, *_), pair, got in zip(cases, pairs, found, strict=True):
         np.testing.assert_allclose(np.asarray(got), np.einsum(text, *pair) + 1, rtol=1e-4, atol=1e-3, err_msg=text)
+
+
+@pytest.mark.parametrize("level", cpu_levels())
+@pytest.mark.parametrize("columns", [129, 161])
+def test_a_last_column_of_its_own_leaves_the_next_row_alone(columns, level):
+    numbers = np.random.default_rng(columns)
+    x, y = (numbers.integers(-100, 100, shape).astype(np.int8) for shape in ((31, 5), (columns, 5)))
+    found = stagec.jit(lambda x, y: x @ y.T, target=f"cpu:{level}")(x, y)
+    np.testing.assert_array_equal(np.asarray(found), x @ y.T)

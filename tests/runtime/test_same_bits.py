@@ -25,6 +25,6 @@ def printed(threads, queue):
 def test_threads_and_queues_do_not_change_a_bit():
     alone = printed(1, "auto")
     assert len(alone) == 16 * FUZZ + 1
-    for threads, queue in ((2, "auto"), (8, "auto"), (2, "local-task"), (1, "local-sync")):
+    for threads, queue in ((2, "auto"), (4, "auto"), (8, "auto"), (2, "local-task"), (1, "local-sync")):
         other = printed(threads, queue)
         assert [a for a, b in zip(alone, other, strict=True) if a != b] == [], (threads, queue)

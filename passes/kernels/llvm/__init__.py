@@ -26,40 +26,68 @@ _BINDINGS = 32
 # A procedure that more places of a kernel call is a function of its own; else its body takes the place of the calls.
 # In loops, calls cost time: a power with a constant exponent takes twice as long.
 _FEW, _FEW_IN_LOOPS = 3, 16
+# The state of a processor that rounds to nearest, traps nothing, and computes with subnormal numbers.
+_MXCSR = 0x1F80
 _ATTRIBUTES = 'attributes #0 = { nounwind "frame-pointer"="none" "no-builtins" }'
 
 
-def printed(kernels: Iterable[tuple[str, Kernel]], triple: str) -> str:
+def printed(kernels: Iterable[tuple[str, Kernel]], triple: str, reproducible: bool = False) -> str:
     """A module of LLVM IR with a function for each kernel, under its symbol, in a section of its own.
 
     The section contains the procedures that the kernel calls, too.
 
+    Args:
+      reproducible: whether all processors compute the same bits: no product and sum are rounded together, and subnormal
+        numbers are numbers, though the runtime tells x86-64 processors to take them for zero.
+
     Raises:
       UntranslatedError: a kernel has an instruction that has no form here.
     """
-    functions = [text for symbol, kernel in kernels for text in _functions(symbol, kernel)]
+    functions = []
+    for symbol, kernel in kernels:
+        body = symbol
+        if reproducible and triple.startswith("x86_64"):
+            body = f"{symbol}.body"
+            functions.append(_with_subnormals(symbol, body))
+        functions += _functions(symbol, body, kernel, not reproducible)
     return "\n".join([f'target triple = "{triple}"', *functions, _ATTRIBUTES, ""])
 
 
-def _functions(symbol: str, kernel: Kernel) -> Iterator[str]:
-    """A kernel's function, and those of its procedures."""
+def _with_subnormals(symbol: str, body: str) -> str:
+    """The function of a kernel, which calls another one in a state of the processor that it sets and sets back."""
+    return f"""define i32 @"{symbol}"({_STATE}, {_WORKGROUP}) #0 section ".text.{symbol}" {{
+entry:
+%before = alloca i32
+%during = alloca i32
+call void @llvm.x86.sse.stmxcsr(ptr %before)
+store i32 {_MXCSR}, ptr %during
+call void @llvm.x86.sse.ldmxcsr(ptr %during)
+%code = call i32 @"{body}"(ptr %environment, ptr %dispatch, ptr %workgroup)
+call void @llvm.x86.sse.ldmxcsr(ptr %before)
+ret i32 %code
+}}"""
+
+
+def _functions(symbol: str, name: str, kernel: Kernel, contracts: bool) -> Iterator[str]:
+    """A kernel's function of that name, and those of its procedures."""
     if kernel.blocks is not None:
         raise UntranslatedError("a kernel of a number of rows that is known when it runs")
     calls = Counter([(i.details[0], in_loop) for i, in_loop in with_loops(kernel.body) if i.name == "func.call"])
     kept = [call for call, count in calls.items() if count > (_FEW_IN_LOOPS if call[1] else _FEW)]
     names = {procedure: f"{symbol}.{n}" for n, procedure in enumerate(dict.fromkeys(p for p, _ in kept))}
-    function = Function(names)
+    function = Function(names, contracts)
     function.entry.append(f"%table = getelementptr i8, ptr %dispatch, i64 {_BINDINGS}")
     function.entry.append("%bindings = load ptr, ptr %table, align 8")
     for i, buffer in enumerate((*kernel.inputs, *kernel.outputs)):
         place = function.first(f"getelementptr i8, ptr %bindings, i64 {8 * i}")
         function.values[buffer.name] = function.first(f"load ptr, ptr {place}, align 8")
     _write(function, inlined(kernel.body, kept))
-    yield _defined(f'i32 @"{symbol}"({_STATE}, {_WORKGROUP})', symbol, function, "i32 0")
+    linkage = "" if name == symbol else "internal "
+    yield _defined(f'{linkage}i32 @"{name}"({_STATE}, {_WORKGROUP})', symbol, function, "i32 0")
     for procedure, name in names.items():
         *types, result = map(type_of, procedure.types)
         given = ", ".join([f"{type_} {parameter}" for type_, parameter in zip(types, procedure.parameters)])
-        function = Function()
+        function = Function(contracts=contracts)
         function.values.update((parameter, parameter) for parameter in procedure.parameters)
         _write(function, procedure.body)
         returned = f"{result} {function.values[procedure.result]}"

@@ -63,11 +63,12 @@ class Function:
       block: the label of the basic block that is being written.
       regions: those that are open, innermost last.
       procedures: the functions that it may call, and their names.
+      contracts: whether a product and a sum may be rounded together.
       yielded: the values that the last region passed on.
     """
 
-    def __init__(self, procedures: Mapping[Procedure, str] = MappingProxyType({})) -> None:
-        self.procedures = procedures
+    def __init__(self, procedures: Mapping[Procedure, str] = MappingProxyType({}), contracts: bool = True) -> None:
+        self.procedures, self.contracts = procedures, contracts
         self.values: dict[str, str] = _Values(self)
         self.forms: dict[str, Form] = {}
         self.entry: list[str] = []
@@ -121,10 +122,10 @@ class Function:
             lines.append(f"{name} = {text}")
         return name
 
-    def call(self, intrinsic: str, result: str, *operands: tuple[str, str], flags: str = "") -> str:
+    def call(self, intrinsic: str, result: str, *operands: tuple[str, str]) -> str:
         """A call of an intrinsic of LLVM's, without the types in its name; its operands have types before them."""
         given = ", ".join(f"{type_} {value}" for type_, value in operands)
-        return self.let(f"call {flags}{result} @llvm.{intrinsic}({given})")
+        return self.let(f"call {result} @llvm.{intrinsic}({given})")
 
     def form(self, index: str) -> Form:
         """An index as a sum."""
@@ -204,7 +205,8 @@ class Function:
 
     def text(self) -> str:
         """All lines."""
-        return "\n".join([*self.entry, *_flat(self.lines)])
+        text = "\n".join([*self.entry, *_flat(self.lines)])
+        return text if self.contracts else text.replace(" contract ", " ")
 
     def spread(self, value: str, type_: str, vector: str) -> str:
         """A vector of one value, which is no constant."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TypeAlias
 
 from passes.kernels.llvm.function import Function
@@ -46,7 +47,9 @@ class Expressions:
         return self.do("fmul contract", a, b)
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> str:
-        """`a * b + c`, rounded once if the processor has an instruction for that."""
+        """`a * b + c`, rounded once if the processor has an instruction for that and products are contracted."""
+        if not self.function.contracts:
+            return self.add(self.mul(a, b), c)
         given = [(self.floats, self._operand(value, self.floats)) for value in (a, b, c)]
         return self.function.call("fmuladd", self.floats, *given)
 
@@ -171,8 +174,12 @@ def extremum(f: Function, a: str, b: str, type_: str, is_maximum: bool) -> str:
     return f.let(f"select {booleans} {unordered}, {type_} {a}, {type_} {found}")
 
 
-def least_or_greatest(f: Function, value: str, vector: str, is_maximum: bool) -> str:
-    """The least or greatest lane of a vector, by halves."""
+def by_halves(f: Function, value: str, vector: str, combined: Callable[[str, str, str], str]) -> str:
+    """The lanes of a vector combined into one, half of them with the other half at a time.
+
+    Args:
+      combined: of two values and their type.
+    """
     lanes = lanes_of(vector)
     scalar = scalar_of(vector)
     while lanes > 1:
@@ -187,5 +194,5 @@ def least_or_greatest(f: Function, value: str, vector: str, is_maximum: bool) ->
             for start in (0, half)
         )
         vector = f"<{half} x {scalar}>"
-        value, lanes = extremum(f, low, high, vector, is_maximum), half
+        value, lanes = combined(low, high, vector), half
     return f.let(f"extractelement {vector} {value}, i64 0")

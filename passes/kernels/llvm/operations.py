@@ -272,12 +272,21 @@ def _reduction(f: Function, i: Instruction) -> None:
     vector, type_ = type_of(i.types[0]), type_of(i.types[1])
     value = f.values[i.operands[0]]
     if kind in ("maximumf", "minimumf"):
-        f.values[i.results[0]] = functions.least_or_greatest(f, value, vector, kind == "maximumf")
-    elif type_ in ("float", "double"):
-        # In any order if the flag says so, else from the first lane to the last.
-        flag = "reassoc " if "fastmath<reassoc>" in flags else ""
+
+        def extremum(a: str, b: str, type_: str) -> str:
+            return functions.extremum(f, a, b, type_, kind == "maximumf")
+
+        f.values[i.results[0]] = functions.by_halves(f, value, vector, extremum)
+    elif "fastmath<reassoc>" in flags:
+        # LLVM's own order depends on the processor.
+        def combined(a: str, b: str, type_: str) -> str:
+            return f.let(f"f{kind} {type_} {a}, {b}")
+
+        found = functions.by_halves(f, value, vector, combined)
+        f.values[i.results[0]] = combined(full(_STARTS[kind], type_), found, type_)
+    elif type_ in ("float", "double"):  # from the first lane to the last
         start = (type_, full(_STARTS[kind], type_))
-        f.values[i.results[0]] = f.call(f"vector.reduce.f{kind}", type_, start, (vector, value), flags=flag)
+        f.values[i.results[0]] = f.call(f"vector.reduce.f{kind}", type_, start, (vector, value))
     else:
         f.values[i.results[0]] = f.call(f"vector.reduce.{_REDUCTIONS[kind]}", type_, (vector, value))
 

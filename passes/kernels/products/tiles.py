@@ -84,6 +84,19 @@ def tiling(product: Product, processor: Processor, known: bool = False, alone: b
       known: whether the right operand is the same at each call, so that packing it costs no time.
       alone: whether there is no other code.
     """
+    if not processor.is_portable:
+        return _tiling(product, processor, known, alone)
+    # Blocks of the sum decide bits, and do not depend on the registers; the register tile decides none.
+    found = _tiling(product, dataclasses.replace(processor, registers=32), known, alone)
+    if found is None or found.form != "tiled" or processor.registers == 32:
+        return found
+    size = ELEMENTS[product.element].size
+    rows, vectors = register_tile(product.m, product.n, found.lanes, size, processor)
+    m, n = _blocks(product, processor, rows, vectors * found.lanes, found.depth)
+    return dataclasses.replace(found, rows=rows, vectors=vectors, row_blocks=m, column_blocks=n)
+
+
+def _tiling(product: Product, processor: Processor, known: bool, alone: bool) -> Tiling | None:
     size = ELEMENTS[product.element].size
     lanes = processor.lanes(product.element)
     m, n, k = product.m, product.n, product.k

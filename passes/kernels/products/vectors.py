@@ -91,6 +91,9 @@ class Vectors:
         at = self.w.index(at)
         if count is None or count == self.lanes:
             self.w.store(value, memory, at, type_)
+        elif count == 1:
+            # LLVM stores a masked lane that was truncated in its width before.
+            self.w.store(self.w.op("vector.extract", (value,), (memory.element, type_), 0), memory, at)
         else:
             types = (memory.type, f"vector<{self.lanes}xi1>", type_)
             self.w.do("vector.maskedstore", (memory.name, at, self.mask(count), value), types)

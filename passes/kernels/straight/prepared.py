@@ -186,7 +186,11 @@ class Prepared:
         return width
 
     def _is_little(self) -> bool:
-        """Whether the group is so small that computing it element by element costs less than another kernel."""
+        """Whether the group is so small that computing it element by element costs less than another kernel; or whether
+        the compiler's own kernels, which are another one, may have other bits.
+        """
+        if self.processor.is_portable:
+            return True
         most = _LITTLE_COSTLY if self.cost > COSTLY else _LITTLE
         return math.prod(self.group.sizes) * max(1.0, self.cost) <= most
 

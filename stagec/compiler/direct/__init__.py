@@ -19,7 +19,7 @@ from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, known, library, linker, machine_code, reading
 from stagec.compiler.direct.object_file import functions
-from stagec.compiler.direct.program import NotDirectError, Program
+from stagec.compiler.direct.program import NotDirectError as NotDirectError, Program
 from stagec.compiler.direct.reading import is_direct as is_direct
 from stagec.compiler.flags import FlagSet
 from stagec.compiler.invocation import invocation, invoked
@@ -56,12 +56,17 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, A
     Returns:
       the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
       a result may be the memory of an argument or of another result.
+
+    Raises:
+      NotDirectError: the module is not one of kernels alone, and has to be reproducible.
     """
     started = time.perf_counter()
     output, reasons, may_alias = b"", [], True
     try:
-        output, may_alias = _compiled(formed, flag_set.flags, asynchronous)
+        output, may_alias = _compiled(formed, flag_set, asynchronous)
     except NotDirectError as error:
+        if flag_set.reproducible:
+            raise
         reasons.append(Diagnostic("error", str(error)))
     except PrintedError:  # the release of the compiler is not the one that stagec knows
         raise
@@ -71,22 +76,22 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, A
     return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
 
 
-def _compiled(formed: Formed, flags: tuple[str, ...], asynchronous: bool) -> tuple[bytes, bool]:
+def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, bool]:
     program = reading.read(formed.module)
     if asynchronous and program.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
     kernels = library.described(program, _written(formed))
-    target = library.target(flags) if kernels else {}
-    libraries = _own_library(kernels, _written(formed), target) if kernels else []
+    target = library.target(flag_set.flags, flag_set.reproducible) if kernels else {}
+    libraries = _own_library(kernels, _written(formed), target, flag_set.reproducible) if kernels else []
     if kernels and not libraries:
-        libraries = [host.Library(_library(formed, program, kernels, target, flags), kernels)]
+        libraries = [host.Library(_library(formed, program, kernels, target, flag_set.flags), kernels)]
     text = host.text(program, libraries, asynchronous).encode()
     with kept_session(len(text)) as session, invoked(session) as run:
         _check(run.parse(text), run.found)
         return run.bytecode(), program.may_alias
 
 
-def code(formed: Formed, flags: tuple[str, ...], together: bool = True) -> tuple[str, str]:
+def code(formed: Formed, flag_set: FlagSet, together: bool = True) -> tuple[str, str]:
     """LLVM's IR and the assembly of a module's kernels, where LLVM itself generates their code; else nothing.
 
     Args:
@@ -95,7 +100,8 @@ def code(formed: Formed, flags: tuple[str, ...], together: bool = True) -> tuple
     texts = machine_code.texts if together else known.texts
     try:
         kernels = library.described(reading.read(formed.module), _written(formed))
-        return texts(_called(kernels, _written(formed)), library.target(flags)) if kernels else ("", "")
+        target = library.target(flag_set.flags, flag_set.reproducible) if kernels else {}
+        return texts(_called(kernels, _written(formed)), target) if kernels else ("", "")
     except NotDirectError:
         return "", ""
 
@@ -109,15 +115,21 @@ def _called(kernels: Sequence[library.Kernel], written: Mapping[str, Kernel]) ->
 
 
 def _own_library(
-    kernels: Sequence[library.Kernel], written: Mapping[str, Kernel], target: Mapping[str, str]
+    kernels: Sequence[library.Kernel], written: Mapping[str, Kernel], target: Mapping[str, str], alone: bool
 ) -> list[host.Library]:
-    """A library of all kernels by LLVM itself; none if it cannot make one."""
+    """A library of all kernels by LLVM itself; none if it cannot make one.
+
+    Raises:
+      NotDirectError: it cannot, and is `alone`: there is no other way.
+    """
     try:
         found = _called(kernels, written)
         code = known.obtained(found, target)
         rows = {symbol: (code[symbol], len(k.inputs) + len(k.outputs)) for symbol, k in found.items()}
         return [host.Library(linker.library(rows), kernels)]
     except NotDirectError as error:
+        if alone:
+            raise
         log.event("compile", "machine code by the compiler", reason=str(error))
         return []
 

@@ -31,10 +31,13 @@ class Kernel(NamedTuple):
     workgroups: tuple[int, int, int]
 
 
-def target(flags: tuple[str, ...], formats: Collection[str] = ("embedded-elf-x86_64",)) -> dict[str, str]:
+def target(
+    flags: tuple[str, ...], reproducible: bool = False, formats: Collection[str] = ("embedded-elf-x86_64",)
+) -> dict[str, str]:
     """How the compiler describes the processor that its flags name: attributes of an executable's target, as text.
 
     Args:
+      reproducible: whether products and sums are never contracted, which is added to the description.
       formats: those of executables, one of which is that of the processor's.
 
     Raises:
@@ -43,7 +46,8 @@ def target(flags: tuple[str, ...], formats: Collection[str] = ("embedded-elf-x86
     found = _target(flags)
     if found is None or found.backend != "llvm-cpu" or found.format not in formats:
         raise NotDirectError("it is for another processor")
-    return {name: found.attributes[name] for name in _KEPT if name in found.attributes}
+    described = {name: found.attributes[name] for name in _KEPT if name in found.attributes}
+    return {**described, "reproducible": "true"} if reproducible else described
 
 
 @functools.lru_cache(maxsize=64)

@@ -63,8 +63,8 @@ def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str
 
 
 def described(target: Mapping[str, str]) -> tuple[str, ...]:
-    """What code depends on of a target: the triple, the processor and its features."""
-    return tuple([target[name].strip('"') for name in ("target_triple", "cpu", "cpu_features")])
+    """What code depends on of a target: the triple, the processor, its features, and whether it is reproducible."""
+    return tuple([target.get(name, "").strip('"') for name in ("target_triple", "cpu", "cpu_features", "reproducible")])
 
 
 def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> tuple[Any, Any]:
@@ -72,9 +72,9 @@ def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: st
     binding = _binding()
     if binding is None:
         raise NoLlvmError("llvmlite is not installed, or of a release that was not tested")
-    triple, cpu, features = described(target)
+    triple, cpu, features, reproducible = described(target)
     try:
-        text = llvm.printed(kernels.items(), triple)
+        text = llvm.printed(kernels.items(), triple, bool(reproducible))
     except llvm.UntranslatedError as error:
         raise NotDirectError(f"no form in LLVM IR: {error}") from None
     machine = _machine(triple, cpu, features)

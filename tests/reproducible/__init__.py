@@ -1,0 +1,1 @@
+"""Programs with the same bits on all processors: `python -m tests.reproducible`."""
