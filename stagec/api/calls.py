@@ -169,7 +169,7 @@ def runner(
             return build(results)
 
         return run_split
-    if runnable.is_constant and runnable.device is cpu() and not committed:
+    if runnable.is_constant and runnable.code.evaluates and runnable.device is cpu() and not committed:
         known = [(a.evaluated(), a.aval) for a in runnable.run([None] * len(in_avals))]
         return lambda leaves: build([Array.of(value, aval) for value, aval in known])
     if runnable.trivial or not runnable.direct or any(a.weak_type for a in runnable.out_avals):

@@ -11,7 +11,7 @@ import numpy as np
 
 from stagec.core import dtypes, forking, pytree
 from stagec.core.aval import ShapedArray
-from stagec.core.config import config
+from stagec.core.config import config, state
 from stagec.core.containers import node_of
 from stagec.core.errors import StagecError
 from stagec.core.foreign import from_foreign
@@ -28,12 +28,11 @@ class Unusual(Exception):
 class _Scalar:
     """How Python numbers of one type enter a program under the options in force."""
 
-    __slots__ = ("aval", "largest", "make", "smallest")
+    __slots__ = ("aval", "largest", "smallest")
 
     def __init__(self, kind: type) -> None:
         dtype, weak = dtypes.python_scalar_dtype(kind)
         self.aval = ShapedArray.of((), dtype, weak)
-        self.make = dtype.type
         # Beyond these, the slow path raises an error, or rounds to infinity without a warning.
         self.smallest: float | None = None
         self.largest: float | None = None
@@ -43,24 +42,42 @@ class _Scalar:
             self.smallest, self.largest = float(np.finfo(dtype).min), float(np.finfo(dtype).max)
 
 
-_scalars: dict[type, _Scalar] = {}
+class _Known:
+    """What is known of numbers and of NumPy's arrays under the options in force.
+
+    Attributes:
+      scalars: by the type of a Python number.
+      numpy_avals: by shape and dtype.
+    """
+
+    __slots__ = ("numpy_avals", "scalars")
+
+    def __init__(self) -> None:
+        self.scalars = {kind: _Scalar(kind) for kind in (bool, int, float, complex)}
+        self.numpy_avals: dict[tuple[Any, Any], ShapedArray] = {}
 
 
-def _learn_scalars() -> None:
-    _scalars.update({kind: _Scalar(kind) for kind in (bool, int, float, complex)})
-    _number_array.cache_clear()
-    _numpy_avals.clear()
+with config.plain():
+    _plain = _Known()
 
 
-# (shape, dtype) of NumPy arrays -> aval under the options in force.
-_numpy_avals: dict[tuple[Any, Any], ShapedArray] = {}
+def _known() -> _Known:
+    if not state.overrides:
+        return _plain
+    if state.scope is None:
+        raise Unusual
+    found: _Known | None = state.scope.learned.get("numbers")
+    if found is None:
+        found = state.scope.learned["numbers"] = _Known()
+    return found
 
 
-def _numpy_aval(value: Any) -> ShapedArray:
-    aval = ShapedArray.of(value.shape, dtypes.canonicalize(value.dtype))
-    if len(_numpy_avals) < 4096:
-        _numpy_avals[value.shape, value.dtype] = aval
-    return aval
+def _learn() -> None:
+    global _plain
+    _plain = _Known()
+
+
+config.on_update(_learn)
 
 
 # dicts' keys in the order of their leaves; programs have few sets of keys.
@@ -80,10 +97,14 @@ def _sorted_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
     return found
 
 
-def _described_numpy(value: Any, leaves: list[Any]) -> ShapedArray:
+def _described_numpy(value: Any, leaves: list[Any], known: _Known) -> ShapedArray:
     leaves.append(value)
-    known = _numpy_avals.get((value.shape, value.dtype))
-    return known if known is not None else _numpy_aval(value)
+    found = known.numpy_avals.get((value.shape, value.dtype))
+    if found is None:
+        found = ShapedArray.of(value.shape, dtypes.canonicalize(value.dtype))
+        if len(known.numpy_avals) < 4096:
+            known.numpy_avals[value.shape, value.dtype] = found
+    return found
 
 
 def _foreign(value: Any) -> np.ndarray[Any, Any]:
@@ -111,7 +132,8 @@ def describe(value: Any, leaves: list[Any]) -> Any:
     if kind is Array:
         leaves.append(value)
         return value.signature
-    scalar = _scalars.get(kind)
+    known = _known()
+    scalar = known.scalars.get(kind)
     if scalar is not None:
         low = scalar.smallest
         if low is not None and not low <= value <= scalar.largest:
@@ -119,7 +141,7 @@ def describe(value: Any, leaves: list[Any]) -> Any:
         leaves.append(value)
         return scalar.aval
     if kind is np.ndarray or issubclass(kind, np.generic):
-        return _described_numpy(value, leaves)
+        return _described_numpy(value, leaves, known)
     if kind is dict:
         keys = _sorted_keys(value)
         description: list[Any] = [dict, keys]
@@ -136,7 +158,7 @@ def describe(value: Any, leaves: list[Any]) -> Any:
     if value is None:
         return None
     if node_of(kind) is None:
-        return _described_numpy(_foreign(value), leaves)
+        return _described_numpy(_foreign(value), leaves, known)
     inner: list[Any] = []
     return (structure_of(value, inner), *[describe(v, leaves) for v in inner])
 
@@ -162,10 +184,10 @@ def transient_array(leaf: Any, aval: ShapedArray) -> Array:
         elif not leaf.flags.c_contiguous:
             leaf = leaf.copy(order="C")
         return _copied(leaf, aval) if leaf.nbytes <= _COPIED_BYTES else borrow(leaf)
-    if kind in _scalars:
+    if kind in _plain.scalars:
         # Zeros, and parts of complex numbers, have signs that equality does not see.
         same = leaf and kind is not complex
-        return _number_array(leaf) if same else _copied(_scalars[kind].make(leaf), aval)
+        return _number_array(leaf, aval) if same else _copied(aval.dtype.type(leaf), aval)
     return _copied(np.asarray(leaf).astype(aval.dtype), aval)
 
 
@@ -177,9 +199,8 @@ def _after_fork_in_child(_: forking.HeldLocks) -> None:
 
 
 @functools.lru_cache(512, typed=True)
-def _number_array(value: Any) -> Array:
-    scalar = _scalars[type(value)]
-    return _copied(scalar.make(value), scalar.aval)
+def _number_array(value: Any, aval: ShapedArray) -> Array:
+    return _copied(aval.dtype.type(value), aval)
 
 
 def _copied(value: Any, aval: ShapedArray) -> Array:
@@ -189,11 +210,6 @@ def _copied(value: Any, aval: ShapedArray) -> Array:
     made._numpy = made._state = None
     made._exposed = False
     return made
-
-
-with config.plain():
-    _learn_scalars()
-config.on_update(_learn_scalars)
 
 
 def builder(tree: pytree.PyTreeDef) -> Callable[[Sequence[Any]], Any]:
