@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
@@ -122,9 +121,9 @@ class Rewrite:
             raise SyntaxError(f"{left} is no operation")
         self.left = found
 
-    @functools.cached_property
+    @property
     def right(self) -> Term:
-        """The term of the right side, in which arithmetic with numbers is code. Few of all are ever needed."""
+        """The term of the right side, in which arithmetic with numbers is code; parsed when it is asked for."""
         return self._of(ast.parse(self._right, mode="eval").body, not self._known.keys().isdisjoint(NUMBERS))
 
     def _of(self, node: Any, arithmetic: bool) -> Term:
