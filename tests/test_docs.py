@@ -102,6 +102,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
             continue
         if "file=" in flags:
             file = tmp_path / re.search(r"file=(\S+)", flags).group(1)
+            monkeypatch.delitem(sys.modules, file.stem, raising=False)  # another page's
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(code)
         elif ">>>" in code:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from bitwuzla import Kind
 
-from passes import attributes as attrs
+from passes import attributes as attrs, operations
 from passes.match import combinations, constant_of, dtype_of, functions, shape_of
 from passes.proving.terms import UnsupportedError
 
+# What elementwise operations may have, and their terms account for.
+_ATTRIBUTES = frozenset(("comparison_direction", "compare_type", "result_accuracy"))
 # The most elements of a value, and rounds of a loop.
 _SIZE, _ROUNDS = 4096, 40
 
@@ -60,7 +62,7 @@ class Program:
         if rule is not None:
             found = rule(op, values, env)
             return found if isinstance(found, list) else [found]
-        if op.regions or name not in _ELEMENTWISE:
+        if op.regions or not operations.of(op.name).elementwise or not attrs.copied(op).keys() <= _ATTRIBUTES:
             raise UnsupportedError(name)
         word = attrs.word(op, "comparison_direction")
         if name == "compare" and attrs.word(op, "compare_type") == "TOTALORDER":
@@ -341,13 +343,3 @@ def _filled(shape: Any, item: Any) -> Any:
     for i in np.ndindex(found.shape):
         found[i] = item
     return found
-
-
-_ELEMENTWISE = frozenset(
-    """
-    abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros divide exponential
-    exponential_minus_one floor imag is_finite log log_plus_one logistic maximum minimum multiply negate not or popcnt
-    power real remainder round_nearest_afz round_nearest_even rsqrt select shift_left shift_right_arithmetic
-    shift_right_logical sign sine sqrt subtract tan tanh xor
-    """.split()
-)
