@@ -8,7 +8,7 @@ algorithms. `dynamic` compares programs for open dimensions with those for one s
 `processes` several processes of Dask with one. `front` compares five libraries, for the README's chart. `tiers`
 measures first results and stalls while the compiler works, `pages` the documentation's examples beside JAX, `passes`
 what the laws of the passes are worth, `reproducible` what the same bits everywhere cost, `memory` the memory that calls
-take beside JAX's, and `native` what a call costs beside one of the same kernels from C.
+take beside JAX's, and `native` calls and those of the same kernels from C.
 
 For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
 

@@ -1,4 +1,4 @@
-"""Calls of compiled functions beside the same kernels called from C: `python -m tests.benchmarks native [part ...]`.
+"""Calls of compiled functions and of the same kernels from C: `python -m tests.benchmarks native [part ...]`.
 
 Each program is exported as a C library, which a C program calls many times without a runtime. The difference is what a
 call from Python costs. The programs are some quick ones, and the benchmark's loops with few elements.

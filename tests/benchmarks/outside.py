@@ -1,4 +1,4 @@
-"""Public functions outside `jit` beside JAX: `python -m tests.benchmarks outside [part of a name ...] [--size N ...]
+"""Public functions outside `jit`, and JAX's: `python -m tests.benchmarks outside [part of a name ...] [--size N ...]
 [--dtype D] [--form F]`.
 
 Every public function of arrays is called with each of a few kinds of arguments until both libraries take one: an array

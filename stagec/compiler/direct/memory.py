@@ -205,8 +205,8 @@ def barriers(calls: Sequence[Step], ranges: dict[int, MemoryRange]) -> frozenset
     made: defaultdict[int, list[MemoryRange]] = defaultdict(list)
     for i, call in enumerate(calls):
         inputs, outputs = [ranges[n] for n in read(call)], [ranges[n] for n in written(call)]
-        pairs = [(p, q) for p in (*inputs, *outputs) for q in made.get(p.slot, ())]
-        pairs += [(p, q) for p in outputs for q in before.get(p.slot, ())]
+        pairs = [(p, q) for p in (*inputs, *outputs) for q in made[p.slot]]
+        pairs += [(p, q) for p in outputs for q in before[p.slot]]
         if any(p.overlaps(q) for p, q in pairs):
             found.add(i)
             before.clear()
