@@ -10,8 +10,9 @@ from importlib.util import find_spec as _find_spec
 from typing import Any as _Any
 
 from stagec.core import boundary as _boundary, forking as _forking, missing as _missing, operators as _operators
-from stagec.core.config import (
-    config,
+from stagec.core.config import config
+from stagec.core.errors import StagecError, not_installed as _not_installed
+from stagec.core.option_blocks import (
     debug_infs,
     debug_key_reuse,
     debug_nans,
@@ -22,7 +23,6 @@ from stagec.core.config import (
     numpy_dtype_promotion,
     numpy_rank_promotion,
 )
-from stagec.core.errors import StagecError, not_installed as _not_installed
 from stagec.runtime import eager as _eager, outside as _outside  # noqa: F401  what runs outside jit
 from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
 

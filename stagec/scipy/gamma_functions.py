@@ -11,7 +11,7 @@ import numpy as np
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.numpy.arguments import concrete, to_array
+from stagec.numpy.arguments import concrete, from_numpy, requested_dtype, to_array
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating
 from stagec.primitives.special import lgamma
@@ -107,6 +107,10 @@ def comb(N: ArrayLike, k: ArrayLike, *, exact: bool = False, repetition: bool = 
     return snp.where(possible, snp.exp(-log_beta(things - taken + 1, taken + 1)) / (things + 1), 0)
 
 
+# The last Bernoulli number that is a float64.
+_LAST_BERNOULLI = 258
+
+
 def bernoulli(n: int) -> Array:
     """The Bernoulli numbers B_0 to B_n, with B_1 = -1/2.
 
@@ -119,11 +123,13 @@ def bernoulli(n: int) -> Array:
     if count < 0:
         raise location.error(errors.ShapeError, f"bernoulli: n is {count}", fix="give an n of 0 or more")
     found = [Fraction(1)]
-    for m in range(1, count + 1):
+    for m in range(1, min(count, _LAST_BERNOULLI) + 1):
         odd = m > 1 and m % 2
         total = Fraction(0) if odd else sum((math.comb(m + 1, k) * b for k, b in enumerate(found)), Fraction(0))
         found.append(-total / (m + 1))
-    return snp.asarray(np.array([float(b) if abs(b) < 10**308 else math.copysign(math.inf, b) for b in found]))
+    numbers = np.resize([-math.inf, 0, math.inf, 0], count + 1)
+    numbers[: len(found)] = np.array(found, float)
+    return from_numpy(numbers, requested_dtype(float, "bernoulli"))
 
 
 def _spence_slope(value: Any, x: Array) -> Array:

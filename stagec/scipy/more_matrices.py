@@ -14,7 +14,7 @@ from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import as_int, shape_error
 from stagec.primitives.operand import aval_of
-from stagec.scipy.special_matrices import pascal
+from stagec.scipy.special_matrices import lower_pascal, pascal
 from stagec.typing import ArrayLike
 
 __all__ = ["convolution_matrix", "fiedler", "fiedler_companion", "invhilbert", "invpascal"]
@@ -106,13 +106,17 @@ def invhilbert(n: int) -> Array:
            [-6., 12.]], dtype=float32)
     """
     count = as_int(n, "invhilbert", "n")
-    found = np.zeros((count, count))
-    for i in range(count):
-        for j in range(count):
-            sign = -1 if (i + j) % 2 else 1
-            chosen = math.comb(count + i, count - j - 1) * math.comb(count + j, count - i - 1)
-            found[i, j] = sign * (i + j + 1) * chosen * math.comb(i + j, i) ** 2
-    return from_numpy(found, requested_dtype(float, "invhilbert"))
+    # Of rows and columns: (-1)**i (n + i)! / (i!**2 (n - i - 1)!).
+    factors = [(-1) ** i * count * math.comb(count + i, i) * math.comb(count - 1, i) for i in range(count)]
+    found = [[_as_float(a * b // (i + j + 1)) for j, b in enumerate(factors)] for i, a in enumerate(factors)]
+    return from_numpy(np.array(found).reshape(count, count), requested_dtype(float, "invhilbert"))
+
+
+def _as_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def invpascal(n: int, kind: str | None = None) -> Array:
@@ -128,7 +132,7 @@ def invpascal(n: int, kind: str | None = None) -> Array:
     count = as_int(n, "invpascal", "n")
     signs = (-1.0) ** np.arange(count)
     pascal(1, kind)  # refuses an unknown kind
-    low = np.array([[float(math.comb(i, j)) for j in range(count)] for i in range(count)]).reshape(count, count)
-    low = signs[:, None] * low * signs + 0.0
-    found = {"lower": low, "upper": low.T}.get(kind or "", low.T @ low)
+    low = signs[:, None] * lower_pascal(count) * signs + 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = {"lower": low, "upper": low.T}.get(kind or "", low.T @ low)
     return from_numpy(found, requested_dtype(float, "invpascal"))

@@ -192,9 +192,23 @@ def pascal(n: int, kind: str | None = None) -> Array:
     kind = kind or "symmetric"
     if kind not in ("symmetric", "lower", "upper"):
         raise location.error(ValueError, f"pascal: kind is {kind!r}", fix="pass 'symmetric', 'lower' or 'upper'")
-    low = np.array([[float(math.comb(i, j)) for j in range(count)] for i in range(count)]).reshape(count, count)
-    found = {"symmetric": low @ low.T, "lower": low, "upper": low.T}[kind]
-    return from_numpy(found, requested_dtype(float, "pascal"))
+    found = binomials(count) if kind == "symmetric" else lower_pascal(count)
+    return from_numpy(found.T if kind == "upper" else found, requested_dtype(float, "pascal"))
+
+
+def binomials(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The symmetric matrix of Pascal's: `i + j` choose `i`, exact up to 2**53."""
+    found = np.ones((count, count))
+    with np.errstate(over="ignore"):
+        for i in range(1, count):
+            np.cumsum(found[i - 1], out=found[i])
+    return found
+
+
+def lower_pascal(count: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Pascal's triangle: `i` choose `j`, exact up to 2**53."""
+    i, j = np.indices((count, count))
+    return np.where(i >= j, binomials(count)[i - j, j], 0)
 
 
 def helmert(n: int, full: bool = False) -> Array:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import stagec
-from stagec.core.config import Config, config, disable_jit, enable_x64, state
+from stagec.core.config import Config, config, state
+from stagec.core.option_blocks import disable_jit, enable_x64
 
 
 def test_an_override_ends_with_its_block():

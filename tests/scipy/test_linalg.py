@@ -55,7 +55,8 @@ CALLS = [
     lambda m, f: [m.convolution_matrix(f(TALL[:, 0]), n, k) for n in (1, 3, 5, 7) for k in ("full", "same", "valid")],
     lambda m, f: [m.fiedler(f(V)), *[m.fiedler_companion(f(TALL[:n, 0])) for n in (2, 3, 4, 5)]],
     lambda m, f: [m.invhilbert(1), m.invhilbert(5), *[m.invpascal(4, k) for k in ("symmetric", "lower", "upper")]],
-    lambda m, f: [m.pascal(4), m.pascal(4, "lower"), m.pascal(4, "upper")],
+    lambda m, f: [m.pascal(n, k) for n in (4, 30) for k in ("symmetric", "lower", "upper")],
+    lambda m, f: [m.invhilbert(12), m.invpascal(9, "lower")],
 ]
 
 
