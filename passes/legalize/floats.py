@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -69,10 +70,17 @@ def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dic
 
 @pattern("stablehlo.power", any_shape=True)
 def expand_power(op: Any) -> Any:
-    """x**y of floats with C's special cases, within 1 ulp; exponents 0, 1, 2 and -1 need no logarithm."""
+    """x**y of floats with C's special cases, within 1 ulp.
+
+    Exponents 0, 1, 2 and -1 need no logarithm; that of a constant base is computed here.
+    """
     x, y = (Tensor(value) for value in op.operation.operands)
     if x.dtype not in (F64, F32, F16, BF16):
         return None
+    base = splat_of(x.value) if is_static(y.value) else None
+    if base is not None and 0 < (number := float(base)) < math.inf and number != 1:
+        inner = F64 if x.dtype == F64 else F32
+        return mapped(lambda b: special.power_of_constant(number, b.to(inner)).to(b.dtype).value, [y.value], y.dtype)
     constant = splat_of(y.value) if is_static(x.value) else None
     if constant is not None:
         exponent = float(constant)

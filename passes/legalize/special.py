@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import numpy as np
 
@@ -223,3 +224,12 @@ def power(x: Tensor, y: Tensor) -> Tensor:
     result = where(x.is_nan() | y.is_nan(), x + y, result)
     result = where(y.equals(0) | x.equals(1), x.like(1), result)
     return result.to(narrow)
+
+
+def power_of_constant(base: float, y: Tensor) -> Tensor:
+    """`base**y` for a positive base other than 1, within 1 ulp: `exp(y log(base))`, that logarithm as two numbers."""
+    logarithm = Decimal(base).ln()
+    high = y.dtype.type(logarithm)
+    low = float(logarithm - Decimal(float(high)))
+    p, p_low = two_product(y, y.like(float(high)))
+    return exp(p, where(abs(p) < 800, p_low + y * low, p.like(0)))

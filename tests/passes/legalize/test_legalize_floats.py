@@ -56,6 +56,10 @@ BINARY = {
 }
 
 
+# Of powers.
+BASES = [2.0, 10.0, 0.3, 1e-30, float(np.float32(1 + 1e-6))]
+
+
 def short(op: str) -> str:
     return op.split(".")[1]
 
@@ -109,6 +113,28 @@ def test_a_function_of_one_number_is_within_its_bound(compiled, op):
         expected = reference(x.astype(np.longdouble))
     error, where = worst(program(short(op), x), expected, x)
     assert error <= bounds[dtype is np.float32], f"{op}{where}"
+
+
+@pytest.mark.skipif(not EXTENDED, reason="long double is no wider than float64 here")
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_power_of_a_constant_is_within_its_bound(name):
+    dtype = DTYPES[name]
+    x = real_sample(dtype)
+    t = f"tensor<{len(x)}x{name}>"
+    text = "func.func @at{0}(%a: {2}) -> {2} {{ %b = stablehlo.constant dense<{1}> : {2} "
+    text += "%0 = stablehlo.power %b, %a : {2} return %0 : {2} }}"
+    program = Compiled({f"at{i}": text.format(i, f"{base:.17e}", t) for i, base in enumerate(BASES)}, True)
+    for i, base in enumerate(BASES):
+        with np.errstate(all="ignore"):
+            expected = np.longdouble(dtype(base)) ** x.astype(np.longdouble)
+        error, where = worst(program(f"at{i}", x), expected, x)
+        assert error <= 1, f"{base} to the power of {where}"
+    whole = np.arange(-30, 11).astype(dtype)
+    padded = np.resize(whole, len(x))
+    for i, base in ((0, 2.0), (1, 10.0)):
+        np.testing.assert_array_equal(
+            program(f"at{i}", padded)[30:41], (base ** whole[30:].astype(float)).astype(dtype)
+        )
 
 
 @pytest.mark.parametrize("op", SPECIAL)
