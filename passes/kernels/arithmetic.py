@@ -14,7 +14,7 @@ from typing import Any
 from passes import attributes as attrs
 from passes.kernels import conversions
 from passes.kernels.builder import Builder
-from passes.kernels.elements import BOOLEAN, Element, RefusedError
+from passes.kernels.elements import BOOLEAN, FLOAT32, FLOAT64, Element, RefusedError
 from passes.kernels.values import Item
 from passes.operations import Precision, of
 
@@ -66,8 +66,9 @@ class Operation:
         elements: Sequence[Element],
         result: Element,
         op: Any,
+        items: Sequence[Item],
     ) -> None:
-        self.builder, self.names, self.is_vector, self.source = builder, names, is_vector, op
+        self.builder, self.names, self.is_vector, self.source, self.items = builder, names, is_vector, op, items
         self.elements, self.element, self.result = elements, elements[0], result
 
     def type(self, element: Element | None = None) -> str:
@@ -114,7 +115,7 @@ def apply(
     """
     name = name or op.name.removeprefix("stablehlo.")
     names, is_vector = builder.unify(items, elements)
-    operation = Operation(builder, names, is_vector, elements, result, op)
+    operation = Operation(builder, names, is_vector, elements, result, op, items)
     kind = operation.element.kind
     rule = (_COMPLEX_RULES if kind == "c" else _RULES).get(name)
     if rule is not None:
@@ -157,10 +158,10 @@ def _divide(o: Operation) -> str:
     by_zero = o.compare("eq", y, zero)
     safe = o.select(by_zero, one, y)
     if o.element.kind == "u":
-        return o.select(by_zero, o.constant(-1), o.op("arith.divui", x, safe))
+        return o.select(by_zero, o.constant(-1), _quotient(o, x, safe))
     minus = o.compare("eq", y, o.constant(-1))
     # The processor traps when it divides the smallest integer by -1; the quotient is the negation.
-    quotient = o.op("arith.divsi", x, o.select(minus, one, safe))
+    quotient = _quotient(o, x, o.select(minus, one, safe))
     quotient = o.select(minus, o.op("arith.subi", zero, x), quotient)
     return o.select(by_zero, o.constant(-1), quotient)
 
@@ -173,11 +174,38 @@ def _remainder(o: Operation) -> str:
         return o.op("arith.remf", x, y)
     zero, one = o.constant(0), o.constant(1)
     by_zero = o.compare("eq", y, zero)
-    if o.element.kind == "u":
-        return o.select(by_zero, x, o.op("arith.remui", x, o.select(by_zero, one, y)))
-    minus = o.compare("eq", y, o.constant(-1))
-    remainder = o.op("arith.remsi", x, o.select(minus, one, o.select(by_zero, one, y)))
+    safe = o.select(by_zero, one, y)
+    if o.element.kind == "i":
+        safe = o.select(o.compare("eq", y, o.constant(-1)), one, safe)
+    if _divides_as_floats(o):
+        remainder = o.op("arith.subi", x, o.op("arith.muli", _quotient(o, x, safe), safe))
+    else:
+        remainder = o.op(f"arith.rem{_letter(o)}i", x, safe)
     return o.select(by_zero, x, remainder)
+
+
+def _letter(o: Operation) -> str:
+    """How the names of operations on signed and on unsigned integers differ."""
+    return "u" if o.element.kind == "u" else "s"
+
+
+def _divides_as_floats(o: Operation) -> bool:
+    """Whether floats divide these integers: no processor divides vectors of integers, but by constants."""
+    return o.is_vector and o.element.bits < 64 and o.builder.known(o.items[1]) is None
+
+
+def _quotient(o: Operation, x: str, y: str) -> str:
+    """The quotient of integers, rounded toward zero. The divisor is not 0, and not -1.
+
+    That of floats with more bits than the integers is rounded to an integer only where the exact one is an integer.
+    """
+    sign = _letter(o)
+    if not _divides_as_floats(o):
+        return o.op(f"arith.div{sign}i", x, y)
+    wide = FLOAT64 if o.element.bits == 32 else FLOAT32
+    types = (o.type(), o.type(wide))
+    a, b = (o.builder.op(f"arith.{sign}itofp", (name,), types) for name in (x, y))
+    return o.builder.op(f"arith.fpto{sign}i", (o.op("arith.divf", a, b, element=wide),), types[::-1])
 
 
 def _shift(name: str) -> Rule:

@@ -359,6 +359,7 @@ nextafter_p = elementwise(
     lower=_nextafter_lower,
     jvp=MissingRule("its derivative exists almost nowhere"),
     transpose=NOT_LINEAR,
+    numpy_ns=2.4,
 )
 
 

@@ -417,3 +417,26 @@ def test_reductions_of_uneven_rows_are_right(dtype):
             wide = want.astype(np.float64)
             bound = 64 * eps * max(1.0, np.abs(wide).max())
             np.testing.assert_allclose(got.astype(np.float64), wide, rtol=64 * eps, atol=bound)
+
+
+@pytest.mark.parametrize("name", ["int8", "uint8", "int16", "uint16", "int32", "uint32"])
+def test_integers_are_divided_exactly_by_floats(name):
+    """All pairs of 8 bits; of the others, neighbours of multiples, where a rounded quotient would be the next one."""
+    info, rng = np.iinfo(name), np.random.default_rng(0)
+    if info.bits == 8:
+        x, y = (v.ravel() for v in np.meshgrid(*[np.arange(info.min, info.max + 1)] * 2))
+    else:
+        y = np.concatenate([rng.integers(info.min, info.max, 20_000), rng.integers(max(info.min, -50), 50, 20_000)])
+        x = y * (rng.integers(info.min, info.max, len(y)) // np.maximum(abs(y), 1)) + rng.integers(-1, 2, len(y))
+        ends = [info.min, info.min + 1, -1, 0, 1, info.max - 1, info.max]
+        edges = [v.ravel() for v in np.meshgrid([e for e in ends if e >= info.min], ends)]
+        x, y = (np.clip(np.concatenate(pair), info.min, info.max) for pair in zip((x, y), edges))
+    x, y = x.astype(name), y.astype(name)
+    jitted = stagec.jit(lambda x, y: (lax.div(x, y), lax.rem(x, y)))
+    assert "arith.divf" in jitted.lower(x, y).as_text("kernels")
+    wide, by = x.astype(np.int64), np.where(y == 0, 1, y.astype(np.int64))
+    quotient = abs(wide) // abs(by) * np.sign(wide) * np.sign(by)
+    same(
+        jitted(x, y),
+        [np.where(y == 0, -1, quotient).astype(name), np.where(y == 0, wide, wide - quotient * by).astype(name)],
+    )
