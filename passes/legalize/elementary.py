@@ -77,6 +77,15 @@ def exp(x: Tensor, low: Tensor | None = None, scale: int = 0) -> Tensor:
     return _scaled(tail + 1, k + scale if scale else k)
 
 
+def exp2(x: Tensor) -> Tensor:
+    """`2**x`, within 1 ulp."""
+    bound = 1100.0 if _is_double(x) else 160.0
+    x = maximum(minimum(x, bound), -bound)
+    n, k = nearest(x)
+    r = (x - n) * math.log(2)
+    return _scaled(r + r * r * estrin(r, co.EXP if _is_double(x) else co.EXP_F32) + 1, k)
+
+
 def expm1(x: Tensor) -> Tensor:
     """`exp(x) - 1`, within 2 ulp."""
     tail, k = _exp_parts(_clamped(x))

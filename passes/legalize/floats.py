@@ -41,7 +41,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...], dict[Any, An
     "chlo.asinh": (special.asinh, (F64,), {}),
     "chlo.acosh": (special.acosh, (F64,), {}),
     "chlo.atanh": (special.atanh, (F64,), {}),
-    "chlo.erfc": (special.erfc, (F64,), {F32: F64}),
+    "chlo.erfc": (special.erfc, (F64, F32), {}),
     "chlo.erf_inv": (special.erf_inv, (F64, F32), {}),
     "chlo.lgamma": (special.lgamma, (F64,), {F32: F64, F16: F64, BF16: F64}),
     "stablehlo.logistic": (special.logistic, (F64,), {}),

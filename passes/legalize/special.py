@@ -9,7 +9,7 @@ import numpy as np
 
 from passes import build
 from passes.legalize import polynomials as co
-from passes.legalize.elementary import exp, expm1, log, log1p, log_pair, sin, tan
+from passes.legalize.elementary import exp, exp2, expm1, log, log1p, log_pair, sin, tan
 from passes.legalize.expressions import (
     Tensor,
     call,
@@ -73,15 +73,16 @@ def atanh(x: Tensor) -> Tensor:
 
 
 def erfc(x: Tensor) -> Tensor:
-    """Complementary error function of a float64, within 4 ulp.
+    """Complementary error function, within 4 ulp.
 
     For |x| >= 0.5, exp(-x**2) times a polynomial in (x - 4) / (x + 4), divided by
     2 |x| + 1, with the rounding error of x**2 in the exponent; below, 1 - erf(x).
     """
-    a = minimum(abs(x), 28.0)
+    double = x.dtype == np.float64
+    a = minimum(abs(x), 28.0 if double else 10.5)
     square, low = two_product(a, a)
     factor = exp(-square, -low)
-    tail = factor * estrin((a - 4) / (a + 4), co.ERFC) / (2 * a + 1)
+    tail = factor * estrin((a - 4) / (a + 4), co.ERFC if double else co.ERFC_F32) / (2 * a + 1)
     tail = where(x < 0, 2 - tail, tail)
     near = 1 - Tensor(build.op("chlo.erf", [x.value]))
     return where(abs(x) < 0.5, near, where(x.is_nan(), x, tail))
@@ -228,6 +229,8 @@ def power(x: Tensor, y: Tensor) -> Tensor:
 
 def power_of_constant(base: float, y: Tensor) -> Tensor:
     """`base**y` for a positive base other than 1, within 1 ulp: `exp(y log(base))`, that logarithm as two numbers."""
+    if base == 2:
+        return exp2(y)
     logarithm = Decimal(base).ln()
     high = y.dtype.type(logarithm)
     low = float(logarithm - Decimal(float(high)))
