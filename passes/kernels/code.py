@@ -24,6 +24,8 @@ class Code(Builder):
         self.writer = writer
         self._positions: list[dict[Linear, str]] = [{}]
         self._splats: dict[str, tuple[Any, Element]] = {}
+        # As what numbers of narrow types were loaded, to be stored again as they are; and for vectors of one number.
+        self._as_loaded: dict[tuple[str, Element], tuple[str, bool]] = {}
         # Vectors that were loaded in squares and transposed, by the buffer and the address of their lanes.
         self.transposed_loads: dict[tuple[Buffer, Linear], str] = {}
 
@@ -86,7 +88,10 @@ class Code(Builder):
             text = spelled(*known)
             text = f"[{', '.join([text] * self.width)}]" if element.parts > 1 else text
             return self.writer.constant(f"dense<{text}>", element.of(self.width))
-        return super().vector(item, element)
+        name = super().vector(item, element)
+        if name != item.name and (item.name, element) in self._as_loaded:
+            self._as_loaded[name, element] = self._as_loaded[item.name, element]
+        return name
 
     def position(self, form: Linear) -> str:
         """Address arithmetic; prefixes of a form are shared within a region."""
@@ -154,7 +159,7 @@ class Code(Builder):
         element = buffer.element
         if not address.stride or self.width == 1:
             name = self._loaded(buffer, Linear(address.constant, address.terms), 1)
-            return Item(conversions.loaded(self, name, element, False))
+            return self._widened(name, element, False)
         if address.stride in (1, -1):
             name = self._loaded(buffer, address.at_lane(0 if address.stride > 0 else self.width - 1), self.width)
             if address.stride < 0:
@@ -166,7 +171,23 @@ class Code(Builder):
         else:
             lanes = [self._loaded(buffer, address.at_lane(j), 1) for j in range(self.width)]
             name = self.from_elements(lanes, element.memory(1)).name
-        return Item(conversions.loaded(self, name, element, True), True)
+        return self._widened(name, element, True)
+
+    def _widened(self, name: str, element: Element, is_vector: bool) -> Item:
+        """A loaded value in its form in registers."""
+        found = Item(conversions.loaded(self, name, element, is_vector), is_vector)
+        if found.name != name:
+            self._as_loaded[found.name, element] = name, is_vector
+        return found
+
+    def _narrowed(self, name: str, element: Element, is_vector: bool) -> str:
+        """A value in registers in its form in memory."""
+        loaded, was_vector = self._as_loaded.get((name, element), ("", False))
+        if not loaded:
+            return conversions.stored(self, name, element, is_vector)
+        if was_vector == is_vector:
+            return loaded
+        return self.op("vector.broadcast", (loaded,), (element.stored, element.memory(self.width)))
 
     def _at(self, buffer: Buffer, address: Linear) -> str:
         """The index of the first number of the element at an address of a buffer."""
@@ -213,7 +234,7 @@ class Code(Builder):
         if is_vector:
             name = self.vector(item, element)
         assert is_vector or not item.is_vector, "a vector needs an address for each lane"
-        name = conversions.stored(self, name, element, is_vector)
+        name = self._narrowed(name, element, is_vector)
         if not is_vector:
             self._stored(name, buffer, Linear(address.constant, address.terms), 1)
         elif address.stride == 1:

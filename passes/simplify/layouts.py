@@ -153,11 +153,11 @@ def transpose_of_broadcast_arithmetic(op: Any) -> Any:
     """
     if not all_static(op.operation.results[0]):
         return None
-    plan = _transposed(op.operand, attrs.ints(op, "permutation"), _NESTED)
+    plan = transposed(op.operand, attrs.ints(op, "permutation"), _NESTED)
     return plan() if plan is not None else None
 
 
-def _transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], Any] | None:
+def transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], Any] | None:
     """Return a function that builds the transpose of broadcasts and iotas, or of their arithmetic; None for others."""
     maker = producer(value)
     if maker is None or not depth:
@@ -173,7 +173,7 @@ def _transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], 
         return lambda: build.broadcast_in_dim(maker.operand, shape, dims)
     if not is_elementwise(maker) or not used_once(maker) or not is_static_op(maker):
         return None
-    plans = {operand: _transposed(operand, order, depth - 1) for operand in spread(maker)}
+    plans = {operand: transposed(operand, order, depth - 1) for operand in spread(maker)}
     if not plans or None in plans.values():
         return None
     return lambda: elementwise(maker, shape, lambda operand: plans[operand]())  # type: ignore[misc]

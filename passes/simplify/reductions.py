@@ -25,6 +25,7 @@ from passes.match import (
     yielded,
 )
 from passes.patterns import laws_of, pattern
+from passes.simplify.layouts import transposed
 from passes.simplify.moves import (
     ELEMENTWISE,
     cloned,
@@ -50,6 +51,8 @@ _JOINED = 4096
 _MOST_PARTS = 8
 # How many elementwise operations in a row are looked through.
 _MOST_FUNCTIONS = 4
+# How many neighbouring results fill some vectors, and how many results keep some threads busy.
+_VECTORS, _RESULTS = 16, 1 << 8
 
 
 def _is_exact_function(op: Any) -> bool:
@@ -249,6 +252,24 @@ def reduce_of_moved(op: Any) -> Any:
     for function in reversed(functions):
         value = elementwise(function, shape_of(value), partial(_instead_of, value))
     return build.reduce([name], [value], [op.init_values[0]], dims)
+
+
+@pattern("stablehlo.reduce", of=ELEMENTWISE, targets=["cpu"])
+def reduce_across_broadcasts(op: Any) -> Any:
+    """reduce(f(broadcast(x), broadcast(y)), last dimension) -> reduce(transposed f(...), first dimension).
+
+    Each vector then holds neighbouring results, in place of parts of one that are combined at the end. Only for many
+    results. Exact apart from the order in which floats are combined.
+    """
+    name, value = combination(op), op.inputs[0]
+    last = len(shape_of(value)) - 1
+    if name not in _IN_ANY_ORDER or not last or attrs.ints(op, "dimensions") != (last,):
+        return None
+    *kept, _ = shape_of(value)
+    if kept[-1] < _VECTORS or math.prod(kept) < _RESULTS:
+        return None
+    plan = transposed(value, (last, *range(last)), _MOST_FUNCTIONS)
+    return None if plan is None else build.reduce([name], [plan()], [op.init_values[0]], [0])
 
 
 @exact_if_proven("stablehlo.reduce", of="stablehlo.multiply", assumes="reassoc,nnan")

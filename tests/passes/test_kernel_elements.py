@@ -440,3 +440,11 @@ def test_integers_are_divided_exactly_by_floats(name):
         jitted(x, y),
         [np.where(y == 0, -1, quotient).astype(name), np.where(y == 0, wide, wide - quotient * by).astype(name)],
     )
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_moves_keep_all_bits_those_of_nan_too(name):
+    x = everything(NARROW[name])
+    moved = stagec.jit(lambda x: (snp.repeat(x, 2), snp.flip(x), x.reshape(256, 256).T))(x)
+    for found, wanted in zip(moved, (np.repeat(x, 2), x[::-1], x.reshape(256, 256).T)):
+        np.testing.assert_array_equal(np.asarray(found).view(np.uint16), wanted.view(np.uint16))

@@ -146,6 +146,24 @@ func.func @reduce_of_moved__reversed(%x: tensor<4x2xi32>, %c: tensor<i32>) -> te
   return %r : tensor<2xi32>
 }
 
+// leaves broadcast_in_dim, broadcast_in_dim, xor, reduce
+func.func @reduce_across_broadcasts(%x: tensor<256xi32>, %y: tensor<2xi32>, %c: tensor<i32>) -> tensor<256xi32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<256xi32>) -> tensor<256x2xi32>
+  %1 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<2xi32>) -> tensor<256x2xi32>
+  %2 = stablehlo.xor %0, %1 : tensor<256x2xi32>
+  %r = stablehlo.reduce(%2 init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<256x2xi32>, tensor<i32>) -> tensor<256xi32>
+  return %r : tensor<256xi32>
+}
+
+// keeps
+func.func @a_reduction_of_broadcasts_with_few_results(%x: tensor<64xi32>, %y: tensor<3xi32>, %c: tensor<i32>) -> tensor<64xi32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<64xi32>) -> tensor<64x3xi32>
+  %1 = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<3xi32>) -> tensor<64x3xi32>
+  %2 = stablehlo.xor %0, %1 : tensor<64x3xi32>
+  %r = stablehlo.reduce(%2 init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<64x3xi32>, tensor<i32>) -> tensor<64xi32>
+  return %r : tensor<64xi32>
+}
+
 // leaves reduce
 func.func @reduce_of_reshape(%x: tensor<6x4xi32>, %c: tensor<i32>) -> tensor<4xi32> {
   %0 = stablehlo.reshape %x : (tensor<6x4xi32>) -> tensor<2x3x4xi32>
