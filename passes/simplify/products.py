@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from passes import attributes as attrs, build
 from passes.match import (
     SPLAT,
@@ -50,6 +52,31 @@ def dot_of_nothing(op: Any) -> Any:
         return None
     zero = build.full(0, build.tensor_type((), op.operation.results[0].type.element_type))
     return build.broadcast_in_dim(zero, shape_of(op.operation.results[0]), ())
+
+
+@pattern(DOT, targets=["cpu"])
+def inner_products(op: Any) -> Any:
+    """A batch of inner products, without rows and columns -> reduce(multiply(x, transpose(y))).
+
+    Kernels of products share what they load among rows and columns. Exact apart from the order of sums.
+    """
+    left, right = sides(op)
+    result = op.operation.results[0]
+    if left.free or right.free or not left.batch or not is_static_op(op):
+        return None
+    if (dtype := dtype_of(result)).kind == "b":
+        return None
+    # As in products, sums of narrow floats are rounded once.
+    wide = np.dtype(np.float32) if dtype.kind in "fV" and dtype.itemsize < 4 else dtype
+    pairs = dict(zip((*left.batch, *left.contract), (*right.batch, *right.contract)))
+    order = [pairs[d] for d in range(len(pairs))]
+    other = op.rhs if order == sorted(order) else build.transpose(op.rhs, order)
+    terms = build.op("stablehlo.multiply", [build.convert(op.lhs, wide), build.convert(other, wide)])
+    zero = build.full(0, build.tensor_type((), terms.type.element_type))
+    (value,) = build.reduce(["stablehlo.add"], [terms], [zero], sorted(left.contract))
+    kept = sorted(left.batch)
+    value = value if kept == list(left.batch) else build.transpose(value, [kept.index(d) for d in left.batch])
+    return build.convert(value, dtype)
 
 
 @pattern(DOT, of=_REPEATS)

@@ -1,3 +1,21 @@
+// leaves constant, transpose, multiply, reduce
+func.func @inner_products(%x: tensor<3x4xi32>, %y: tensor<4x3xi32>) -> tensor<3xi32> {
+  %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [1], contracting_dims = [1] x [0] : (tensor<3x4xi32>, tensor<4x3xi32>) -> tensor<3xi32>
+  return %r : tensor<3xi32>
+}
+
+// leaves constant, multiply, reduce, transpose
+func.func @inner_products__of_two_batches(%x: tensor<2x4x3xi32>, %y: tensor<2x4x3xi32>) -> tensor<3x2xi32> {
+  %r = stablehlo.dot_general %x, %y, batching_dims = [2, 0] x [2, 0], contracting_dims = [1] x [1] : (tensor<2x4x3xi32>, tensor<2x4x3xi32>) -> tensor<3x2xi32>
+  return %r : tensor<3x2xi32>
+}
+
+// keeps
+func.func @products_of_a_batch_of_rows(%x: tensor<2x4x3xf32>, %y: tensor<2x4xf32>) -> tensor<2x3xf32> {
+  %r = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x4x3xf32>, tensor<2x4xf32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
 // leaves dot_general
 func.func @transpose_into_dot(%x: tensor<3x2xf32>, %y: tensor<3x4xf32>) -> tensor<2x4xf32> {
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x2xf32>) -> tensor<2x3xf32>
@@ -116,7 +134,7 @@ func.func @concatenate_of_dots(%x: tensor<4x3xi32>, %y: tensor<3x5xi32>) -> tens
   return %r : tensor<4x5xi32>
 }
 
-// leaves dot_general
+// leaves constant, transpose, multiply, reduce
 func.func @diagonal_of_dot(%x: tensor<40x3xi32>, %y: tensor<3x40xi32>) -> tensor<40xi32> {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<40x3xi32>, tensor<3x40xi32>) -> tensor<40x40xi32>
   %1 = stablehlo.reshape %0 : (tensor<40x40xi32>) -> tensor<1600xi32>
@@ -124,7 +142,7 @@ func.func @diagonal_of_dot(%x: tensor<40x3xi32>, %y: tensor<3x40xi32>) -> tensor
   return %r : tensor<40xi32>
 }
 
-// leaves slice, slice, dot_general
+// leaves constant, slice, slice, transpose, multiply, reduce
 func.func @diagonal_of_dot__above(%x: tensor<40x3xi32>, %y: tensor<3x40xi32>) -> tensor<39xi32> {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<40x3xi32>, tensor<3x40xi32>) -> tensor<40x40xi32>
   %1 = stablehlo.reshape %0 : (tensor<40x40xi32>) -> tensor<1600xi32>
