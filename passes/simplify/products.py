@@ -13,7 +13,6 @@ from passes.match import (
     SPLAT,
     dtype_of,
     is_integer,
-    is_real,
     is_static,
     producer,
     same_type,
@@ -56,26 +55,31 @@ def dot_of_nothing(op: Any) -> Any:
 
 @pattern(DOT, targets=["cpu"])
 def inner_products(op: Any) -> Any:
-    """A batch of inner products, without rows and columns -> reduce(multiply(x, transpose(y))).
+    """A batch of inner products -> reduce(multiply(x, transpose(y))).
 
-    Kernels of products share what they load among rows and columns. Exact apart from the order of sums.
+    Also products of matrices and vectors, where numbers of one batch lie apart and those of one place in all batches
+    together. Kernels of products share what they load among rows and columns, of which there are none or few here.
+    Exact apart from the order of sums.
     """
     left, right = sides(op)
-    result = op.operation.results[0]
-    if left.free or right.free or not left.batch or not is_static_op(op):
+    large, small = (left, right) if not right.free else (right, left)
+    if small.free or not large.batch or not is_static_op(op):
         return None
-    if (dtype := dtype_of(result)).kind == "b":
+    shape = shape_of(large.value)
+    if (large.free and len(shape) - 1 not in large.batch) or (dtype := dtype_of(op.operation.results[0])).kind == "b":
         return None
     # As in products, sums of narrow floats are rounded once.
     wide = np.dtype(np.float32) if dtype.kind in "fV" and dtype.itemsize < 4 else dtype
-    pairs = dict(zip((*left.batch, *left.contract), (*right.batch, *right.contract)))
-    order = [pairs[d] for d in range(len(pairs))]
-    other = op.rhs if order == sorted(order) else build.transpose(op.rhs, order)
-    terms = build.op("stablehlo.multiply", [build.convert(op.lhs, wide), build.convert(other, wide)])
+    pairs = dict(zip((*large.batch, *large.contract), (*small.batch, *small.contract)))
+    dims = sorted(pairs)
+    order = [pairs[d] for d in dims]
+    other = small.value if order == sorted(order) else build.transpose(small.value, order)
+    other = build.broadcast_in_dim(build.convert(other, wide), shape, dims)
+    terms = build.op("stablehlo.multiply", [build.convert(large.value, wide), other])
     zero = build.full(0, build.tensor_type((), terms.type.element_type))
-    (value,) = build.reduce(["stablehlo.add"], [terms], [zero], sorted(left.contract))
-    kept = sorted(left.batch)
-    value = value if kept == list(left.batch) else build.transpose(value, [kept.index(d) for d in left.batch])
+    (value,) = build.reduce(["stablehlo.add"], [terms], [zero], sorted(large.contract))
+    kept, wanted = sorted((*large.batch, *large.free)), [*large.batch, *large.free]
+    value = value if kept == wanted else build.transpose(value, [kept.index(d) for d in wanted])
     return build.convert(value, dtype)
 
 
@@ -148,7 +152,7 @@ def dot_of_single_terms(op: Any) -> Any:
     if not is_static_op(op) or size_of(op.lhs) > size_of(result) or size_of(op.rhs) > size_of(result):
         return None
     left, right = sides(op)
-    if left.size(left.contract) != 1 or not is_real(result):
+    if left.size(left.contract) != 1 or dtype_of(result).kind == "b":
         return None
     if not all(
         dtype_of(side.value) == dtype_of(result) or is_lossless(dtype_of(side.value), dtype_of(result))
