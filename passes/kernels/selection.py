@@ -1,6 +1,6 @@
-"""The first elements of sorted columns without a full sort, for `top_k` of long rows.
+"""The first elements of sorted rows without a full sort, for `top_k` of long rows.
 
-The kernel reads a column in vectors, and skips those without a key that comes before the last one kept. Up to 16
+The kernel reads a row in vectors, and skips those without a key that comes before the last one kept. Up to 16
 elements are kept in order: each new one is inserted. More are collected in a buffer, which is radix-sorted when it is
 full.
 
@@ -14,13 +14,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from passes import attributes as attrs, bindings
 from passes.kernels.digits import Digits
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
-from passes.kernels.sort import GROUPS, unpadded
+from passes.kernels.sort import GROUPS, long_sorts
 from passes.kernels.writer import Buffer, Index
-from passes.match import producer
+from passes.match import uses
+from passes.types import tensor_type
 
 # The most elements that are kept by insertion; and the sizes of the buffer, by the most elements that are kept.
 _INSERTED = 16
@@ -30,53 +33,30 @@ _VECTORS = 4
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace sort loops of which only the first elements are needed by kernels; returns their number."""
-    loops = [op for op in kernels.found("stablehlo.while") if "first" in op.attributes]
-    count = sum(_replace(kernels, processor, loop) for loop in loops)
+    """Replace sorts of positions of which only the first ones are needed by kernels; returns their number."""
+    count = sum(_replace(kernels, processor, op, *keys) for op, keys in long_sorts(kernels) if len(keys) == 1)
     return {"selections": count} if count else {}
 
 
-def _replace(kernels: Kernels, processor: Processor, loop: Any) -> bool:
-    *keys, _, _, _ = loop.operands
-    k, count = (bindings.ir.IntegerAttr(loop.attributes[name]).value for name in ("first", "sorts"))
-    cut = _cut(loop.results[len(keys)], k)
-    words = [by_rows(unpadded(key, count), count) for key in keys]
-    if cut is None or len(words) > 1 or words[0] is None or capacity(k, count) is None:
+def _replace(kernels: Kernels, processor: Processor, op: Any, key: Any) -> bool:
+    positions, k = op.results[-1], _first(op)
+    *outer, n = positions.type.shape
+    if k == n or attrs.sort_dimension(op) != len(outer) or capacity(k, n) is None:
         return False
-    (word,) = words
-    columns, bits = math.prod(word.type.shape) // count, word.type.element_type.width
-    with bindings.ir.InsertionPoint(loop), loop.location:
-        kernel = Selection(k, count, columns, bits, processor).kernel(loop.location)
-        (made,) = kernels.dispatch(kernel, [word], [cut.results[0].type])
-    cut.results[0].replace_all_uses_with(made)
-    cut.erase()
-    loop.erase()
+    with bindings.ir.InsertionPoint(op), op.location:
+        kernel = Selection(k, n, math.prod(outer), key.type.element_type.width, processor).kernel(op.location)
+        (made,) = kernels.dispatch(kernel, [key], [tensor_type([*outer, k], np.int32)])
+    positions.replace_all_uses_with(made)
+    op.erase()
     return True
 
 
-def _cut(positions: Any, k: int) -> Any:
-    """The slice of the sorted positions that is their only use; None if there is another."""
-    users = [use.owner.operation for use in positions.uses]
-    if len(users) != 1 or users[0].name != "stablehlo.slice" or any(attrs.ints(users[0], "start_indices")):
-        return None
-    return users[0] if users[0].results[0].type.shape[0] == k else None
-
-
-def by_rows(word: Any, count: int) -> Any:
-    """The array whose rows are the columns of the keys; None if they are not stored by rows."""
-    columns, is_transposed = math.prod(word.type.shape) // count, False
-    while (maker := producer(word)) is not None:
-        if maker.operation.name == "stablehlo.transpose":
-            rank = len(word.type.shape)
-            if columns > 1 and (is_transposed or attrs.ints(maker, "permutation") != (rank - 1, *range(rank - 1))):
-                return None
-            is_transposed = True
-        elif maker.operation.name != "stablehlo.reshape":
-            break
-        elif columns > 1 and word.type.shape[-1 if is_transposed else 0] != count:
-            return None
-        word = maker.operation.operands[0]
-    return word if columns == 1 or (is_transposed and word.type.shape[-1] == count) else None
+def _first(op: Any) -> int:
+    """How many of the first positions along the last axis are read, by slices; all if something else reads a result."""
+    *moved, positions = op.results
+    readers = [use.owner.operation for use in positions.uses]
+    cut = not any(map(uses, moved)) and all(reader.name == "stablehlo.slice" for reader in readers)
+    return max(attrs.ints(r, "limit_indices")[-1] for r in readers) if cut and readers else positions.type.shape[-1]
 
 
 def capacity(k: int, count: int) -> int | None:
@@ -87,13 +67,13 @@ def capacity(k: int, count: int) -> int | None:
 
 
 class Selection(Digits):
-    """The kernel that selects the first `k` of `count` keys, which are stored in rows, for each of `columns`."""
+    """The kernel that selects the first `k` of `count` keys, which are stored in rows, for each of `rows`."""
 
-    def __init__(self, k: int, count: int, columns: int, bits: int, processor: Processor) -> None:
+    def __init__(self, k: int, count: int, rows: int, bits: int, processor: Processor) -> None:
         size = capacity(k, count)
         assert size is not None, "there is memory for them"
         super().__init__(size, bits)
-        self.k, self.total, self.columns = k, count, columns
+        self.k, self.total, self.rows = k, count, rows
         self.width = min(processor.vector_bytes * 8 // bits, 64)
         while self.width * _VECTORS > max(count - k, _VECTORS):
             self.width //= 2
@@ -101,9 +81,9 @@ class Selection(Digits):
     def kernel(self, location: Any) -> Kernel:
         """The kernel."""
         w = self.w
-        word = Buffer("%word", self.total * self.columns, self.key)
-        out = Buffer("%positions", self.k * self.columns, "i32")
-        groups = min(self.columns, GROUPS)
+        word = Buffer("%word", self.total * self.rows, self.key)
+        out = Buffer("%positions", self.k * self.rows, "i32")
+        groups = min(self.rows, GROUPS)
         with w.at(location):
             group = w.workgroup(0, groups)
             self.base, pairs = 0, self.count if self.k <= _INSERTED else 2 * self.count
@@ -111,11 +91,11 @@ class Selection(Digits):
             if self.k > _INSERTED:
                 self.filled = w.scratch(1, "i64")
                 self.allocate_counts()
-            w.loop(group, self.columns, groups, lambda column, _: self._select(word, out, column))
+            w.loop(group, self.rows, groups, lambda row, _: self._select(word, out, row))
         return Kernel.written("top_k", w, [word], [out], [groups])
 
-    def _select(self, word: Buffer, out: Buffer, column: Index) -> None:
-        w, start = self.w, self.w.mul(column, self.total)
+    def _select(self, word: Buffer, out: Buffer, row: Index) -> None:
+        w, start = self.w, self.w.mul(row, self.total)
         first = self.k if self.k <= _INSERTED else self.count
 
         def begin(i: Index, _: Any) -> None:
@@ -131,12 +111,8 @@ class Selection(Digits):
         w.loop(whole, self.total, 1, lambda i, _: self._element(word, start, i))
         if self.k > _INSERTED and first < self.total:
             self._compact()
-        w.loop(
-            0,
-            self.k,
-            1,
-            lambda i, _: self.store(self.load(self.positions, i), out, w.add(w.mul(i, self.columns), column)),
-        )
+        target = w.mul(row, self.k)
+        w.loop(0, self.k, 1, lambda i, _: self.store(self.load(self.positions, i), out, w.add(target, i)))
 
     def _vectors(self, word: Buffer, start: Index, i: Index) -> None:
         """Visit the elements of several vectors one by one if their minimum has a key that is selected."""

@@ -1,9 +1,8 @@
-"""Sorts of long axes as a bitonic network in one loop.
+"""Sorts of long axes as a bitonic network in one loop, for targets and programs without kernels of stagec's own.
 
 IREE's own sort compares every pair of neighbours n times: 150 ms for 16,000
 floats, and far too slow for a million. The network takes log2(n) * (log2(n) + 1) / 2 steps,
 each of them one parallel compare-and-exchange at a distance that the loop computes.
-An attribute marks the loop as a sort; on CPUs, a kernel replaces it (`passes.kernels.sort`).
 
 K. E. Batcher, "Sorting networks and their applications", AFIPS 1968.
 """
@@ -32,16 +31,13 @@ _ROWS = (
 )
 
 
-def sorted_positions(keys: Sequence[Any], first: int | None = None) -> Any:
-    """The index from which each element of the sorted order comes, stably.
+def sorted_positions(keys: Sequence[Any], dimension: int) -> Any:
+    """The index along a dimension from which each element of the sorted order comes, stably, as int32.
 
     Args:
-      keys: signed integers of shape `(n, m)`, the most significant first.
-      first: how many rows of the result to return; by default all.
-
-    Returns:
-      int32 values of shape `(n, m)`, or `(first, m)`.
+      keys: signed integers of one shape, the most significant first.
     """
+    whole, keys = shape_of(keys[0]), [_to_rows(key, dimension) for key in keys]
     n, m = shape_of(keys[0])
     size = 1 << max(n - 1, 1).bit_length()
     shape = (size, m) if m > 1 else (size,)
@@ -53,14 +49,13 @@ def sorted_positions(keys: Sequence[Any], first: int | None = None) -> Any:
         carried.append(build.pad(key, largest, [0] * len(shape), [size - n] + [0] * (len(shape) - 1)))
     carried += [_iota(shape, 0), build.constant(np.int32(2)), build.constant(np.int32(1))]
     types = [value.type for value in carried]
-    # By these attributes, `passes.kernels` recognizes the loop.
-    marks = {"sorts": build.i64(n), **({} if first is None else {"first": build.i64(first)})}
-    loop = build.op("stablehlo.while", carried, types, attributes=marks, regions=2)
+    loop = build.op("stablehlo.while", carried, types, regions=2)
     build.unary_region(loop, 0, types, lambda *state: (Tensor(state[-2]) <= size).value)
     build.unary_region(loop, 1, types, lambda *state: _exchange(list(state)))
-    rows = n if first is None else first
-    positions = build.slice_(loop.results[len(keys)], [0] * len(shape), [rows, *shape[1:]])
-    return positions if m > 1 else build.reshape(positions, (rows, 1))
+    positions = build.slice_(loop.results[len(keys)], [0] * len(shape), [n, *shape[1:]])
+    order = [dimension, *[i for i in range(len(whole)) if i != dimension]]
+    positions = build.reshape(positions, [whole[i] for i in order])
+    return build.transpose(positions, [order.index(i) for i in range(len(whole))])
 
 
 def _iota(shape: Sequence[int], axis: int) -> Any:
@@ -110,42 +105,8 @@ def _rows_at(x: Any, indices: Any) -> Any:
     )
 
 
-def permuted(x: Any, positions: Any) -> Any:
-    """`x[positions[i, c], c]` for values of shape `(n, m)`."""
-    n, m = shape_of(x)
-    indices = Tensor(positions)
-    if m > 1:
-        indices = indices * m + Tensor(_iota((n, m), 1))
-    moved = _rows_at(build.reshape(x, (n * m,)), build.reshape(indices.value, (n * m, 1)))
-    return build.reshape(moved, (n, m))
-
-
-def to_rows(x: Any, dimension: int) -> Any:
+def _to_rows(x: Any, dimension: int) -> Any:
     """`x` as `(n, m)` with the sorted dimension first."""
     shape = shape_of(x)
-    order = [dimension, *[i for i in range(len(shape)) if i != dimension]]
-    moved = x if order == sorted(order) else build.transpose(x, order)
+    moved = build.transpose(x, [dimension, *[i for i in range(len(shape)) if i != dimension]])
     return build.reshape(moved, (shape[dimension], math.prod(shape) // shape[dimension]))
-
-
-def from_rows(x: Any, shape: Sequence[int], dimension: int) -> Any:
-    """The inverse of `to_rows`, to an array of that shape."""
-    order = [dimension, *[i for i in range(len(shape)) if i != dimension]]
-    x = build.reshape(x, [shape[i] for i in order])
-    return x if order == sorted(order) else build.transpose(x, [order.index(i) for i in range(len(shape))])
-
-
-def first_of_rows(x: Any, keys: Any, k: int) -> tuple[Any, Any]:
-    """The `k` elements along the last axis with the least keys, and their indices; of equal ones the first.
-
-    Args:
-      x: an array.
-      keys: signed integers of its shape.
-    """
-    *outer, n = shape_of(x)
-    count, last = math.prod(outer), len(outer)
-    positions = from_rows(sorted_positions([to_rows(keys, last)], k), [*outer, k], last)
-    starts = Tensor(_iota((count, k), 0)) * n
-    taken = (Tensor(build.reshape(positions, (count, k))) + starts).value
-    values = _rows_at(build.reshape(x, (count * n,)), build.reshape(taken, (count * k, 1)))
-    return build.reshape(values, [*outer, k]), positions
