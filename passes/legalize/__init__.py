@@ -59,7 +59,7 @@ _COMMON: list[Pattern] = [
 ]
 PATTERNS_CPU: list[Pattern] = [*FORMS_CPU, *convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
 _GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
-PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *sorting.PATTERNS_GPU, *_GPUS, *complexes.PRODUCTS]
+PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *sorting.PATTERNS, *_GPUS, *complexes.PRODUCTS]
 PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *sorting.PATTERNS, *convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
 
 

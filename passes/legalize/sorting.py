@@ -161,24 +161,19 @@ def sort_by_positions(op: Any) -> Any:
 def sort_any_by_positions(op: Any) -> Any:
     """A sort by known keys -> a sort of positions, and gathers. Exact.
 
-    On these targets, a network sorts short axes too.
+    IREE's own sort cannot be used on these targets.
     """
     return _by_positions(op)
 
 
 @pattern(_SORT)
 def sort_by_network(op: Any) -> Any:
-    """A sort of positions along a long axis -> a sorting network. Exact."""
-    return _by_network(op) if is_long(op) else None
-
-
-@pattern(_SORT)
-def sort_any_by_network(op: Any) -> Any:
-    """A sort of positions -> a sorting network. Exact.
-
-    IREE's own sort cannot be used on these targets.
-    """
-    return _by_network(op)
+    """A sort of positions -> a sorting network. Exact."""
+    keys, dimension = position_keys(op), attrs.sort_dimension(op)
+    if keys is None or shape_of(keys[0])[dimension] < 2:
+        return None
+    positions = network.sorted_positions(keys, dimension)
+    return [*(taken(key, positions, dimension) for key in keys), positions]
 
 
 def is_long(op: Any) -> bool:
@@ -195,7 +190,7 @@ def position_keys(op: Any) -> list[Any] | None:
         return None
     plain = all(key.argument == i and _is_plain(key, block) for i, key in enumerate(found))
     signed = all(dtype_of(key).kind == "i" for key in keys)
-    return keys if plain and signed and _counts_along(last, attrs.sort_dimension(op)) else None
+    return keys if plain and signed and counts_along(last, attrs.sort_dimension(op)) else None
 
 
 def taken(x: Any, positions: Any, dimension: int) -> Any:
@@ -220,7 +215,7 @@ def _by_positions(op: Any) -> Any:
     found = comparators.keys(block)
     if found is None or not is_static(operands[0]) or shape_of(operands[0])[dimension] < 2 or position_keys(op):
         return None
-    counters = [_counts_along(value, dimension) for value in operands]
+    counters = [counts_along(value, dimension) for value in operands]
     # The sort is stable, so a last key that is the position along the dimension is redundant.
     while len(found) > 1 and counters[found[-1].argument] and _is_plain(found[-1], block):
         found.pop()
@@ -251,18 +246,10 @@ def _sort_positions(keys: Sequence[Any], dimension: int) -> list[Any]:
     return _sort([*keys, index_along(shape_of(keys[0]), dimension)], dimension, True, compared)
 
 
-def _by_network(op: Any) -> Any:
-    keys, dimension = position_keys(op), attrs.sort_dimension(op)
-    if keys is None or shape_of(keys[0])[dimension] < 2:
-        return None
-    positions = network.sorted_positions(keys, dimension)
-    return [*(taken(key, positions, dimension) for key in keys), positions]
-
-
-def _counts_along(value: Any, dimension: int) -> bool:
-    """Whether a value is each element's own index along a dimension."""
+def counts_along(value: Any, dimension: int) -> bool:
+    """Whether a value is each element's own index along a dimension, as a signed integer."""
     iota = producer(value, "stablehlo.iota")
-    return iota is not None and dtype_of(value).kind in "iu" and attrs.integer(iota, "iota_dimension") == dimension
+    return iota is not None and dtype_of(value).kind == "i" and attrs.integer(iota, "iota_dimension") == dimension
 
 
 def _is_plain(key: Key, block: Any) -> bool:
@@ -336,8 +323,6 @@ def _is_less(x: Tensor, y: Tensor) -> Tensor:
 
 FORMS: list[Pattern] = [stable_top_k, sort_by_positions]
 FORMS_GPU: list[Pattern] = [stable_top_k, sort_any_by_positions]
-_OF_COMPILER: list[Pattern] = [sort_parts_of_complex, sort_by_position_too, sort_of_part]
 # For sorts that no kernel takes.
-PATTERNS: list[Pattern] = [sort_by_network, *_OF_COMPILER]
-PATTERNS_GPU: list[Pattern] = [sort_any_by_network, *_OF_COMPILER]
-__all__ = ["FORMS", "FORMS_GPU", "PATTERNS", "PATTERNS_GPU", "is_long", "ordered_bits", "position_keys", "taken"]
+PATTERNS: list[Pattern] = [sort_by_network, sort_parts_of_complex, sort_by_position_too, sort_of_part]
+__all__ = ["FORMS", "FORMS_GPU", "PATTERNS", "counts_along", "is_long", "ordered_bits", "position_keys", "taken"]
