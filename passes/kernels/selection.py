@@ -34,14 +34,14 @@ _VECTORS = 4
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace sorts of positions of which only the first ones are needed by kernels; returns their number."""
-    count = sum(_replace(kernels, processor, op, *keys) for op, keys in long_sorts(kernels) if len(keys) == 1)
+    count = sum(_replace(kernels, processor, op) for op in long_sorts(kernels))
     return {"selections": count} if count else {}
 
 
-def _replace(kernels: Kernels, processor: Processor, op: Any, key: Any) -> bool:
-    positions, k = op.results[-1], _first(op)
+def _replace(kernels: Kernels, processor: Processor, op: Any) -> bool:
+    (*_, key, _), (*more, positions), k = op.operands, op.results, _first(op)
     *outer, n = positions.type.shape
-    if k == n or attrs.sort_dimension(op) != len(outer) or capacity(k, n) is None:
+    if k == n or len(more) > 1 or attrs.sort_dimension(op) != len(outer) or capacity(k, n) is None:
         return False
     with bindings.ir.InsertionPoint(op), op.location:
         kernel = Selection(k, n, math.prod(outer), key.type.element_type.width, processor).kernel(op.location)

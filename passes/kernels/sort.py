@@ -33,8 +33,8 @@ _STACK = 128 << 10
 def form_sorts(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace sorts of positions by kernels; returns their number."""
     sorts = long_sorts(kernels)
-    for op, keys in sorts:
-        dimension, (*moved, positions) = attrs.sort_dimension(op), op.results
+    for op in sorts:
+        dimension, (*keys, _), (*moved, positions) = attrs.sort_dimension(op), op.operands, op.results
         with bindings.ir.InsertionPoint(op), op.location:
             bits = [key.type.element_type.width for key in keys]
             kernel, scratch = _Sort(positions.type.shape, dimension, bits).kernel(op.location)
@@ -47,10 +47,9 @@ def form_sorts(kernels: Kernels, processor: Processor) -> dict[str, int]:
     return {"sorts": len(sorts)} if sorts else {}
 
 
-def long_sorts(kernels: Kernels) -> list[tuple[Any, list[Any]]]:
-    """The sorts of positions along long axes where kernels can be called, each with its keys."""
-    found = ((op, position_keys(op)) for op in kernels.found("stablehlo.sort"))
-    return [(op, keys) for op, keys in found if keys is not None and is_long(op)]
+def long_sorts(kernels: Kernels) -> list[Any]:
+    """The sorts of positions along long axes where kernels can be called."""
+    return [op for op in kernels.found("stablehlo.sort") if is_long(op) and position_keys(op)]
 
 
 class _Sort(Digits):
