@@ -248,6 +248,10 @@ def _sort_positions(keys: Sequence[Any], dimension: int) -> list[Any]:
 
 def counts_along(value: Any, dimension: int) -> bool:
     """Whether a value is each element's own index along a dimension, as a signed integer."""
+    spread = producer(value, "stablehlo.broadcast_in_dim")
+    if spread is not None and dimension in (dims := attrs.ints(spread, "broadcast_dimensions")):
+        axis = dims.index(dimension)
+        return shape_of(spread.operand)[axis] == shape_of(value)[dimension] and counts_along(spread.operand, axis)
     iota = producer(value, "stablehlo.iota")
     return iota is not None and dtype_of(value).kind == "i" and attrs.integer(iota, "iota_dimension") == dimension
 
