@@ -20,7 +20,8 @@ from passes.kernels.digits import Digits
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.writer import Buffer, Index
-from passes.legalize.sorting import is_long, position_keys, taken
+from passes.legalize.sort_network import taken
+from passes.legalize.sorting import is_long, position_keys
 from passes.match import uses
 from passes.types import tensor_type
 

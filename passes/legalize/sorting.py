@@ -16,7 +16,6 @@ from passes.analysis import comparators
 from passes.analysis.comparators import Key
 from passes.legalize import sort_network as network
 from passes.legalize.expressions import Tensor, where
-from passes.legalize.indices import IN_RANGE
 from passes.legalize.memory import index_along
 from passes.legalize.slices import sort_of_part
 from passes.match import dtype_of, is_complex, is_static, producer, shape_of, splat_of
@@ -173,7 +172,7 @@ def sort_by_network(op: Any) -> Any:
     if keys is None or shape_of(keys[0])[dimension] < 2:
         return None
     positions = network.sorted_positions(keys, dimension)
-    return [*(taken(key, positions, dimension) for key in keys), positions]
+    return [*(network.taken(key, positions, dimension) for key in keys), positions]
 
 
 def is_long(op: Any) -> bool:
@@ -191,22 +190,6 @@ def position_keys(op: Any) -> list[Any] | None:
     plain = all(key.argument == i and _is_plain(key, block) for i, key in enumerate(found))
     signed = all(dtype_of(key).kind == "i" for key in keys)
     return keys if plain and signed and counts_along(last, attrs.sort_dimension(op)) else None
-
-
-def taken(x: Any, positions: Any, dimension: int) -> Any:
-    """The elements of an array at positions along a dimension, which are in range."""
-    rank = len(shape_of(x))
-    others = [i for i in range(rank) if i != dimension]
-    batches = f"operand_batching_dims = {others}, start_indices_batching_dims = {others}, " if others else ""
-    numbers = f"collapsed_slice_dims = [{dimension}], {batches}start_index_map = [{dimension}]"
-    attributes = {
-        "dimension_numbers": f"#stablehlo.gather<{numbers}, index_vector_dim = {rank}>",
-        "slice_sizes": build.i64_array([1] * rank),
-        IN_RANGE: bindings.ir.UnitAttr.get(),
-    }
-    indices = build.reshape(positions, (*shape_of(positions), 1))
-    type_ = tensor_type(shape_of(positions), x.type.element_type)
-    return build.op("stablehlo.gather", [x, indices], type_, attributes=attributes)
 
 
 def _by_positions(op: Any) -> Any:
@@ -229,7 +212,7 @@ def _by_positions(op: Any) -> Any:
         if counts:
             made.append(Tensor(positions).to(dtype_of(value)).value)
         else:
-            made.append(moved[keys.index(value)] if value in keys else taken(value, positions, dimension))
+            made.append(moved[keys.index(value)] if value in keys else network.taken(value, positions, dimension))
     return made
 
 
@@ -313,7 +296,7 @@ def stable_top_k(op: Any) -> Any:
 
     if shape[last] > network.LONG:
         found = first(_sort_positions([(~ordered_bits(Tensor(operand))).value], last)[-1])
-        best = taken(operand, found, last)
+        best = network.taken(operand, found, last)
     else:
         places = [operand, index_along(shape, last)]
         best, found = map(first, _sort(places, last, True, lambda *s: _is_less(Tensor(s[1]), Tensor(s[0])).value))
@@ -329,4 +312,4 @@ FORMS: list[Pattern] = [stable_top_k, sort_by_positions]
 FORMS_GPU: list[Pattern] = [stable_top_k, sort_any_by_positions]
 # For sorts that no kernel takes.
 PATTERNS: list[Pattern] = [sort_by_network, sort_parts_of_complex, sort_by_position_too, sort_of_part]
-__all__ = ["FORMS", "FORMS_GPU", "PATTERNS", "counts_along", "is_long", "ordered_bits", "position_keys", "taken"]
+__all__ = ["FORMS", "FORMS_GPU", "PATTERNS", "counts_along", "is_long", "ordered_bits", "position_keys"]
