@@ -99,11 +99,11 @@ class Selection(Digits):
         first = self.k if self.k <= _INSERTED else self.count
 
         def begin(i: Index, _: Any) -> None:
-            self._take(self.load(word, w.add(start, i)), i, i)
+            self._take(w.load(word, w.add(start, i)), i, i)
 
         w.loop(0, first, 1, begin)
         if self.k > _INSERTED:
-            self.store(w.constant(first, "i64"), self.filled, 0)
+            w.store(w.constant(first, "i64"), self.filled, 0)
             self._compact()
         step = self.width * _VECTORS
         whole = first + (self.total - first) // step * step if self.width > 1 else first
@@ -112,7 +112,7 @@ class Selection(Digits):
         if self.k > _INSERTED and first < self.total:
             self._compact()
         target = w.mul(row, self.k)
-        w.loop(0, self.k, 1, lambda i, _: self.store(self.load(self.positions, i), out, w.add(target, i)))
+        w.loop(0, self.k, 1, lambda i, _: w.store(w.load(self.positions, i), out, w.add(target, i)))
 
     def _vectors(self, word: Buffer, start: Index, i: Index) -> None:
         """Visit the elements of several vectors one by one if their minimum has a key that is selected."""
@@ -132,17 +132,17 @@ class Selection(Digits):
 
     def _element(self, word: Buffer, start: Index, i: Index) -> None:
         w = self.w
-        key = self.load(word, w.add(start, i))
+        key = w.load(word, w.add(start, i))
         before = w.op("arith.cmpi", (key, self._last()), self.key, "slt")
 
         def take() -> None:
             if self.k <= _INSERTED:
                 self._take(key, i, self.k)
                 return
-            number = self.load(self.filled, 0)
+            number = w.load(self.filled, 0)
             self._take(key, i, w.op("arith.index_cast", (number,), ("i64", "index")))
             number = w.op("arith.addi", (number, w.constant(1, "i64")), "i64")
-            self.store(number, self.filled, 0)
+            w.store(number, self.filled, 0)
             full = w.op("arith.cmpi", (number, w.constant(self.count, "i64")), "i64", "eq")
             w.choose(full, self._compact)
 
@@ -150,7 +150,7 @@ class Selection(Digits):
 
     def _last(self) -> str:
         """The last key that is kept."""
-        key = self.load(self.keys, self.k - 1)
+        key = self.w.load(self.keys, self.k - 1)
         return key if self.k <= _INSERTED else self._flipped(key)
 
     def _flipped(self, key: str) -> str:
@@ -162,18 +162,18 @@ class Selection(Digits):
         w = self.w
         position = w.op("arith.index_cast", (w.index(i),), ("index", "i32"))
         if self.k > _INSERTED:
-            self.store(self._flipped(key), self.keys, number)
-            self.store(position, self.positions, number)
+            w.store(self._flipped(key), self.keys, number)
+            w.store(position, self.positions, number)
             return
 
         def step(j: Index, state: list[str]) -> list[str]:
             moving, from_, moved = state
-            old, there = self.load(self.keys, j), self.load(self.positions, j)
+            old, there = w.load(self.keys, j), w.load(self.positions, j)
             # The elements after it move by one, so that equal keys keep their order.
             after = w.op("arith.cmpi", (moving, old), self.key, "slt")
             moved = w.op("arith.ori", (moved, after), "i1")
-            self.store(w.op("arith.select", (moved, moving, old), self.key), self.keys, j)
-            self.store(w.op("arith.select", (moved, from_, there), "i32"), self.positions, j)
+            w.store(w.op("arith.select", (moved, moving, old), self.key), self.keys, j)
+            w.store(w.op("arith.select", (moved, from_, there), "i32"), self.positions, j)
             return [
                 w.op("arith.select", (moved, old, moving), self.key),
                 w.op("arith.select", (moved, there, from_), "i32"),
@@ -182,25 +182,25 @@ class Selection(Digits):
 
         state = w.loop(0, number, 1, step, [key, position, w.constant("false", "i1")], [self.key, "i32", "i1"])
         if number != self.k:
-            self.store(state[0], self.keys, number)
-            self.store(state[1], self.positions, number)
+            w.store(state[0], self.keys, number)
+            w.store(state[1], self.positions, number)
 
     def _compact(self) -> None:
         """Sort the buffer, and keep its first `k` elements."""
         w, bits = self.w, self.most
         # Free entries get the largest key, so that they come last.
-        filled = w.op("arith.index_cast", (self.load(self.filled, 0),), ("i64", "index"))
-        w.loop(filled, self.count, 1, lambda i, _: self.store(w.constant(-1, self.key), self.keys, i))
-        self.store(w.constant(0, "i64"), self.half, 0)
+        filled = w.op("arith.index_cast", (w.load(self.filled, 0),), ("i64", "index"))
+        w.loop(filled, self.count, 1, lambda i, _: w.store(w.constant(-1, self.key), self.keys, i))
+        w.store(w.constant(0, "i64"), self.half, 0)
         self.clear_counts(bits)
-        w.loop(0, self.count, 1, lambda i, _: self.count_digits(self.load(self.keys, i), bits))
+        w.loop(0, self.count, 1, lambda i, _: self.count_digits(w.load(self.keys, i), bits))
         for start in range(0, bits, self.digit):
             self.move(start, bits)
         half = self.current()
 
         def back(i: Index, _: Any) -> None:
             for buffer in (self.keys, self.positions):
-                self.store(self.load(buffer, w.add(half, i)), buffer, i)
+                w.store(w.load(buffer, w.add(half, i)), buffer, i)
 
         w.loop(0, self.k, 1, back)
-        self.store(w.constant(self.k, "i64"), self.filled, 0)
+        w.store(w.constant(self.k, "i64"), self.filled, 0)

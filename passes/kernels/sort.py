@@ -85,7 +85,7 @@ class _Sort(Digits):
 
     def _row(self, words: list[Buffer], out: Buffer, row: Index) -> None:
         w, start = self.w, self._start(row)
-        self.store(w.constant(0, "i64"), self.half, 0)
+        w.store(w.constant(0, "i64"), self.half, 0)
         for number, (word, bits) in enumerate(reversed(list(zip(words, self.bits)))):
             self._count(word, bits, start, first=number == 0)
             for digit in range(0, bits, self.digit):
@@ -93,7 +93,7 @@ class _Sort(Digits):
         here = w.add(self.base, self.current())
 
         def write(i: Index, _: Any) -> None:
-            self.store(self.load(self.positions, w.add(here, i)), out, w.add(w.mul(i, self.inner), start))
+            w.store(w.load(self.positions, w.add(here, i)), out, w.add(w.mul(i, self.inner), start))
 
         w.loop(0, self.count, 1, write)
 
@@ -117,15 +117,15 @@ class _Sort(Digits):
             address = w.add(here, i)
             if first:
                 place = i
-                self.store(w.op("arith.index_cast", (w.index(i),), ("index", "i32")), self.positions, address)
+                w.store(w.op("arith.index_cast", (w.index(i),), ("index", "i32")), self.positions, address)
             else:
-                place = w.op("arith.index_cast", (self.load(self.positions, address),), ("i32", "index"))
-            key = self.load(word, w.add(w.mul(place, self.inner), start))
+                place = w.op("arith.index_cast", (w.load(self.positions, address),), ("i32", "index"))
+            key = w.load(word, w.add(w.mul(place, self.inner), start))
             # Signed integers, mapped to the order of unsigned ones.
             key = w.op("arith.xori", (key, w.constant(-(1 << bits - 1), f"i{bits}")), f"i{bits}")
             if f"i{bits}" != self.key:
                 key = w.op("arith.extui", (key,), (f"i{bits}", self.key))
-            self.store(key, self.keys, address)
+            w.store(key, self.keys, address)
             self.count_digits(key, bits)
 
         w.loop(0, self.count, 1, body)
