@@ -151,21 +151,6 @@ def _hides_order(op: Any, operands: list[Any]) -> bool:
 
 
 @pattern(_SORT)
-def sort_by_positions(op: Any) -> Any:
-    """A sort of a long axis by known keys -> a sort of positions, and gathers. Exact."""
-    return _by_positions(op) if is_long(op) else None
-
-
-@pattern(_SORT)
-def sort_any_by_positions(op: Any) -> Any:
-    """A sort by known keys -> a sort of positions, and gathers. Exact.
-
-    IREE's own sort cannot be used on these targets.
-    """
-    return _by_positions(op)
-
-
-@pattern(_SORT)
 def sort_by_network(op: Any) -> Any:
     """A sort of positions -> a sorting network. Exact."""
     keys, dimension = position_keys(op), attrs.sort_dimension(op)
@@ -192,7 +177,18 @@ def position_keys(op: Any) -> list[Any] | None:
     return keys if plain and signed and counts_along(last, attrs.sort_dimension(op)) else None
 
 
-def _by_positions(op: Any) -> Any:
+@pattern(_SORT)
+def sort_by_positions(op: Any) -> Any:
+    """A sort of a long axis by known keys -> a sort of positions, and gathers. Exact."""
+    return sort_any_by_positions(op) if is_long(op) else None
+
+
+@pattern(_SORT)
+def sort_any_by_positions(op: Any) -> Any:
+    """A sort by known keys -> a sort of positions, and gathers. Exact.
+
+    IREE's own sort cannot be used on these targets.
+    """
     operands, dimension = list(op.operation.operands), attrs.sort_dimension(op)
     block = op.operation.regions[0].blocks[0]
     found = comparators.keys(block)
@@ -236,7 +232,9 @@ def counts_along(value: Any, dimension: int) -> bool:
         axis = dims.index(dimension)
         return shape_of(spread.operand)[axis] == shape_of(value)[dimension] and counts_along(spread.operand, axis)
     iota = producer(value, "stablehlo.iota")
-    return iota is not None and dtype_of(value).kind == "i" and attrs.integer(iota, "iota_dimension") == dimension
+    # Shorter integers wrap around.
+    known = iota is not None and dtype_of(value) in (np.int32, np.int64)
+    return known and attrs.integer(iota, "iota_dimension") == dimension
 
 
 def _is_plain(key: Key, block: Any) -> bool:
