@@ -25,7 +25,7 @@ from passes.legalize.sorting import is_long, position_keys
 from passes.match import uses
 from passes.types import tensor_type
 
-# The most workgroups that columns are distributed to.
+# The most workgroups that rows are distributed to.
 GROUPS = 64
 # The most bytes of keys and positions on a workgroup's stack.
 _STACK = 128 << 10
