@@ -156,12 +156,13 @@ _PASSES = {
     "compute_once": "passes.fusion:COMPUTE_ONCE",
     "forms": "passes.legalize:FORMS",
     "legalize": "passes.legalize:LEGALIZE",
+    "sorts": "passes.legalize:SORTS",
     "memory": "passes.legalize:MEMORY",
 }
 # Legalizing repeats constants and subexpressions; merging them is cheap.
 _ALIASES: dict[str, tuple[str, ...]] = {
-    "default": ("inline", "forms", "simplify", "fusion", "legalize", "memory", "cse"),
-    # All but `memory`, which only the compiler's updates in place need: our own kernels do not share its faults.
+    "default": ("inline", "forms", "simplify", "fusion", "legalize", "sorts", "memory", "cse"),
+    # All but what only the compiler's own sorts and updates in place need: our own kernels do not share its faults.
     "values": ("inline", "forms", "simplify", "fusion", "legalize", "cse"),
     "none": (),
 }

@@ -20,9 +20,9 @@ from passes.pipeline import PassOptions
 
 __all__ = ["form", "formed"]
 
-# Each replaces ops of a module by calls of kernels, and returns their number by name. Sorts are loops, and must be
-# replaced before these. Ops in the kernel of a loop need no kernel of their own, so products come after loops. The
-# kernels of products include the elementwise ops that follow.
+# Each replaces ops of a module by calls of kernels, and returns their number by name. Ops in the kernel of a
+# loop need no kernel of their own, so products come after loops. The kernels of products include the elementwise ops
+# that follow.
 _FORMERS: tuple[Callable[[Kernels, Processor], dict[str, int]], ...] = (
     selection.form,
     form_sorts,

@@ -33,30 +33,22 @@ class Digits:
         self.counts = self.w.scratch((1 << self.digit) * math.ceil(self.most / self.digit), "i32")
         self.half = self.w.scratch(1, "i64")
 
-    def load(self, buffer: Buffer, i: Index) -> str:
-        """An element."""
-        return self.w.load(buffer, i)
-
-    def store(self, value: str, buffer: Buffer, i: Index) -> None:
-        """Write an element."""
-        self.w.store(value, buffer, i)
-
     def current(self) -> str:
         """The offset of the pairs: the start of the memory, or its second half."""
-        return self.w.op("arith.index_cast", (self.load(self.half, 0),), ("i64", "index"))
+        return self.w.op("arith.index_cast", (self.w.load(self.half, 0),), ("i64", "index"))
 
     def clear_counts(self, bits: int) -> None:
         """Clear the counts of all digits of keys of this many bits."""
         w, numbers = self.w, len(range(0, bits, self.digit)) << self.digit
-        w.loop(0, numbers, 1, lambda i, _: self.store(w.constant(0, "i32"), self.counts, i))
+        w.loop(0, numbers, 1, lambda i, _: w.store(w.constant(0, "i32"), self.counts, i))
 
     def count_digits(self, key: str, bits: int) -> None:
         """Count the digits of a key."""
         w = self.w
         for start in range(0, bits, self.digit):
             index = w.add(self._digit(key, start, bits), start // self.digit << self.digit)
-            number = w.op("arith.addi", (self.load(self.counts, index), w.constant(1, "i32")), "i32")
-            self.store(number, self.counts, index)
+            number = w.op("arith.addi", (w.load(self.counts, index), w.constant(1, "i32")), "i32")
+            w.store(number, self.counts, index)
 
     def _digit(self, key: str, start: int, bits: int) -> str:
         w = self.w
@@ -72,13 +64,13 @@ class Digits:
         offset = start // self.digit << self.digit
         half = self.current()
         here = w.add(self.base, half)
-        alike = self.load(self.counts, w.add(self._digit(self.load(self.keys, here), start, bits), offset))
+        alike = w.load(self.counts, w.add(self._digit(w.load(self.keys, here), start, bits), offset))
         differ = w.op("arith.cmpi", (alike, w.constant(self.count, "i32")), "i32", "ne")
 
         def move() -> None:
             def begin(i: Index, total: list[str]) -> list[str]:
-                count = self.load(self.counts, w.add(offset, i))
-                self.store(total[0], self.counts, w.add(offset, i))
+                count = w.load(self.counts, w.add(offset, i))
+                w.store(total[0], self.counts, w.add(offset, i))
                 return [w.op("arith.addi", (total[0], count), "i32")]
 
             w.loop(0, 1 << min(self.digit, bits - start), 1, begin, [w.constant(0, "i32")], ["i32"])
@@ -86,15 +78,15 @@ class Digits:
             there = w.add(self.base, other)
 
             def body(i: Index, _: Any) -> None:
-                key = self.load(self.keys, w.add(here, i))
+                key = w.load(self.keys, w.add(here, i))
                 count = w.add(self._digit(key, start, bits), offset)
-                next_ = self.load(self.counts, count)
-                self.store(w.op("arith.addi", (next_, w.constant(1, "i32")), "i32"), self.counts, count)
+                next_ = w.load(self.counts, count)
+                w.store(w.op("arith.addi", (next_, w.constant(1, "i32")), "i32"), self.counts, count)
                 target = w.add(there, w.op("arith.index_castui", (next_,), ("i32", "index")))
-                self.store(key, self.keys, target)
-                self.store(self.load(self.positions, w.add(here, i)), self.positions, target)
+                w.store(key, self.keys, target)
+                w.store(w.load(self.positions, w.add(here, i)), self.positions, target)
 
             w.loop(0, self.count, 1, body)
-            self.store(w.op("arith.index_cast", (w.index(other),), ("index", "i64")), self.half, 0)
+            w.store(w.op("arith.index_cast", (w.index(other),), ("index", "i64")), self.half, 0)
 
         w.choose(differ, move)

@@ -1,6 +1,6 @@
-"""The first elements of sorted columns without a full sort, for `top_k` of long rows.
+"""The first elements of sorted rows without a full sort, for `top_k` of long rows.
 
-The kernel reads a column in vectors, and skips those without a key that comes before the last one kept. Up to 16
+The kernel reads a row in vectors, and skips those without a key that comes before the last one kept. Up to 16
 elements are kept in order: each new one is inserted. More are collected in a buffer, which is radix-sorted when it is
 full.
 
@@ -14,13 +14,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from passes import attributes as attrs, bindings
 from passes.kernels.digits import Digits
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
-from passes.kernels.sort import GROUPS, unpadded
+from passes.kernels.sort import GROUPS, long_sorts
 from passes.kernels.writer import Buffer, Index
-from passes.match import producer
+from passes.match import uses
+from passes.types import tensor_type
 
 # The most elements that are kept by insertion; and the sizes of the buffer, by the most elements that are kept.
 _INSERTED = 16
@@ -30,53 +33,30 @@ _VECTORS = 4
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace sort loops of which only the first elements are needed by kernels; returns their number."""
-    loops = [op for op in kernels.found("stablehlo.while") if "first" in op.attributes]
-    count = sum(_replace(kernels, processor, loop) for loop in loops)
+    """Replace sorts of positions of which only the first ones are needed by kernels; returns their number."""
+    count = sum(_replace(kernels, processor, op) for op in long_sorts(kernels))
     return {"selections": count} if count else {}
 
 
-def _replace(kernels: Kernels, processor: Processor, loop: Any) -> bool:
-    *keys, _, _, _ = loop.operands
-    k, count = (bindings.ir.IntegerAttr(loop.attributes[name]).value for name in ("first", "sorts"))
-    cut = _cut(loop.results[len(keys)], k)
-    words = [by_rows(unpadded(key, count), count) for key in keys]
-    if cut is None or len(words) > 1 or words[0] is None or capacity(k, count) is None:
+def _replace(kernels: Kernels, processor: Processor, op: Any) -> bool:
+    (*_, key, _), (*more, positions), k = op.operands, op.results, _first(op)
+    *outer, n = positions.type.shape
+    if k == n or len(more) > 1 or attrs.sort_dimension(op) != len(outer) or capacity(k, n) is None:
         return False
-    (word,) = words
-    columns, bits = math.prod(word.type.shape) // count, word.type.element_type.width
-    with bindings.ir.InsertionPoint(loop), loop.location:
-        kernel = Selection(k, count, columns, bits, processor).kernel(loop.location)
-        (made,) = kernels.dispatch(kernel, [word], [cut.results[0].type])
-    cut.results[0].replace_all_uses_with(made)
-    cut.erase()
-    loop.erase()
+    with bindings.ir.InsertionPoint(op), op.location:
+        kernel = Selection(k, n, math.prod(outer), key.type.element_type.width, processor).kernel(op.location)
+        (made,) = kernels.dispatch(kernel, [key], [tensor_type([*outer, k], np.int32)])
+    positions.replace_all_uses_with(made)
+    op.erase()
     return True
 
 
-def _cut(positions: Any, k: int) -> Any:
-    """The slice of the sorted positions that is their only use; None if there is another."""
-    users = [use.owner.operation for use in positions.uses]
-    if len(users) != 1 or users[0].name != "stablehlo.slice" or any(attrs.ints(users[0], "start_indices")):
-        return None
-    return users[0] if users[0].results[0].type.shape[0] == k else None
-
-
-def by_rows(word: Any, count: int) -> Any:
-    """The array whose rows are the columns of the keys; None if they are not stored by rows."""
-    columns, is_transposed = math.prod(word.type.shape) // count, False
-    while (maker := producer(word)) is not None:
-        if maker.operation.name == "stablehlo.transpose":
-            rank = len(word.type.shape)
-            if columns > 1 and (is_transposed or attrs.ints(maker, "permutation") != (rank - 1, *range(rank - 1))):
-                return None
-            is_transposed = True
-        elif maker.operation.name != "stablehlo.reshape":
-            break
-        elif columns > 1 and word.type.shape[-1 if is_transposed else 0] != count:
-            return None
-        word = maker.operation.operands[0]
-    return word if columns == 1 or (is_transposed and word.type.shape[-1] == count) else None
+def _first(op: Any) -> int:
+    """How many of the first positions along the last axis are read, by slices; all if something else reads a result."""
+    *moved, positions = op.results
+    readers = [use.owner.operation for use in positions.uses]
+    cut = not any(map(uses, moved)) and all(reader.name == "stablehlo.slice" for reader in readers)
+    return max(attrs.ints(r, "limit_indices")[-1] for r in readers) if cut and readers else positions.type.shape[-1]
 
 
 def capacity(k: int, count: int) -> int | None:
@@ -87,13 +67,13 @@ def capacity(k: int, count: int) -> int | None:
 
 
 class Selection(Digits):
-    """The kernel that selects the first `k` of `count` keys, which are stored in rows, for each of `columns`."""
+    """The kernel that selects the first `k` of `count` keys, which are stored in rows, for each of `rows`."""
 
-    def __init__(self, k: int, count: int, columns: int, bits: int, processor: Processor) -> None:
+    def __init__(self, k: int, count: int, rows: int, bits: int, processor: Processor) -> None:
         size = capacity(k, count)
         assert size is not None, "there is memory for them"
         super().__init__(size, bits)
-        self.k, self.total, self.columns = k, count, columns
+        self.k, self.total, self.rows = k, count, rows
         self.width = min(processor.vector_bytes * 8 // bits, 64)
         while self.width * _VECTORS > max(count - k, _VECTORS):
             self.width //= 2
@@ -101,9 +81,9 @@ class Selection(Digits):
     def kernel(self, location: Any) -> Kernel:
         """The kernel."""
         w = self.w
-        word = Buffer("%word", self.total * self.columns, self.key)
-        out = Buffer("%positions", self.k * self.columns, "i32")
-        groups = min(self.columns, GROUPS)
+        word = Buffer("%word", self.total * self.rows, self.key)
+        out = Buffer("%positions", self.k * self.rows, "i32")
+        groups = min(self.rows, GROUPS)
         with w.at(location):
             group = w.workgroup(0, groups)
             self.base, pairs = 0, self.count if self.k <= _INSERTED else 2 * self.count
@@ -111,19 +91,19 @@ class Selection(Digits):
             if self.k > _INSERTED:
                 self.filled = w.scratch(1, "i64")
                 self.allocate_counts()
-            w.loop(group, self.columns, groups, lambda column, _: self._select(word, out, column))
+            w.loop(group, self.rows, groups, lambda row, _: self._select(word, out, row))
         return Kernel.written("top_k", w, [word], [out], [groups])
 
-    def _select(self, word: Buffer, out: Buffer, column: Index) -> None:
-        w, start = self.w, self.w.mul(column, self.total)
+    def _select(self, word: Buffer, out: Buffer, row: Index) -> None:
+        w, start = self.w, self.w.mul(row, self.total)
         first = self.k if self.k <= _INSERTED else self.count
 
         def begin(i: Index, _: Any) -> None:
-            self._take(self.load(word, w.add(start, i)), i, i)
+            self._take(w.load(word, w.add(start, i)), i, i)
 
         w.loop(0, first, 1, begin)
         if self.k > _INSERTED:
-            self.store(w.constant(first, "i64"), self.filled, 0)
+            w.store(w.constant(first, "i64"), self.filled, 0)
             self._compact()
         step = self.width * _VECTORS
         whole = first + (self.total - first) // step * step if self.width > 1 else first
@@ -131,12 +111,8 @@ class Selection(Digits):
         w.loop(whole, self.total, 1, lambda i, _: self._element(word, start, i))
         if self.k > _INSERTED and first < self.total:
             self._compact()
-        w.loop(
-            0,
-            self.k,
-            1,
-            lambda i, _: self.store(self.load(self.positions, i), out, w.add(w.mul(i, self.columns), column)),
-        )
+        target = w.mul(row, self.k)
+        w.loop(0, self.k, 1, lambda i, _: w.store(w.load(self.positions, i), out, w.add(target, i)))
 
     def _vectors(self, word: Buffer, start: Index, i: Index) -> None:
         """Visit the elements of several vectors one by one if their minimum has a key that is selected."""
@@ -156,17 +132,17 @@ class Selection(Digits):
 
     def _element(self, word: Buffer, start: Index, i: Index) -> None:
         w = self.w
-        key = self.load(word, w.add(start, i))
+        key = w.load(word, w.add(start, i))
         before = w.op("arith.cmpi", (key, self._last()), self.key, "slt")
 
         def take() -> None:
             if self.k <= _INSERTED:
                 self._take(key, i, self.k)
                 return
-            number = self.load(self.filled, 0)
+            number = w.load(self.filled, 0)
             self._take(key, i, w.op("arith.index_cast", (number,), ("i64", "index")))
             number = w.op("arith.addi", (number, w.constant(1, "i64")), "i64")
-            self.store(number, self.filled, 0)
+            w.store(number, self.filled, 0)
             full = w.op("arith.cmpi", (number, w.constant(self.count, "i64")), "i64", "eq")
             w.choose(full, self._compact)
 
@@ -174,7 +150,7 @@ class Selection(Digits):
 
     def _last(self) -> str:
         """The last key that is kept."""
-        key = self.load(self.keys, self.k - 1)
+        key = self.w.load(self.keys, self.k - 1)
         return key if self.k <= _INSERTED else self._flipped(key)
 
     def _flipped(self, key: str) -> str:
@@ -186,18 +162,18 @@ class Selection(Digits):
         w = self.w
         position = w.op("arith.index_cast", (w.index(i),), ("index", "i32"))
         if self.k > _INSERTED:
-            self.store(self._flipped(key), self.keys, number)
-            self.store(position, self.positions, number)
+            w.store(self._flipped(key), self.keys, number)
+            w.store(position, self.positions, number)
             return
 
         def step(j: Index, state: list[str]) -> list[str]:
             moving, from_, moved = state
-            old, there = self.load(self.keys, j), self.load(self.positions, j)
+            old, there = w.load(self.keys, j), w.load(self.positions, j)
             # The elements after it move by one, so that equal keys keep their order.
             after = w.op("arith.cmpi", (moving, old), self.key, "slt")
             moved = w.op("arith.ori", (moved, after), "i1")
-            self.store(w.op("arith.select", (moved, moving, old), self.key), self.keys, j)
-            self.store(w.op("arith.select", (moved, from_, there), "i32"), self.positions, j)
+            w.store(w.op("arith.select", (moved, moving, old), self.key), self.keys, j)
+            w.store(w.op("arith.select", (moved, from_, there), "i32"), self.positions, j)
             return [
                 w.op("arith.select", (moved, old, moving), self.key),
                 w.op("arith.select", (moved, there, from_), "i32"),
@@ -206,25 +182,25 @@ class Selection(Digits):
 
         state = w.loop(0, number, 1, step, [key, position, w.constant("false", "i1")], [self.key, "i32", "i1"])
         if number != self.k:
-            self.store(state[0], self.keys, number)
-            self.store(state[1], self.positions, number)
+            w.store(state[0], self.keys, number)
+            w.store(state[1], self.positions, number)
 
     def _compact(self) -> None:
         """Sort the buffer, and keep its first `k` elements."""
         w, bits = self.w, self.most
         # Free entries get the largest key, so that they come last.
-        filled = w.op("arith.index_cast", (self.load(self.filled, 0),), ("i64", "index"))
-        w.loop(filled, self.count, 1, lambda i, _: self.store(w.constant(-1, self.key), self.keys, i))
-        self.store(w.constant(0, "i64"), self.half, 0)
+        filled = w.op("arith.index_cast", (w.load(self.filled, 0),), ("i64", "index"))
+        w.loop(filled, self.count, 1, lambda i, _: w.store(w.constant(-1, self.key), self.keys, i))
+        w.store(w.constant(0, "i64"), self.half, 0)
         self.clear_counts(bits)
-        w.loop(0, self.count, 1, lambda i, _: self.count_digits(self.load(self.keys, i), bits))
+        w.loop(0, self.count, 1, lambda i, _: self.count_digits(w.load(self.keys, i), bits))
         for start in range(0, bits, self.digit):
             self.move(start, bits)
         half = self.current()
 
         def back(i: Index, _: Any) -> None:
             for buffer in (self.keys, self.positions):
-                self.store(self.load(buffer, w.add(half, i)), buffer, i)
+                w.store(w.load(buffer, w.add(half, i)), buffer, i)
 
         w.loop(0, self.k, 1, back)
-        self.store(w.constant(self.k, "i64"), self.filled, 0)
+        w.store(w.constant(self.k, "i64"), self.filled, 0)

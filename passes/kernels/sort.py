@@ -1,8 +1,6 @@
-"""Sorts of long axes: a radix sort for each column, instead of a network that is a loop over whole arrays.
+"""Sorts of positions along long axes: a radix sort for each row.
 
-`passes.legalize` turns a sort of a long axis into integer keys and a loop that
-finds where each sorted element comes from. The attribute `sorts` of that loop
-gives the number of rows; later rows are padding of the network. The kernel sorts
+`passes.legalize` turns a sort of a long axis into one of integer keys and positions. The kernel sorts
 by one digit after the other, from the lowest to the highest: it counts the
 digits, and moves (key, position) pairs to the run of their digit, so that equal
 keys keep their order. A digit that all keys share is skipped.
@@ -14,68 +12,61 @@ int32 0.09, float64 0.04; rows of 64 0.10, of 1000 0.05; 1000 numbers 0.12, 100 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from passes import bindings
+from passes import attributes as attrs, bindings
 from passes.kernels.digits import Digits
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.processor import Processor
 from passes.kernels.writer import Buffer, Index
-from passes.match import producer
-from passes.types import numpy_dtype, tensor_type
+from passes.legalize.sort_network import taken
+from passes.legalize.sorting import is_long, position_keys
+from passes.match import uses
+from passes.types import tensor_type
 
-# The most workgroups that columns are distributed to.
+# The most workgroups that rows are distributed to.
 GROUPS = 64
 # The most bytes of keys and positions on a workgroup's stack.
 _STACK = 128 << 10
 
 
 def form_sorts(kernels: Kernels, processor: Processor) -> dict[str, int]:
-    """Replace sort loops by kernels; returns their number."""
-    loops = [op for op in kernels.found("stablehlo.while") if "sorts" in op.attributes]
-    for loop in loops:
-        with bindings.ir.InsertionPoint(loop), loop.location:
-            _replace(kernels, loop)
-    return {"sorts": len(loops)} if loops else {}
+    """Replace sorts of positions by kernels; returns their number."""
+    sorts = long_sorts(kernels)
+    for op in sorts:
+        dimension, (*keys, _), (*moved, positions) = attrs.sort_dimension(op), op.operands, op.results
+        with bindings.ir.InsertionPoint(op), op.location:
+            bits = [key.type.element_type.width for key in keys]
+            kernel, scratch = _Sort(positions.type.shape, dimension, bits).kernel(op.location)
+            made, *_ = kernels.dispatch(kernel, keys, [positions.type, *scratch])
+            positions.replace_all_uses_with(made)
+            for key, result in zip(keys, moved):
+                if uses(result):
+                    result.replace_all_uses_with(taken(key, made, dimension))
+        op.erase()
+    return {"sorts": len(sorts)} if sorts else {}
 
 
-def _replace(kernels: Kernels, loop: Any) -> None:
-    # The loop carries the keys, the most significant first, the positions, and two counters.
-    *keys, position, _, _ = loop.operands
-    count = bindings.ir.IntegerAttr(loop.attributes["sorts"]).value
-    shape = list(position.type.shape)
-    words = [unpadded(key, count) for key in keys]
-    sort = _Sort(count, shape[0], math.prod(shape[1:]), [numpy_dtype(w.type.element_type).itemsize * 8 for w in words])
-    with bindings.ir.Location.unknown():
-        kernel, scratch = sort.kernel([w.type.shape for w in words], loop.location)
-    results = kernels.dispatch(kernel, words, [position.type, *scratch])
-    loop.results[len(keys)].replace_all_uses_with(results[0])
-    loop.erase()
-
-
-def unpadded(key: Any, count: int) -> Any:
-    """The keys without the padding rows of the network."""
-    pad = producer(key, "stablehlo.pad")
-    source = pad.operation.operands[0] if pad is not None else key
-    return source if source.type.shape[0] >= count else key
+def long_sorts(kernels: Kernels) -> list[Any]:
+    """The sorts of positions along long axes where kernels can be called."""
+    return [op for op in kernels.found("stablehlo.sort") if is_long(op) and position_keys(op)]
 
 
 class _Sort(Digits):
-    """The kernel of one sort: `count` of `size` rows, in `columns` columns, by words of `bits` bits each."""
+    """The kernel of one sort along a dimension, by keys of `bits` bits each."""
 
-    def __init__(self, count: int, size: int, columns: int, bits: list[int]) -> None:
-        super().__init__(count, max(bits))
-        self.size, self.columns, self.bits = size, columns, bits
-        self.groups = min(columns, GROUPS)
+    def __init__(self, shape: Sequence[int], dimension: int, bits: list[int]) -> None:
+        super().__init__(shape[dimension], max(bits))
+        self.bits, self.inner, self.rows = bits, math.prod(shape[dimension + 1 :]), math.prod(shape) // self.count
+        self.groups = min(self.rows, GROUPS)
 
-    def kernel(self, shapes: list[Any], location: Any) -> tuple[Kernel, list[Any]]:
+    def kernel(self, location: Any) -> tuple[Kernel, list[Any]]:
         """The kernel, and the types of the additional results that serve as its scratch memory."""
         w = self.w
-        words = [
-            Buffer(f"%word{i}", math.prod(shape), f"i{bits}") for i, (shape, bits) in enumerate(zip(shapes, self.bits))
-        ]
-        out = Buffer("%positions", self.size * self.columns, "i32")
-        pairs = 2 * self.count
+        size, pairs = self.count * self.rows, 2 * self.count
+        words = [Buffer(f"%word{i}", size, f"i{bits}") for i, bits in enumerate(self.bits)]
+        out = Buffer("%positions", size, "i32")
         outputs = [out]
         with w.at(location):
             group = w.workgroup(0, self.groups)
@@ -88,32 +79,36 @@ class _Sort(Digits):
                 self.positions = Buffer("%places", self.groups * pairs, "i32")
                 outputs += [self.keys, self.positions]
             self.allocate_counts()
-            w.loop(group, self.columns, self.groups, lambda column, _: self._column(words, out, column))
+            w.loop(group, self.rows, self.groups, lambda row, _: self._row(words, out, row))
         scratch = [tensor_type([b.size], bindings.ir.Type.parse(b.element)) for b in outputs[1:]]
         return Kernel.written("sort", w, words, outputs, [self.groups]), scratch
 
-    def _column(self, words: list[Buffer], out: Buffer, column: Index) -> None:
-        w = self.w
-        self.store(w.constant(0, "i64"), self.half, 0)
+    def _row(self, words: list[Buffer], out: Buffer, row: Index) -> None:
+        w, start = self.w, self._start(row)
+        w.store(w.constant(0, "i64"), self.half, 0)
         for number, (word, bits) in enumerate(reversed(list(zip(words, self.bits)))):
-            self._count(word, bits, column, first=number == 0)
-            for start in range(0, bits, self.digit):
-                self.move(start, bits)
+            self._count(word, bits, start, first=number == 0)
+            for digit in range(0, bits, self.digit):
+                self.move(digit, bits)
         here = w.add(self.base, self.current())
 
         def write(i: Index, _: Any) -> None:
-            self.store(self.load(self.positions, w.add(here, i)), out, w.add(w.mul(i, self.columns), column))
+            w.store(w.load(self.positions, w.add(here, i)), out, w.add(w.mul(i, self.inner), start))
 
         w.loop(0, self.count, 1, write)
 
-        def fill(i: Index, _: Any) -> None:
-            position = w.op("arith.index_cast", (w.index(i),), ("index", "i32"))
-            self.store(position, out, w.add(w.mul(i, self.columns), column))
+    def _start(self, row: Index) -> Index:
+        """Where a row begins: rows along the last axis follow one another, others begin at adjacent elements."""
+        w = self.w
+        if self.inner in (1, self.rows):
+            return w.mul(row, self.count) if self.inner == 1 else row
+        outer, inner = (
+            w.op(f"arith.{name}", (w.index(row), w.index(self.inner)), "index") for name in ("divui", "remui")
+        )
+        return w.add(w.mul(outer, self.count * self.inner), inner)
 
-        w.loop(self.count, self.size, 1, fill)
-
-    def _count(self, word: Buffer, bits: int, column: Index, first: bool) -> None:
-        """Load a word's keys in the order of the current positions, and count the values of all digits."""
+    def _count(self, word: Buffer, bits: int, start: Index, first: bool) -> None:
+        """Load a row's keys in the order of the current positions, and count the values of all digits."""
         w = self.w
         self.clear_counts(bits)
         here = w.add(self.base, self.current())
@@ -121,16 +116,16 @@ class _Sort(Digits):
         def body(i: Index, _: Any) -> None:
             address = w.add(here, i)
             if first:
-                row = i
-                self.store(w.op("arith.index_cast", (w.index(i),), ("index", "i32")), self.positions, address)
+                place = i
+                w.store(w.op("arith.index_cast", (w.index(i),), ("index", "i32")), self.positions, address)
             else:
-                row = w.op("arith.index_cast", (self.load(self.positions, address),), ("i32", "index"))
-            key = self.load(word, w.add(w.mul(row, self.columns), column))
+                place = w.op("arith.index_cast", (w.load(self.positions, address),), ("i32", "index"))
+            key = w.load(word, w.add(w.mul(place, self.inner), start))
             # Signed integers, mapped to the order of unsigned ones.
             key = w.op("arith.xori", (key, w.constant(-(1 << bits - 1), f"i{bits}")), f"i{bits}")
             if f"i{bits}" != self.key:
                 key = w.op("arith.extui", (key,), (f"i{bits}", self.key))
-            self.store(key, self.keys, address)
+            w.store(key, self.keys, address)
             self.count_digits(key, bits)
 
         w.loop(0, self.count, 1, body)

@@ -28,11 +28,12 @@ from passes.legalize import (
 )
 from passes.legalize.disable_fusion import read_sorted
 from passes.legalize.expressions import Arithmetic, arithmetic
+from passes.match import operations_in
 from passes.patterns import Pattern, apply
 from passes.pipeline import Pass, PassOptions
 from passes.simplify import gathers, scatters as known_scatters
 
-__all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV"]
+__all__ = ["FORMS", "LEGALIZE", "MEMORY", "PATTERNS_CPU", "PATTERNS_GPU", "PATTERNS_SPIRV", "SORTS"]
 
 # Laws for operations in a form that a target does not accept. They are applied before simplification, so that it also
 # simplifies what they build, and again after it.
@@ -43,9 +44,9 @@ _COMMON_FORMS: list[Pattern] = [
     *unsigned.FORMS,
     *complexes.FORMS,
 ]
-FORMS_CPU: list[Pattern] = [*sorting.PATTERNS, *_COMMON_FORMS]
-FORMS_SPIRV: list[Pattern] = [*sorting.PATTERNS, *_COMMON_FORMS]
-FORMS_GPU: list[Pattern] = [*sorting.PATTERNS_GPU, *_COMMON_FORMS]
+FORMS_CPU: list[Pattern] = [*sorting.FORMS, *_COMMON_FORMS]
+FORMS_SPIRV: list[Pattern] = [*sorting.FORMS, *_COMMON_FORMS]
+FORMS_GPU: list[Pattern] = [*sorting.FORMS_GPU, *_COMMON_FORMS]
 _FORMS = {"cpu": FORMS_CPU, "spirv": FORMS_SPIRV, "gpu": FORMS_GPU}
 
 _COMMON: list[Pattern] = [
@@ -58,8 +59,8 @@ _COMMON: list[Pattern] = [
 ]
 PATTERNS_CPU: list[Pattern] = [*FORMS_CPU, *convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
 _GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
-PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *_GPUS, *complexes.PRODUCTS]
-PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
+PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *sorting.PATTERNS, *_GPUS, *complexes.PRODUCTS]
+PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *sorting.PATTERNS, *convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
 
 
 def _forms(module: Any, options: PassOptions) -> dict[str, int]:
@@ -95,6 +96,13 @@ def _expanded(module: Any, laws: Sequence[Pattern]) -> dict[str, int]:
     return hits
 
 
+def _sorts(module: Any, options: PassOptions) -> dict[str, int]:
+    # For GPUs, which have no kernels, `legalize` includes these laws.
+    if options.laws != "cpu" or not operations_in(module, "stablehlo.sort"):
+        return {}
+    return apply(module, [*sorting.PATTERNS, *PATTERNS_CPU])
+
+
 def _memory(module: Any, options: PassOptions) -> dict[str, int]:
     if options.laws != "cpu":
         return {}  # for GPUs, `legalize` includes these laws, and applies its laws again to the copies
@@ -107,6 +115,7 @@ def _memory(module: Any, options: PassOptions) -> dict[str, int]:
 
 FORMS = Pass("forms", _forms, "Rewrite operations into forms that the target accepts, before they are simplified.")
 LEGALIZE = Pass("legalize", _legalize, "Rewrite operations that the target cannot execute, or executes inaccurately.")
+SORTS = Pass("sorts", _sorts, "Rewrite sorts that no kernel takes into what the CPU backend can execute.")
 MEMORY = Pass(
     "memory", _memory, "Copy arrays that are updated in place, where the CPU backend would wrongly share their memory."
 )

@@ -59,8 +59,7 @@ def hold_state(module: Any) -> dict[str, int]:
     """Put a barrier before the initial state of each loop. Exact.
 
     The compiler refuses loops whose initial state is also read elsewhere, because of a circular dependency. Constants
-    get no barrier, so that a counter is known and the loop becomes a plain `for`; neither do loops that are sorts,
-    which capture nothing.
+    get no barrier, so that a counter is known and the loop becomes a plain `for`.
 
     Returns:
       The number of loops that got a barrier, by this function's name; empty if none.
@@ -68,7 +67,7 @@ def hold_state(module: Any) -> dict[str, int]:
     count = 0
     for function in functions(module).values():
         for loop in operations_in(function, "stablehlo.while"):
-            count += "sorts" not in loop.attributes and _hold(loop)
+            count += _hold(loop)
     return {"hold_state": count} if count else {}
 
 

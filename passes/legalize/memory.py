@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from passes.match import constant_of, dtype_of, has_one_use, producer, shape_of,
 from passes.types import tensor_type
 
 
-def index_along(shape: tuple[int, ...], axis: int) -> Any:
+def index_along(shape: Sequence[int], axis: int) -> Any:
     """An iota: every element's index along an axis, as int32."""
     attributes = {"iota_dimension": f"{axis} : i64"}
     return build.op("stablehlo.iota", [], build.tensor_type(shape, np.int32), attributes=attributes)

@@ -131,5 +131,4 @@ PATTERNS: list[Pattern] = [
     slice_with_step_of_computed,
     pick_from_gaps,
     one_element_with_more_axes,
-    sort_of_part,
 ]

@@ -1,4 +1,8 @@
-"""Sorts and top_k: stable, of any length, and of complex numbers."""
+"""Sorts and top_k as kernels take them, and as the compiler does: stable, of any length, and of complex numbers.
+
+A sort of a long axis becomes a sort of positions: its operands are the keys, signed integers, and each element's index.
+A kernel takes it (`passes.kernels.sort`), or it becomes a network where there is none.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from passes.analysis.comparators import Key
 from passes.legalize import sort_network as network
 from passes.legalize.expressions import Tensor, where
 from passes.legalize.memory import index_along
+from passes.legalize.slices import sort_of_part
 from passes.match import dtype_of, is_complex, is_static, producer, shape_of, splat_of
 from passes.numeric.elementwise import order_of_bits
 from passes.patterns import Pattern, pattern
@@ -147,45 +152,89 @@ def _hides_order(op: Any, operands: list[Any]) -> bool:
 
 @pattern(_SORT)
 def sort_by_network(op: Any) -> Any:
-    """A sort of a long axis by known keys -> a sorting network for positions. Exact."""
-    return _by_network(op) if shape_of(op.operation.operands[0])[attrs.sort_dimension(op)] > network.LONG else None
+    """A sort of positions -> a sorting network. Exact."""
+    keys, dimension = position_keys(op), attrs.sort_dimension(op)
+    if keys is None or shape_of(keys[0])[dimension] < 2:
+        return None
+    positions = network.sorted_positions(keys, dimension)
+    return [*(network.taken(key, positions, dimension) for key in keys), positions]
+
+
+def is_long(op: Any) -> bool:
+    """Whether a sort has so many elements along its axis that networks and radix sorts are faster than others."""
+    return shape_of(op.operation.operands[0])[attrs.sort_dimension(op)] > network.LONG
+
+
+def position_keys(op: Any) -> list[Any] | None:
+    """The keys of a sort of positions, which are all of its operands but the last; None for another sort."""
+    *keys, last = op.operation.operands
+    block = op.operation.regions[0].blocks[0]
+    found = comparators.keys(block)
+    if found is None or len(found) != len(keys) or not is_static(last) or dtype_of(last) != np.int32:
+        return None
+    plain = all(key.argument == i and _is_plain(key, block) for i, key in enumerate(found))
+    signed = all(dtype_of(key).kind == "i" for key in keys)
+    return keys if plain and signed and counts_along(last, attrs.sort_dimension(op)) else None
 
 
 @pattern(_SORT)
-def sort_any_by_network(op: Any) -> Any:
-    """A sort by known keys -> a sorting network for positions. Exact.
+def sort_by_positions(op: Any) -> Any:
+    """A sort of a long axis by known keys -> a sort of positions, and gathers. Exact."""
+    return sort_any_by_positions(op) if is_long(op) else None
+
+
+@pattern(_SORT)
+def sort_any_by_positions(op: Any) -> Any:
+    """A sort by known keys -> a sort of positions, and gathers. Exact.
 
     IREE's own sort cannot be used on these targets.
     """
-    return _by_network(op)
-
-
-def _by_network(op: Any) -> Any:
     operands, dimension = list(op.operation.operands), attrs.sort_dimension(op)
     block = op.operation.regions[0].blocks[0]
     found = comparators.keys(block)
-    if found is None or not is_static(operands[0]) or shape_of(operands[0])[dimension] < 2:
+    if found is None or not is_static(operands[0]) or shape_of(operands[0])[dimension] < 2 or position_keys(op):
         return None
-    counters = [_counts_along(value, dimension) for value in operands]
-    # The network is stable, so a last key that is the position along the dimension is redundant.
+    counters = [counts_along(value, dimension) for value in operands]
+    # The sort is stable, so a last key that is the position along the dimension is redundant.
     while len(found) > 1 and counters[found[-1].argument] and _is_plain(found[-1], block):
         found.pop()
-    rows = [network.to_rows(value, dimension) for value in operands]
-    keys = [_on_all_elements(block, key, rows[key.argument]) for key in found]
-    if any(key is None for key in keys):
+    values = [_on_all_elements(block, key, operands[key.argument]) for key in found]
+    if any(value is None for value in values):
         return None
-    positions = network.sorted_positions([_ascending(Tensor(value), key) for value, key in zip(keys, found)])
-    moved = [
-        Tensor(positions).to(dtype_of(value)).value if counts else network.permuted(value, positions)
-        for value, counts in zip(rows, counters)
-    ]
-    return [network.from_rows(found, shape_of(value), dimension) for found, value in zip(moved, operands)]
+    keys = [_ascending(Tensor(value), key) for value, key in zip(values, found)]
+    *moved, positions = _sort_positions(keys, dimension)
+    made = []
+    for value, counts in zip(operands, counters):
+        if counts:
+            made.append(Tensor(positions).to(dtype_of(value)).value)
+        else:
+            made.append(moved[keys.index(value)] if value in keys else network.taken(value, positions, dimension))
+    return made
 
 
-def _counts_along(value: Any, dimension: int) -> bool:
-    """Whether a value is each element's own index along a dimension."""
+def _sort_positions(keys: Sequence[Any], dimension: int) -> list[Any]:
+    """A sort of positions by keys, signed integers; returns the sorted keys and the positions."""
+
+    def compared(*scalars: Any) -> Any:
+        *_, (x, y), _ = pairs = [(Tensor(x), Tensor(y)) for x, y in zip(scalars[::2], scalars[1::2])]
+        before = x < y
+        for x, y in pairs[-3::-1]:
+            before = (x < y) | (x.equals(y) & before)
+        return before.value
+
+    return _sort([*keys, index_along(shape_of(keys[0]), dimension)], dimension, True, compared)
+
+
+def counts_along(value: Any, dimension: int) -> bool:
+    """Whether a value is each element's own index along a dimension, as a signed integer."""
+    spread = producer(value, "stablehlo.broadcast_in_dim")
+    if spread is not None and dimension in (dims := attrs.ints(spread, "broadcast_dimensions")):
+        axis = dims.index(dimension)
+        return shape_of(spread.operand)[axis] == shape_of(value)[dimension] and counts_along(spread.operand, axis)
     iota = producer(value, "stablehlo.iota")
-    return iota is not None and dtype_of(value).kind in "iu" and attrs.integer(iota, "iota_dimension") == dimension
+    # Shorter integers wrap around.
+    known = iota is not None and dtype_of(value) in (np.int32, np.int64)
+    return known and attrs.integer(iota, "iota_dimension") == dimension
 
 
 def _is_plain(key: Key, block: Any) -> bool:
@@ -228,30 +277,28 @@ def _ascending(x: Tensor, key: Key) -> Any:
 
 @pattern("chlo.top_k")
 def stable_top_k(op: Any) -> Any:
-    """top_k -> a sort of (element, index) pairs, or for long rows a sorting network for the first positions.
+    """top_k -> the first elements of a sort of elements and indices, or for long rows of a sort of positions.
 
     Exact. IREE's own top_k returns equal elements in no defined order; here
     the lower index comes first and NaN counts as the greatest, as in XLA.
     """
     (operand,) = op.operation.operands
     values, indices = op.operation.results
-    dtype = dtype_of(operand)
+    dtype, shape = dtype_of(operand), shape_of(operand)
     if not is_static(operand) or 0 in shape_of(values) or (dtype.kind not in "biuf" and dtype.name != "bfloat16"):
         return None
-    last, limit = len(shape_of(operand)) - 1, list(shape_of(values))
-    index = numpy_dtype(indices.type.element_type)
-    if shape_of(operand)[last] > network.LONG:
-        best, found = network.first_of_rows(operand, (~ordered_bits(Tensor(operand))).value, limit[last])
-        return best, Tensor(found).to(index).value
-    position = index_along(shape_of(operand), last)
+    last, limit = len(shape) - 1, list(shape_of(values))
 
-    def compared(*scalars: Any) -> Any:
-        x, y, i, j = (Tensor(value) for value in scalars)
-        return (_is_less(y, x) | (~_is_less(x, y) & (i < j))).value
+    def first(value: Any) -> Any:
+        return build.slice_(value, [0] * len(limit), limit)
 
-    start = [0] * len(limit)
-    best, found = (build.slice_(v, start, limit) for v in _sort([operand, position], last, False, compared))
-    return best, Tensor(found).to(index).value
+    if shape[last] > network.LONG:
+        found = first(_sort_positions([(~ordered_bits(Tensor(operand))).value], last)[-1])
+        best = network.taken(operand, found, last)
+    else:
+        places = [operand, index_along(shape, last)]
+        best, found = map(first, _sort(places, last, True, lambda *s: _is_less(Tensor(s[1]), Tensor(s[0])).value))
+    return best, Tensor(found).to(numpy_dtype(indices.type.element_type)).value
 
 
 def _is_less(x: Tensor, y: Tensor) -> Tensor:
@@ -259,7 +306,8 @@ def _is_less(x: Tensor, y: Tensor) -> Tensor:
     return x < y if x.dtype.kind in "biu" else (x < y) | (y.differs(y) & x.equals(x))
 
 
-_OWN_SORT: list[Pattern] = [sort_by_network, sort_parts_of_complex, sort_by_position_too]
-PATTERNS: list[Pattern] = [stable_top_k, *_OWN_SORT]
-PATTERNS_GPU: list[Pattern] = [stable_top_k, sort_any_by_network, *_OWN_SORT]
-__all__ = ["PATTERNS", "PATTERNS_GPU", "ordered_bits", "stable_top_k"]
+FORMS: list[Pattern] = [stable_top_k, sort_by_positions]
+FORMS_GPU: list[Pattern] = [stable_top_k, sort_any_by_positions]
+# For sorts that no kernel takes.
+PATTERNS: list[Pattern] = [sort_by_network, sort_parts_of_complex, sort_by_position_too, sort_of_part]
+__all__ = ["FORMS", "FORMS_GPU", "PATTERNS", "counts_along", "is_long", "ordered_bits", "position_keys"]

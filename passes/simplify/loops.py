@@ -149,9 +149,6 @@ def reshaped_state(op: Any) -> Any:
     The rows of a flat array are axes then, which need no divisions of indices.
     """
     body, types = op.operation.regions[1].blocks[0], dict[int, Any]()
-    if "sorts" in op.operation.attributes:
-        # Kernels of sorts know the loop by its form.
-        return None
     for i, (argument, value) in enumerate(zip(body.arguments, yielded(body))):
         made = producer(value, "stablehlo.reshape")
         if made is None or made.operand.type == argument.type or not is_static(made.operand):

@@ -41,8 +41,6 @@ def part_of_state(op: Any) -> Any:
     The part is written back after the loop. Only where it has few elements, or no more than the rounds write.
     """
     loop = op.operation
-    if "sorts" in loop.attributes:
-        return None
     for i in range(len(loop.operands)):
         found = _part(loop, i)
         if found is not None:

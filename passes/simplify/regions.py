@@ -91,10 +91,10 @@ def operations_of(block: Any) -> list[Any]:
 def rounds_of(loop: Any) -> int | None:
     """The trip count of a loop that other ops may replace; None if it is not known, or the loop has to stay.
 
-    It has to if its condition calls the host, and if it is the loop of a sort, which kernels know by its form.
+    It has to if its condition calls the host.
     """
     count = trip_count(loop)
-    if count is None or "sorts" in loop.attributes:
+    if count is None:
         return None
     return None if any(map(has_effects, operations_of(loop.regions[0].blocks[0]))) else count
 

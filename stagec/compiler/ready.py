@@ -151,7 +151,7 @@ def with_own_kernels(
         log.event("compile", f"no kernels: {type(error).__name__}: {error}")
         return _for_cpu(source, target), False, False
     # Direct compilation updates no memory that is still needed, so the pass `memory` has nothing to do.
-    _resolve_hazards(module, target, "cse" if controlled else "memory, cse")
+    _resolve_hazards(module, target, *["cse"] * controlled)
     return Ready(_memory(module), module, kernels), formed, controlled
 
 
@@ -164,7 +164,7 @@ def _for_cpu(source: bytes, target: Target, disables_fusion: bool = False) -> Re
     return Ready.of(module)
 
 
-def _resolve_hazards(module: Any, target: Target, passes: str = "memory, cse") -> None:
+def _resolve_hazards(module: Any, target: Target, passes: str = "sorts, memory, cse") -> None:
     # The compiler may write the results of in-place updates early.
     keep_safe_reuse(module)
     for step in pipeline.parse(passes):

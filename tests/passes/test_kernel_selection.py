@@ -93,6 +93,21 @@ def test_which_selections_are_kernels():
     assert selection.capacity(3000, 5000) is None
 
 
+def test_the_first_of_all_positions_are_selected():
+    x = sample(np.random.default_rng(1), (3, 4, 5000), "float32")
+
+    def function(x):
+        _, places = lax.sort((x, lax.broadcasted_iota(np.int32, x.shape, 2)), num_keys=1)
+        return places[..., 2:9], places[1, :, :4], places[..., 7]
+
+    plan = stagec.jit(function).lower(x).as_text("kernels")
+    assert "flow.dispatch @top_k::" in plan and "flow.dispatch @sort::" not in plan
+    expected = np.argsort(x, -1, kind="stable")
+    wanted = expected[..., 2:9], expected[1, :, :4], expected[..., 7]
+    for found, want in zip(stagec.jit(function)(x), wanted):
+        np.testing.assert_array_equal(np.asarray(found), want)
+
+
 def test_without_kernels_the_elements_are_the_same():
     x = sample(np.random.default_rng(0), (2, 100), "float32")
     with stagec.config.override(cpu_kernels=False):

@@ -118,6 +118,26 @@ def test_a_sort_in_a_loop_and_one_of_an_argument_that_is_returned():
     np.testing.assert_array_equal(np.asarray(given), x)
 
 
+def test_a_sort_orders_by_the_result_of_another():
+    x = sample((60, 70), "int32")
+
+    def program(x):
+        return snp.argsort(snp.sort(x, axis=0), axis=1), lax.sort((snp.sort(x, axis=1), x), 0, num_keys=2)[1]
+
+    places, moved = compiled(program, x)
+    np.testing.assert_array_equal(places, np.argsort(np.sort(x, 0), 1, kind="stable"))
+    np.testing.assert_array_equal(moved, np.take_along_axis(x, np.lexsort((x, np.sort(x, 1)), 0), 0))
+
+
+def test_rows_of_independent_rounds_are_sorted_at_once():
+    x = sample((5, 200), "float32")
+    spec = stagec.ShapeDtypeStruct(x.shape, x.dtype)
+    text = stagec.jit(lambda x: lax.map(snp.argsort, x)).lower(spec).as_text("kernels")
+    assert text.count("flow.dispatch @sort") == 1 and "stablehlo.while" not in text
+    places = compiled(lambda x: lax.map(snp.argsort, x), x)
+    np.testing.assert_array_equal(places, np.argsort(x, 1, kind="stable"))
+
+
 def test_derivatives_follow_the_elements():
     x = np.random.default_rng(0).normal(size=100).astype(np.float32)
     weights = np.arange(100, dtype=np.float32)

@@ -12,7 +12,7 @@ from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.own_kernel import OwnKernel, flat
-from passes.kernels.straight.unfused import iota_range
+from passes.kernels.straight.unfused import is_index
 from passes.kernels.values import Buffer, Item, View
 
 
@@ -33,7 +33,7 @@ class Rows:
         self.number = a.whole.buffer.size // self.count
         self.elements = [element_type(value.type)[1] for value in a.op.operands]
         memory = iter(map(flat, a.values))
-        self._sources = [iota_range(a.op, value) or next(memory) for value in a.op.operands]
+        self._sources = [None if is_index(a.op, value) else next(memory) for value in a.op.operands]
         results = list(a.op.results)
         self._written = [results.index(result) for result in a.results]
 
@@ -41,8 +41,8 @@ class Rows:
         """An element of the row that begins at an address, of all operands."""
         found = []
         for source, element in zip(self._sources, self.elements):
-            if isinstance(source, range):
-                found.append(Item(self.code.number(k * source.step + source.start, element)))
+            if source is None:
+                found.append(Item(self.code.number(k, element)))
             else:
                 found.append(self.code.get(source, (start + k * self.inner,)))
         return found

@@ -12,6 +12,7 @@ from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.updates import check_scatter
 from passes.legalize.many_operands import MOST_ARRAYS
+from passes.legalize.sorting import counts_along
 from passes.match import captured_values, combinations, producer, splat_of
 
 # Operations that reductions read through.
@@ -40,17 +41,9 @@ def results_of(op: Any) -> list[Any]:
     return found if len(found) == 1 or operations.of(op.name).reduces or op.name == "stablehlo.sort" else []
 
 
-def iota_range(op: Any, value: Any) -> range | None:
-    """The numbers along each row of a sort's operand, if they depend on the index only, so that it needs no memory."""
-    if op.name != "stablehlo.sort":
-        return None
-    first, step, difference = 0, 1, producer(value, "stablehlo.subtract")
-    if difference is not None and (number := splat_of(difference.operation.operands[0])) is not None:
-        first, step, value = int(number), -1, difference.operation.operands[1]
-    iota, axis = producer(value, "stablehlo.iota"), attrs.integer(op, "dimension")
-    if iota is None or attrs.integer(iota, "iota_dimension") != axis or element_type(value.type)[1].kind != "i":
-        return None
-    return range(first, first + step * value.type.shape[axis], step)
+def is_index(op: Any, value: Any) -> bool:
+    """Whether an operand of a sort is each element's index, so that it needs no memory."""
+    return op.name == "stablehlo.sort" and counts_along(value, attrs.sort_dimension(op))
 
 
 def spare_row(scatter: Any) -> tuple[Any, Any] | None:
@@ -101,7 +94,7 @@ def sources_of(op: Any) -> list[Any]:
     made = {result for move in moves for result in move.results}
     captured = captured_values(op) if operations.of(op.name).reduces else []
     values = [value for o in (*moves, op) for value in o.operands] + captured
-    found = [value for value in values if value not in made and iota_range(op, value) is None]
+    found = [value for value in values if value not in made and not is_index(op, value)]
     if op.name == "stablehlo.scatter" and (spare := spare_row(op)) is not None:
         found[0] = spare[0]
     return found

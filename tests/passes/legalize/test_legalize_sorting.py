@@ -151,34 +151,45 @@ def test_sorts_that_others_wrote_compile_for_gpus(name, target):
     assert reproduce.compiled_with_workarounds(program)
 
 
-def after_forms(text, laws="cpu"):
+def after(text, pipeline, laws="cpu"):
     module = ir.Module.parse(text, bindings.new_context())
-    hits = passes.run(module, "forms", options=passes.PassOptions(laws=laws)).hits
+    hits = passes.run(module, pipeline, options=passes.PassOptions(laws=laws)).hits
     return str(module), hits
 
 
 @pytest.mark.parametrize("name", SORTS)
-def test_which_sorts_become_networks(name):
-    short, long = (after_forms(sort(*SORTS[name], count))[0] for count in (9, 60))
-    gpu, hits = after_forms(sort(*SORTS[name], 9), "gpu")
+def test_which_sorts_are_of_positions_and_become_networks(name):
+    text, hits = after(sort(*SORTS[name], 60), "forms")
+    assert "stablehlo.while" not in text and text.count("stablehlo.sort") == 1
+    assert ("sort_by_positions" in hits) == ("stablehlo.gather" in text) == SEEN[name]
+    short, long = (after(sort(*SORTS[name], count), "forms, sorts")[0] for count in (9, 60))
+    gpu, hits = after(sort(*SORTS[name], 9), "forms, legalize", "gpu")
     assert "stablehlo.while" not in short
     assert ("stablehlo.while" in long) == ("stablehlo.while" in gpu) == SEEN[name]
-    assert ("sort_any_by_network" in hits) == SEEN[name]
+    assert ("sort_any_by_positions" in hits) == SEEN[name]
 
 
 def test_a_sort_that_need_not_be_stable_stays():
-    text, hits = after_forms(sort(["i32", "f32"], LESS, 9, stable="false"))
+    text, hits = after(sort(["i32", "f32"], LESS, 9, stable="false"), "forms, sorts")
     assert not hits and text.count("stablehlo.sort") == 1
 
 
 def test_a_sort_of_whole_numbers_alone_needs_no_position():
-    text, hits = after_forms(sort(["i32"], LESS, 9))
+    text, hits = after(sort(["i32"], LESS, 9), "sorts")
     assert hits == {"sort_by_position_too": 1} and "stablehlo.iota" not in text and "is_stable = false" in text
 
 
-def test_a_second_run_changes_nothing():
+@pytest.mark.parametrize("pipeline", ["forms", "sorts"])
+def test_a_second_run_changes_nothing(pipeline):
     for name, count in (("numbers", 9), ("complex", 9), ("two keys", 60), ("sums", 60)):
         module = ir.Module.parse(sort(*SORTS[name], count), bindings.new_context())
         passes.run(module, "forms")
+        passes.run(module, pipeline)
         before = str(module)
-        assert passes.run(module, "forms").hits == {} and str(module) == before
+        assert passes.run(module, pipeline).hits == {} and str(module) == before
+
+
+def test_a_number_that_was_sorted_is_the_sorts_own_result():
+    """A gather of it by the sort's positions would become the result of the sort again, and so on."""
+    text, _ = after(sort(["i32", "i32"], LESS, 60), "forms, simplify, forms")
+    assert text.count('"stablehlo.gather"(') == 1

@@ -191,7 +191,7 @@ func.func @main(%x: tensor<64x32xi8>) -> (tensor<32xi32>, tensor<64xi32>) {
         symptom=Symptom.REFUSED,
         fault="IREE refuses its own sort for CUDA where the axis is a multiple of 32",
         guard="sorts by a network of exchanges",
-        hooks=("passes.legalize.sorting:sort_any_by_network",),
+        hooks=("passes.legalize.sorting:sort_any_by_positions", "passes.legalize.sorting:sort_by_network"),
         upstream="none found (searched: cuda sort distribution fails multiple of 32); "
         "https://github.com/iree-org/iree/issues/20358 is about wrong results of sorts on GPUs",
         shown_by="small sorts compile by now; whether they are right is not known without a GPU",

@@ -421,7 +421,7 @@ func.func @main(%x: tensor<8xcomplex<f32>>) -> tensor<8xcomplex<f32>> {
         symptom=Symptom.SLOW,
         fault="IREE sorts in time quadratic in the length",
         guard="sorts more than 48 elements by a sorting network, or on CPUs by kernels",
-        hooks=("passes.legalize.sorting:sort_by_network", "passes.legalize.sorting:stable_top_k"),
+        hooks=("passes.legalize.sorting:sort_by_positions", "passes.legalize.sorting:sort_by_network"),
         upstream="https://github.com/iree-org/iree/pull/24146 (sorting is a bubble sort)",
         shown_by="a matter of time; `tests/passes/legalize/test_legalize_sorting.py` shows the rewrite",
     ),
