@@ -7,6 +7,7 @@ from typing import Any
 
 from passes import bindings
 from passes.legalize import (
+    broadcasts,
     complexes,
     control_flow,
     convolutions,
@@ -56,6 +57,7 @@ _COMMON: list[Pattern] = [
     *complexes.PATTERNS,
     *slices.PATTERNS,
     *windows.PATTERNS,
+    *broadcasts.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*FORMS_CPU, *convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
 _GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]

@@ -87,6 +87,15 @@ def test_many_products(seed):
     check(seed, DTYPES[seed % len(DTYPES)])
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "float32", "int32"])
+@pytest.mark.parametrize("order", ["abc", "acb", "bac", "bca", "cab", "cba"])
+def test_all_axes_are_summed_in_any_order(order, dtype):
+    rng = np.random.default_rng(3)
+    x, y = (operand(rng, "abc", {"a": 24, "b": 24, "c": 24}, dtype) for _ in "xy")
+    found = stagec.jit(lambda x, y: snp.einsum(f"abc,{order}->", x, y))(x, y)
+    assert found == np.einsum(f"abc,{order}->", x, y)
+
+
 def kernels(function, *operands):
     """The text of the kernels."""
     return stagec.jit(function).lower(*operands).as_text("kernels")

@@ -35,11 +35,12 @@ def _summed(op: Any) -> Any:
         return None
     vector, across = sides[vectors[-1]]
     matrix, along = sides[1 - vectors[-1]]
-    # The contracted axes, in the order of the vector's axes.
+    # The contracted axes in the order of the vector's axes, and then in that of the matrix's.
     order = sorted(range(len(across)), key=across.__getitem__)
     vector = build.reshape(vector, [shape_of(vector)[across[i]] for i in order])
-    # A broadcast may permute axes.
-    spread = build.broadcast_in_dim(vector, shape_of(matrix), [along[i] for i in order])
+    axes = [along[i] for i in order]
+    vector = build.transpose(vector, sorted(range(len(axes)), key=axes.__getitem__))
+    spread = build.broadcast_in_dim(vector, shape_of(matrix), sorted(axes))
     terms = build.op("stablehlo.multiply", [matrix, spread])
     zero = build.full(0, tensor_type((), matrix.type.element_type))
     (sums,) = build.reduce(["stablehlo.add"], [terms], [zero], along)

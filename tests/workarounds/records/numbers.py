@@ -27,6 +27,25 @@ func.func @main(%x: tensor<3xf64>) -> tensor<3xf64> {
         ),
     ),
     Workaround(
+        id="permuting-broadcasts",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE permutes the dimensions of a broadcast's operand by the inverse of the order that is asked for",
+        guard="transposes the operand before the broadcast",
+        hooks=("passes.legalize.broadcasts:broadcast_in_order",),
+        upstream="none found",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<2x2x2xf32>, %y: tensor<2x2x2xf32>) -> tensor<2x2x2xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [2, 0, 1] : (tensor<2x2x2xf32>) -> tensor<2x2x2xf32>
+  %1 = stablehlo.add %0, %y : tensor<2x2x2xf32>
+  return %1 : tensor<2x2x2xf32>
+}""",
+            (np.arange(8, dtype=np.float32).reshape(2, 2, 2), np.zeros((2, 2, 2), np.float32)),
+        ),
+    ),
+    Workaround(
         id="float-to-integer",
         backends=("cpu", "vulkan", "cuda"),
         versions=("3.9", "3.12", "3.13"),
