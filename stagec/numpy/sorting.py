@@ -311,7 +311,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
     if n < 2:
         return searchsorted(edges, x, side)
     first, last = slice_in_dim(edges, 0, 1), slice_in_dim(edges, n - 1, n)
-    down = reshape(lt(last, first), ())
+    down = reshape(_sorts_before(last, first), ())
     found = searchsorted(select(down, rev(edges, (0,)), edges), x, side)
     return select(down, ar.sub(literal(n, aval_of(found).dtype), found), found)
 
