@@ -74,6 +74,17 @@ def test_a_cotangent_is_pulled_back_after_the_block(program):
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
+def test_a_cotangent_of_a_number_is_pulled_back_after_the_block():
+    with stagec.enable_x64():
+        y, pull = stagec.vjp(lambda x, unused: snp.sin(x), 0.7, 1.0)
+        _, push = stagec.linearize(lambda x: (snp.sin(x), 2.0), 0.7)
+        one = snp.ones_like(y)
+        expected = [pull(one), push(one)]
+    assert [[(v.dtype, float(v)) for v in found] for found in (pull(one), push(one))] == [
+        [(np.float64, float(v)) for v in found] for found in expected
+    ]
+
+
 def test_a_block_inside_a_function_is_differentiated():
     def f(x):
         with stagec.enable_x64():
