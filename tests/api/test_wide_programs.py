@@ -85,6 +85,25 @@ def test_a_cotangent_of_a_number_is_pulled_back_after_the_block():
     ]
 
 
+AFTER = {
+    "jacfwd": lambda x: stagec.jacfwd(lax.sin)(x),
+    "jacrev": lambda x: stagec.jacrev(lax.sin)(x),
+    "hessian": lambda x: stagec.hessian(lambda x: lax.reduce_sum(lax.sin(x), (0,)))(x),
+    "at": lambda x: x.at[snp.array([1, 1, 2])].add(1),
+    "at a slice": lambda x: x.at[1:3].multiply(snp.float32(2)),
+}
+
+
+@pytest.mark.parametrize("name", AFTER)
+def test_an_array_keeps_its_64_bits_after_the_block(name):
+    with stagec.enable_x64():
+        x = snp.asarray(_X)
+        expected = np.asarray(AFTER[name](x))
+    found = np.asarray(AFTER[name](x))
+    assert found.dtype == expected.dtype == np.float64
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_a_block_inside_a_function_is_differentiated():
     def f(x):
         with stagec.enable_x64():
