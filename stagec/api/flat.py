@@ -16,7 +16,8 @@ from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.zero import differentiable, is_zero, no_tangent
 from stagec.primitives.broadcast import spread_to, zeros
-from stagec.primitives.convert import as_array, convert_element_type
+from stagec.primitives.convert import as_array, convert_element_type_p
+from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref
 from stagec.transforms.jvp import JvpTracer
 
@@ -143,8 +144,9 @@ def as_tangent(tangent: Any, aval: ShapedArray) -> Any:
         out: Any = zeros(aval.strip_weak_type())
     else:
         out = spread_to(tangent, aval.shape)
-    if aval.weak_type:
-        out = convert_element_type(out, aval.dtype, True)
+    if aval.weak_type and aval_of(out) is not aval:
+        # The row, as the function would narrow 64 bits after the block of `enable_x64` that the value is from.
+        out = convert_element_type_p(out, new_dtype=aval.dtype, weak_type=True)
     return as_array(out)
 
 

@@ -17,7 +17,7 @@ from stagec.core.callables import Function, P
 from stagec.core.wrapping import wraps
 from stagec.core.zero import differentiable, no_tangent
 from stagec.numpy.creation import eye
-from stagec.primitives.convert import as_array
+from stagec.primitives.convert import as_array, convert_element_type_p
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
@@ -219,5 +219,7 @@ def _bases(avals: Sequence[ShapedArray]) -> tuple[list[Any], int]:
     total = sum(a.size for a in avals)
     found = []
     for start, a in zip(_starts(avals), avals):
-        found.append(reshape(eye(total, a.size, k=-start, dtype=a.dtype), (total, *a.shape)))
+        # The row keeps 64-bit dtypes, which `eye` makes in a block of `enable_x64` alone.
+        vectors = convert_element_type_p(eye(total, a.size, k=-start, dtype=bool), new_dtype=a.dtype, weak_type=False)
+        found.append(reshape(vectors, (total, *a.shape)))
     return found, total

@@ -12,7 +12,7 @@ import numpy as np
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
 from stagec.api.calls import FastPathDispatch
-from stagec.api.matching import Call, Form, Match, Problem, refusal
+from stagec.api.matching import Call, Form, Match, Problem, part_of_another, refusal
 from stagec.api.open_dimensions import Conditions, solve
 from stagec.artifact import container, trees
 from stagec.artifact.container import Container, refuse
@@ -205,11 +205,7 @@ class Loaded(FastPathDispatch):
                 f"{self.path} holds several functions: {shown}",
                 fix=f"call one of them: loaded[{next(iter(self.functions))!r}](...)",
             )
-        return location.error(
-            errors.UnsupportedError,
-            f"{self.fun_name} was loaded from {self.path}, and cannot become a part of another program",
-            fix="call it outside of jit, or trace the original function instead",
-        )
+        return part_of_another(f"{self.fun_name} was loaded from {self.path}", "trace the original function instead")
 
     def __reduce__(self) -> Any:
         opened = self._file.container

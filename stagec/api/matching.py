@@ -310,6 +310,12 @@ def _is_plain(text: str) -> bool:
     return True
 
 
+def part_of_another(what: str, instead: str) -> errors.StagecError:
+    """The error for a compiled program that is called with traced values."""
+    why = f"{what}, and cannot become a part of another program"
+    return location.error(errors.UnsupportedError, why, fix=f"call it outside of jit, or {instead}")
+
+
 def refusal(forms: Sequence[Form], problems: Sequence[Problem]) -> Exception:
     """The error for a call that fits none of a function's signatures: it names the argument that fits none."""
     progress = max(p.progress for p in problems)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
 from stagec.api.calls import FastPathDispatch
 from stagec.api.checking import run_checked
-from stagec.api.matching import Call, Form, Problem, refusal
+from stagec.api.matching import Call, Form, Problem, part_of_another, refusal
 from stagec.api.open_dimensions import solve
 from stagec.api.parameters import parameters_of
 from stagec.api.portable import serialize
@@ -21,6 +21,7 @@ from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, Var
 from stagec.core.graph_text import format_graph
+from stagec.core.trace import Tracer
 from stagec.runtime.device import Device
 from stagec.runtime.runnable import Runnable
 
@@ -373,6 +374,9 @@ class Compiled(FastPathDispatch, OwnCopy):
         found = self._form.match(Call(args, kwargs))
         if isinstance(found, Problem):
             raise refusal([self._form], [found])
+        if any(isinstance(v, Tracer) for v in found.values):
+            what = f"{trace.name} was compiled for one signature"
+            raise part_of_another(what, "call the function that it was compiled from")
         runnable: Runnable[Any] = self._lowered._runnable
         if any(a.is_open for a in runnable.in_avals):
             avals = [leaf_aval(v) for v in found.values]

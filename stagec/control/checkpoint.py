@@ -10,9 +10,9 @@ from stagec.control import graph_rules
 from stagec.control.call import jit_p
 from stagec.control.derived import kept
 from stagec.core import location
-from stagec.core.graph import Equation, Graph, Literal, Var, prune, replay, run_equation, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, Var, options_of, prune, replay, run_equation, trace_closed
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
-from stagec.core.trace import bind, current
+from stagec.core.trace import current
 from stagec.core.zero import is_linear, is_zero
 from stagec.primitives.broadcast import linear
 from stagec.primitives.operand import aval_of
@@ -161,8 +161,9 @@ def _replay_from(graph: Graph, values: dict[Var, Any], outputs: Sequence[Any]) -
             if all(v in values for v in e.outputs):
                 continue
             location.ambient.location = e.location
-            result = bind(e.primitive, tuple([read(a) for a in e.inputs]), e.params)
-            for v, r in zip(e.outputs, result if e.primitive.multiple else [result]):
+            with options_of(e):
+                results = run_equation(e, [read(a) for a in e.inputs])
+            for v, r in zip(e.outputs, results):
                 values.setdefault(v, r)
     finally:
         location.ambient.location = before

@@ -25,7 +25,7 @@ class ShapedArray:
     ShapedArray(float32[2,3])
     """
 
-    __slots__ = ("dtype", "is_open", "ndim", "shape", "size", "small", "weak_type")
+    __slots__ = ("dtype", "is_open", "ndim", "shape", "size", "small", "weak_type", "wide")
     shape: tuple[int, ...]  # of an open dimension, the size is an expression: a `Dim`
     dtype: np.dtype[Any]
     weak_type: bool
@@ -33,6 +33,7 @@ class ShapedArray:
     size: int
     is_open: bool  # whether a size is known only when the program runs
     small: bool  # whether the dtype has up to eight bits, and operations compute in another one
+    wide: bool  # whether arrays get the dtype with `enable_x64` alone
     # Makes the sharding that a type has; given by `runtime/sharding.py`.
     sharding_of: Callable[[ShapedArray], Any]
 
@@ -55,6 +56,7 @@ class ShapedArray:
         made.ndim = len(made.shape)
         made.size = math.prod(made.shape)
         made.small = made.dtype in dtypes.SMALL
+        made.wide = made.dtype in dtypes.WIDE
         # setdefault is atomic, so two threads agree on one object.
         return cls._interned.setdefault((made.shape, made.dtype, made.weak_type), made)
 

@@ -15,10 +15,14 @@ from stagec.core.precisions import PRECISIONS
 T = TypeVar("T")
 
 _OFF = ("", "0", "false", "no", "off")
+_ON = ("1", "true", "yes", "on")
 
 
 def _flag(text: str) -> bool:
-    return text.strip().lower() not in _OFF
+    word = text.strip().lower()
+    if word not in (*_OFF, *_ON):
+        raise ValueError(f"{text!r} is not one of 0, 1, true, false")
+    return word in _ON
 
 
 def _fast_math(given: Any) -> bool | str:
@@ -43,7 +47,7 @@ def _tiered(text: str) -> bool | str | None:
     word = text.strip().lower()
     if word == "auto":
         return None
-    if word not in (*_OFF, "1", "true", "yes", "on", "exact"):
+    if word not in (*_OFF, *_ON, "exact"):
         raise ValueError(f"{text!r} is not one of 0, 1, exact, auto")
     return word if word == "exact" else _flag(word)
 
@@ -119,14 +123,21 @@ def _unknown(name: str) -> AttributeError:
     return AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
 
 
+# Options that objects may name, which are checked where they are used.
+_OBJECTS = ("default_device", "default_matmul_precision")
+
+
 def _checked(name: str, value: Any) -> Any:
-    """A value for an option; text is read as in the environment, and so are the names that `fast_math` may be."""
+    """A value for an option: its text is read as in the environment. None is what an option of text is without one."""
     if name not in _OPTIONS:
         raise _unknown(name)
-    if not isinstance(value, str) and name != "fast_math":
+    _, parse, default, _ = _OPTIONS[name]
+    if value is None and (default is None or parse is str):
+        return default
+    if name in _OBJECTS and not isinstance(value, str):
         return value
     try:
-        return _OPTIONS[name][1](value)
+        return parse(value if name == "fast_math" else str(value))
     except ValueError as error:
         raise ValueError(f"option {name}: {error}") from None
 

@@ -73,6 +73,7 @@ class ExtendedDtype:
 
 
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
+WIDE: frozenset[Dtype] = frozenset(_NARROW)
 _DTYPE_LIST = (
     "bool, int8 to int64, uint8 to uint64, bfloat16, float16, float32, float64, complex64, complex128, "
     "or a small one, such as float8_e4m3fn and int4"

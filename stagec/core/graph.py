@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -217,6 +218,19 @@ def has_users_callbacks(graph: Graph) -> bool:
     return not all(isinstance(c, LibraryCall) for c in _host_calls(graph))
 
 
+_AS_THEY_ARE = contextlib.nullcontext()
+
+
+def options_of(equation: Equation) -> contextlib.AbstractContextManager[None]:
+    """The options for a rule of an equation: those in force, and 64-bit dtypes where the equation has some.
+
+    It may have been recorded in a block that has ended.
+    """
+    if any([a.aval.wide for a in (*equation.inputs, *equation.outputs)]) and not config.enable_x64:  # noqa: C419
+        return config.override(enable_x64=True)
+    return _AS_THEY_ARE
+
+
 def run_equation(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
     """The results of an equation under the current trace."""
     result = bind(equation.primitive, tuple(operands), equation.params)
@@ -242,7 +256,9 @@ def replay(
     try:
         for equation in graph.equations:
             location.ambient.location = equation.location
-            values.update(zip(equation.outputs, run(equation, [read(a) for a in equation.inputs]), strict=True))
+            with options_of(equation):
+                results = run(equation, [read(a) for a in equation.inputs])
+            values.update(zip(equation.outputs, results, strict=True))
     finally:
         location.ambient.location = before
     return [read(a) for a in graph.outputs]

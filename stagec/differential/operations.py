@@ -12,9 +12,8 @@ from stagec.compiler.exact import MOVING
 from stagec.control import bodies
 from stagec.core import dtypes, errors, location
 from stagec.core.config import config
-from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs, replay
+from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs, options_of, replay, run_equation
 from stagec.core.location import Location
-from stagec.core.trace import bind
 from stagec.differential.compare import Compared, Distance, distance, largest
 from stagec.differential.ways import Program, Way
 from stagec.factorizations.pairs import ALGORITHMS
@@ -260,10 +259,10 @@ def walk(graph: Graph, inputs: Sequence[Any], visits: Sequence[Visit]) -> Known:
             for equation in graph.equations:
                 location.ambient.location = equation.location
                 around.append([equation, 0])
-                operands = tuple([a if type(a) is Literal else known[a] for a in equation.inputs])  # type: ignore[index]
-                result = bind(equation.primitive, operands, equation.params)
+                operands = [a if type(a) is Literal else known[a] for a in equation.inputs]  # type: ignore[index]
+                with options_of(equation):
+                    known.update(zip(equation.outputs, run_equation(equation, operands), strict=True))
                 around.pop()
-                known.update(zip(equation.outputs, result if equation.primitive.multiple else [result], strict=True))
         finally:
             location.ambient.location = before
         for visit in visits:

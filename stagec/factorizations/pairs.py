@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from stagec.control.derived import record_flat
-from stagec.core import dtypes, location
+from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, inner_graphs
+from stagec.core.graph import Equation, Graph, Literal, inner_graphs, replay, run_equation
 from stagec.core.primitive import Primitive
 from stagec.core.trace import bind
 from stagec.factorizations.vectors import hypotenuse
@@ -53,33 +53,23 @@ def _whole(x: Any) -> Any:
 
 
 def _replayed(graph: Graph, args: Sequence[Any]) -> list[Any]:
-    values: dict[Any, Any] = dict(zip(graph.inputs, args, strict=True))
+    return [_parted(o) for o in replay(graph, args, _run)]
 
-    def read(atom: Any) -> Any:
-        if type(atom) is not Literal:
-            return values[atom]
-        if not _is_complex(atom.aval):
-            return atom
-        real = dtypes.real_dtype(atom.aval.dtype)
-        number = atom.value.item()
-        return Pair(literal(number.real, real), literal(number.imag, real) if number.imag else None)
 
-    before = location.ambient.location
-    try:
-        for equation in graph.equations:
-            location.ambient.location = equation.location
-            given = [read(a) for a in equation.inputs]
-            if _has_complex(equation):
-                found = _rule(equation.primitive)(equation, *given)
-            else:
-                found = bind(equation.primitive, tuple(given), equation.params)
-            if equation.primitive.multiple:
-                values.update(zip(equation.outputs, found, strict=True))
-            else:
-                values[equation.outputs[0]] = found
-    finally:
-        location.ambient.location = before
-    return [read(a) for a in graph.outputs]
+def _parted(operand: Any) -> Any:
+    """An operand; a complex literal as a pair."""
+    if type(operand) is not Literal or not _is_complex(operand.aval):
+        return operand
+    real = dtypes.real_dtype(operand.aval.dtype)
+    number = operand.value.item()
+    return Pair(literal(number.real, real), literal(number.imag, real) if number.imag else None)
+
+
+def _run(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+    if not _has_complex(equation):
+        return run_equation(equation, operands)
+    found = _rule(equation.primitive)(equation, *map(_parted, operands))
+    return found if equation.primitive.multiple else [found]
 
 
 def _has_complex(equation: Equation) -> bool:

@@ -67,7 +67,7 @@ def interp(
         known, values = known[order], values[order]
         known = concatenate([known[-1:] - period, known, known[:1] + period])
         values = concatenate([values[-1:], values, values[:1]])
-    last = len(known) - 1
+    last = known.shape[0] - 1
     after = clip(searchsorted(known, at, side="right"), 0 if last == 0 else 1, last)
     before = after - 1 if last else after
     width = known[after] - known[before]

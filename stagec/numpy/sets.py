@@ -8,6 +8,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
+from stagec.core.dims import bounds
 from stagec.numpy.arguments import array_argument, concrete, from_numpy, to_array
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import full, ones, zeros
@@ -344,7 +345,7 @@ def isin(
     if table.size == 0:
         found = x != x
         found = found & ~found
-    elif table.size <= _COMPARED:
+    elif bounds(table.size)[1] <= _COMPARED:
         found = (x[..., None] == table).any(-1)
     else:
         table = table.sort()

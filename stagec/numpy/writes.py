@@ -17,7 +17,7 @@ from stagec.numpy.indexing import advanced, getitem, index_columns, sliced, with
 from stagec.numpy.promotion import broadcast_to_shape, check_dtypes, stretches_to
 from stagec.numpy.values import array
 from stagec.primitives import arithmetic, logic, scatter
-from stagec.primitives.convert import convert_element_type
+from stagec.primitives.convert import convert_element_type_p
 from stagec.primitives.gather_parts import GatherScatterMode, ScatterDimensionNumbers
 from stagec.primitives.operand import aval_of, is_array_like, is_wide
 from stagec.primitives.shape import expand_dims, reshape, rev
@@ -75,13 +75,13 @@ def _as_values(values: Any, x: Array) -> Any:
     check_dtypes([(x.dtype, False), (have.dtype, have.weak_type)])
     if have.dtype != x.dtype or have.weak_type:
         joined, _ = dtypes.lattice_result([(x.dtype, False), (have.dtype, have.weak_type)])
-        if joined != x.dtype:
+        if joined != dtypes.canonicalize(x.dtype):
             location.warn(
                 f"scatter inputs have incompatible types: cannot safely cast value from dtype={have.dtype.name} to "
                 f"dtype={x.dtype.name}; convert the values with astype",
                 FutureWarning,
             )
-        values = convert_element_type(values, x.dtype)
+        values = convert_element_type_p(values, new_dtype=x.dtype, weak_type=False)
     return values
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stagec.core import location
-from stagec.core.graph import Equation, Graph, Literal, Var
+from stagec.core.graph import Equation, Graph, Literal, Var, options_of, run_equation
 from stagec.core.primitive import MissingRule
 from stagec.core.zero import Linear, is_zero, zero_of
 from stagec.primitives.rules import add_p, no_rule
@@ -29,8 +29,9 @@ def transpose_graph(graph: Graph, operands: Sequence[Any], cts: Sequence[Any]) -
         for equation in graph.equations:
             if all(type(a) is Literal or a in known for a in equation.inputs):
                 location.ambient.location = equation.location
-                values = equation.primitive(*[_read(a, known) for a in equation.inputs], **equation.params)
-                known.update(zip(equation.outputs, values if equation.primitive.multiple else [values]))
+                with options_of(equation):
+                    results = run_equation(equation, [_read(a, known) for a in equation.inputs])
+                known.update(zip(equation.outputs, results))
             else:
                 pending.append(equation)
         gathered: dict[Var, Any] = {}
@@ -67,5 +68,7 @@ def _pull(equation: Equation, found: list[Any], known: dict[Var, Any], gathered:
         cts: Any = [zero_of(v.aval) if ct is None else ct for ct, v in zip(found, equation.outputs)]
     else:
         (cts,) = found
-    for atom, ct in zip(equation.inputs, primitive.transpose(cts, *operands, **equation.params), strict=True):
+    with options_of(equation):
+        pulled = primitive.transpose(cts, *operands, **equation.params)
+    for atom, ct in zip(equation.inputs, pulled, strict=True):
         _add(gathered, atom, ct, known)

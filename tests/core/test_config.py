@@ -1,5 +1,6 @@
 import contextlib
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -138,6 +139,32 @@ def test_text_is_read_as_in_the_environment():
     options.update("fast_math", "off")
     options.update("cache_max_bytes", "12")
     assert (options.fast_math, options.cache_max_bytes) == (False, 12)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "meaning"),
+    [
+        ("enable_x64", None, "'None' is not one of 0, 1"),
+        ("enable_x64", "maybe", "'maybe' is not one of 0, 1"),
+        ("enable_x64", np.bool_(True), True),
+        ("enable_x64", 0, False),
+        ("loop_checkpoint_bytes", None, "'None' is not a whole number"),
+        ("loop_checkpoint_bytes", np.int64(9), 9),
+        ("host_libraries", True, "'True' is not one of auto, always, never"),
+        ("numpy_rank_promotion", 1, "'1' is not one of allow, warn, raise"),
+        ("tiered", 3, "'3' is not one of 0, 1, exact, auto"),
+        ("tiered", None, None),
+        ("target", None, "cpu"),
+        ("cache_dir", pathlib.Path("a", "b"), os.path.join("a", "b")),
+    ],
+)
+def test_a_value_that_an_option_cannot_have_is_refused(name, value, meaning):
+    if isinstance(meaning, str) and meaning.startswith("'"):
+        with pytest.raises(ValueError, match=f"option {name}: {meaning}"), config.override(**{name: value}):
+            raise AssertionError("the block does not run")
+    else:
+        with config.override(**{name: value}):
+            assert (getattr(config, name), type(getattr(config, name))) == (meaning, type(meaning))
 
 
 def test_blocks_with_the_same_options_share_fast_paths(monkeypatch):

@@ -144,6 +144,25 @@ def test_a_search_needs_no_bound(size):
     np.testing.assert_array_equal(np.asarray(unique(repeated))[: len(expected)], expected)
 
 
+SEARCHES = {
+    "interp": lambda np, x: np.interp(x * 1.5 - 0.2, x, x * x),
+    "interp period": lambda np, x: np.interp(x + 5, x, x * x, period=1.0),
+    "digitize": lambda np, x: np.digitize(x, x[::-1]),
+    "isin": lambda np, x: np.isin(np.floor(x * 9), np.floor(x * x * 9)),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_functions_that_search_take_tables_of_any_size(name):
+    opened = stagec.jit(lambda x: SEARCHES[name](snp, x), dynamic={"x": "b"})
+    for n in (3, 40, 2, 1):
+        x = np.sort(np.random.default_rng(n).random(n, np.float32))
+        expected = SEARCHES[name](np, x)
+        found = np.asarray(opened(x))
+        assert (found.shape, found.dtype.kind) == (expected.shape, expected.dtype.kind)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_windows_with_steps_cover_every_size():
     def pool(x):
         return lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2), (1, 2, 2), "SAME")

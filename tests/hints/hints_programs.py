@@ -106,6 +106,11 @@ CASES = [
         lambda: compiled(of_dict, {"a": V})({"b": V}),
         lambda: compiled(of_dict, {"a": V})({"a": V}),
     ),
+    (
+        "call it outside of jit, or call the function that it was compiled from",
+        lambda: stagec.jit(compiled(doubled, V))(V),
+        lambda: (compiled(doubled, V)(V), stagec.jit(stagec.jit(doubled))(V)),
+    ),
     ("compile it for this signature too", lambda: compiled(doubled, V)(SHORT), lambda: compiled(doubled, SHORT)(SHORT)),
     (
         "export it for these arguments too",

@@ -101,6 +101,8 @@ def test_bins_are_found_in_rising_and_falling_edges() -> None:
     edges = np.array([0.0, 1.0, 2.5, 4.0, 10.0], np.float32)
     check([lambda np, x, e, r=r: np.digitize(x, e, right=r) for r in (False, True)], [x, edges])
     check([lambda np, x, e, r=r: np.digitize(x, e, right=r) for r in (False, True)], [x, edges[::-1].copy()])
+    falling = np.array([np.nan, np.nan, np.inf, 3.0, -1.0], np.float32)  # NaN is above all others
+    check([lambda np, x, e, r=r: np.digitize(x, e, right=r) for r in (False, True)], [x, falling])
 
 
 def test_distinct_elements_agree_with_numpy() -> None:

@@ -65,18 +65,17 @@ Enabled = frozenset[ErrorCategory]
 
 def _run(graph: Graph, args: Sequence[Any], enabled: Enabled) -> tuple[list[Any], State]:
     """As `replay`, and what failed."""
-    values: dict[Any, Any] = dict(zip(graph.inputs, args, strict=True))
     state = State()
-    before = location.ambient.location
-    try:
-        for e in graph.equations:
-            location.ambient.location = e.location
-            operands = [as_array(a) if type(a) is Literal else values[a] for a in e.inputs]
-            found = _RULES.get(e.primitive.name, _plain)(state, e, operands, enabled)
-            values.update(zip(e.outputs, found, strict=True))
-    finally:
-        location.ambient.location = before
-    return [as_array(a) if type(a) is Literal else values[a] for a in graph.outputs], state
+
+    def run(e: Equation, operands: Sequence[Any]) -> Sequence[Any]:
+        found: Sequence[Any] = _RULES.get(e.primitive.name, _plain)(state, e, list(map(_value, operands)), enabled)
+        return found
+
+    return list(map(_value, replay(graph, args, run))), state
+
+
+def _value(operand: Any) -> Any:
+    return as_array(operand) if type(operand) is Literal else operand
 
 
 def _checked(graph: Graph, enabled: Enabled) -> tuple[Graph, tuple[Check, ...]]:
