@@ -71,6 +71,7 @@ def vmap(
     @wraps(fun, "vmap")
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = pytree.flatten((args, kwargs))
+        _refuse_own_batching(fun, tree)
         names = ArgumentRules(fun).leaf_names(args, kwargs)
         axes = _in_axes(fun, in_axes, args, kwargs)
         mapped = [i for i, v in enumerate(leaves) if type(v) is Ref and axes[i] is not None]
@@ -88,6 +89,7 @@ def vmap(
             nonlocal out_tree
             call_args, call_kwargs = tree.unflatten(elements)
             found, out_tree = pytree.flatten_with_path(fun(*call_args, **call_kwargs))
+            _refuse_own_batching(fun, out_tree)
             return [operand(leaf, f"result{pytree.keystr(path)} of vmap's function") for path, leaf in found]
 
         outs, out_dims = batch_flat(returning(flat, mapped), values, dims, size, axis_name)
@@ -101,6 +103,23 @@ def vmap(
         return out_tree.unflatten(moved)
 
     return batched
+
+
+# Pytrees that libraries want to be mapped in a way of their own, instead of leaf by leaf.
+own_batching: set[type] = set()
+
+
+def _refuse_own_batching(fun: Callable[..., Any], tree: pytree.PyTreeDef) -> None:
+    data = tree.node_data() if own_batching else None
+    if data is not None and data[0] in own_batching:
+        raise location.error(
+            errors.UnsupportedError,
+            f"vmap: {location.of_function(fun)} takes or returns {errors.a_kind(data[0])}, which was registered with "
+            "jax.interpreters.batching.register_vmappable",
+            fix="leave the registration out, and stagec.vmap maps over its leaves",
+        )
+    for child in tree.children() if own_batching else ():
+        _refuse_own_batching(fun, child)
 
 
 def _check_spec(name: str, axes: Any) -> None:

@@ -176,7 +176,8 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
             if is_zero_leaf(leaf) or not differentiable(aval):
                 found.append(None)
             else:
-                found.append(fitted(leaf, aval.strip_weak_type(), f"cotangents{pytree.keystr(path)}", what, bwd))
+                where = f"cotangents{pytree.keystr(path)}"
+                found.append(fitted(leaf, aval.strip_weak_type(), where, what, bwd, other_floats=True))
     return found
 
 
