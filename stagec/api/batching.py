@@ -97,7 +97,7 @@ def vmap(
         for i, ref, o, d in zip(mapped, refs, outs[count:], out_dims[count:]):
             write(ref, _placed(fun, o, d, dims[i], size, ()))
         outs = outs[:count]
-        wanted = _prefixed("out_axes", out_axes, out_tree.unflatten([0] * len(outs)))
+        wanted = axes_of_leaves("out_axes", out_axes, out_tree.unflatten([0] * len(outs)))
         paths = pytree.leaf_paths(out_tree)
         moved = [_placed(fun, o, d, w, size, p) for o, d, w, p in zip(outs, out_dims, wanted, paths)]
         return out_tree.unflatten(moved)
@@ -132,7 +132,7 @@ def _check_spec(name: str, axes: Any) -> None:
             )
 
 
-def _prefixed(name: str, axes: Any, tree: Any) -> list[int | None]:
+def axes_of_leaves(name: str, axes: Any, tree: Any) -> list[int | None]:
     """One entry of `axes` for each leaf of `tree`, of which it is the upper part."""
     values, definition = pytree.flatten(axes, lambda x: x is None)
     try:
@@ -151,7 +151,7 @@ def _in_axes(fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwarg
             f"arguments of {location.of_function(fun)}, got {type(in_axes).__name__}{count}: {errors.brief(in_axes)}",
             fix=f"give one entry for each argument, as in in_axes={(0,) * len(args)}",
         )
-    return _prefixed("in_axes", in_axes, args) + [0] * len(pytree.leaves(kwargs))
+    return axes_of_leaves("in_axes", in_axes, args) + [0] * len(pytree.leaves(kwargs))
 
 
 def _dimension(value: Any, axis: int, name: str) -> int:
