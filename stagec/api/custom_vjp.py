@@ -66,9 +66,9 @@ class custom_vjp(CustomRule[P, R_co]):
         backward function gets them first, the forward function in their positions.
 
     `defvjp(fwd, bwd)` takes `fwd(*args) -> (result, residuals)` and
-    `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero. Arguments and
-    residuals may be references, whose cotangents are None; `bwd` may write them. Residuals that are Python numbers stay
-    such, so `bwd` may decide by them.
+    `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero. A cotangent that is a
+    float of another width than the argument is converted. Arguments and residuals may be references, whose cotangents
+    are None; `bwd` may write them. Residuals that are Python numbers stay such, so `bwd` may decide by them.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.custom_vjp
