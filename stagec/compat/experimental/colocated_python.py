@@ -21,7 +21,7 @@ class DeviceList(Absent):
 def colocated_cpu_devices(of: Sequence[Device]) -> tuple[Device, ...]:
     """For each device, the CPU of the process that it belongs to."""
     (cpu, *_) = devices("cpu")
-    return tuple([d if d.platform == "cpu" else cpu for d in of])
+    return tuple([d if d.is_cpu else cpu for d in of])
 
 
 def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
