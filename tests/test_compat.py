@@ -125,8 +125,8 @@ def test_what_is_missing_is_named(clean):
 
         with pytest.raises(MissingNameError, match=r"test_compat\.py:"):
             jax.memory  # noqa: B018
-        with pytest.raises(ModuleNotFoundError, match=r"stagec has no module jax\.experimental\.pallas"):
-            import jax.experimental.pallas
+        with pytest.raises(ModuleNotFoundError, match=r"stagec has no module jax\.experimental\.jax2tf"):
+            import jax.experimental.jax2tf
         with pytest.raises(ModuleNotFoundError, match=r"no module jax\._src\.xla"):
             import jax._src.xla
         with pytest.raises(ImportError, match="memory"):
@@ -155,12 +155,29 @@ def test_what_libraries_look_up_can_be_imported_and_refuses_to_run(clean):
         from jax import export
         from jax._src import compiler
         from jax.experimental import checkify
+        from jax.extend.ifrt_programs import ifrt_programs
+        from jax.interpreters import pxla
         from jax.sharding import NamedSharding
     assert jax.NamedSharding is NamedSharding and jax.export is export and not isinstance(1, export.Exported)
     assert checkify.checkify is stagec.experimental.checkify.checkify
-    for function in (export.export, export.symbolic_shape, compiler.backend_compile_and_load):
+    for function in (
+        export.export,
+        compiler.backend_compile_and_load,
+        ifrt_programs.make_plugin_program,
+        pxla.global_avals_to_results_handler,
+    ):
         with pytest.raises(UnsupportedError, match=rf"^jax\.[\w.]*{function.__name__}: stagec .*\n  test_compat.py:"):
             function(lambda x: x)
+
+
+def test_names_of_pallas_refuse_to_run(clean):
+    with compat.jax():
+        from jax.experimental import pallas
+        from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel
+    for function, name in (pallas.pallas_call, "pallas_call"), (splash_attention_kernel, "splash_attention_kernel"):
+        with pytest.raises(UnsupportedError, match=rf"jax\.experimental\.pallas: {name}: .*\n  test_compat.py:"):
+            function(abs)
+    assert not hasattr(pallas, "__wrapped__")
 
 
 def test_keys_count_as_arrays_as_in_jax(clean):

@@ -47,7 +47,10 @@ OBJECTS = {
     ),
     "device": (
         lambda: stagec.devices()[0],
-        {"device_kind", "id", "local_hardware_id", "memory_stats", "platform", "process_index"},
+        {
+            *("addressable_memories", "client", "default_memory", "device_kind", "id", "local_hardware_id"),
+            *("memory_stats", "platform", "process_index"),
+        },
     ),
     "shape": (
         lambda: stagec.ShapeDtypeStruct((2,), "float32"),

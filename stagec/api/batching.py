@@ -71,6 +71,7 @@ def vmap(
     @wraps(fun, "vmap")
     def batched(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = pytree.flatten((args, kwargs))
+        _refuse_own_batching(fun, tree)
         names = ArgumentRules(fun).leaf_names(args, kwargs)
         axes = _in_axes(fun, in_axes, args, kwargs)
         mapped = [i for i, v in enumerate(leaves) if type(v) is Ref and axes[i] is not None]
@@ -88,6 +89,7 @@ def vmap(
             nonlocal out_tree
             call_args, call_kwargs = tree.unflatten(elements)
             found, out_tree = pytree.flatten_with_path(fun(*call_args, **call_kwargs))
+            _refuse_own_batching(fun, out_tree)
             return [operand(leaf, f"result{pytree.keystr(path)} of vmap's function") for path, leaf in found]
 
         outs, out_dims = batch_flat(returning(flat, mapped), values, dims, size, axis_name)
@@ -95,12 +97,29 @@ def vmap(
         for i, ref, o, d in zip(mapped, refs, outs[count:], out_dims[count:]):
             write(ref, _placed(fun, o, d, dims[i], size, ()))
         outs = outs[:count]
-        wanted = _prefixed("out_axes", out_axes, out_tree.unflatten([0] * len(outs)))
+        wanted = axes_of_leaves("out_axes", out_axes, out_tree.unflatten([0] * len(outs)))
         paths = pytree.leaf_paths(out_tree)
         moved = [_placed(fun, o, d, w, size, p) for o, d, w, p in zip(outs, out_dims, wanted, paths)]
         return out_tree.unflatten(moved)
 
     return batched
+
+
+# Pytrees that libraries want to be mapped in a way of their own, instead of leaf by leaf.
+own_batching: set[type] = set()
+
+
+def _refuse_own_batching(fun: Callable[..., Any], tree: pytree.PyTreeDef) -> None:
+    data = tree.node_data() if own_batching else None
+    if data is not None and data[0] in own_batching:
+        raise location.error(
+            errors.UnsupportedError,
+            f"vmap: {location.of_function(fun)} takes or returns {errors.a_kind(data[0])}, which was registered with "
+            "jax.interpreters.batching.register_vmappable",
+            fix="leave the registration out, and stagec.vmap maps over its leaves",
+        )
+    for child in tree.children() if own_batching else ():
+        _refuse_own_batching(fun, child)
 
 
 def _check_spec(name: str, axes: Any) -> None:
@@ -113,7 +132,7 @@ def _check_spec(name: str, axes: Any) -> None:
             )
 
 
-def _prefixed(name: str, axes: Any, tree: Any) -> list[int | None]:
+def axes_of_leaves(name: str, axes: Any, tree: Any) -> list[int | None]:
     """One entry of `axes` for each leaf of `tree`, of which it is the upper part."""
     values, definition = pytree.flatten(axes, lambda x: x is None)
     try:
@@ -132,7 +151,7 @@ def _in_axes(fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwarg
             f"arguments of {location.of_function(fun)}, got {type(in_axes).__name__}{count}: {errors.brief(in_axes)}",
             fix=f"give one entry for each argument, as in in_axes={(0,) * len(args)}",
         )
-    return _prefixed("in_axes", in_axes, args) + [0] * len(pytree.leaves(kwargs))
+    return axes_of_leaves("in_axes", in_axes, args) + [0] * len(pytree.leaves(kwargs))
 
 
 def _dimension(value: Any, axis: int, name: str) -> int:

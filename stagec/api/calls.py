@@ -107,7 +107,6 @@ class FastPathDispatch(abc.ABC):
         self,
         runnable: Runnable[Any],
         committed: bool,
-        in_avals: Sequence[ShapedArray],
         out_tree: pytree.PyTreeDef,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
@@ -132,13 +131,13 @@ class FastPathDispatch(abc.ABC):
             self._forget()
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and state.plain and all(type(a) is Array for a in args):
-            run = runner(runnable, committed, in_avals, out_tree, True, shardings)
+            run = runner(runnable, committed, out_tree, True, shardings)
             run = recording.recorded("call", runnable.name, run)
             self._fast[key] = self._under(state.mesh, run) if reads_mesh else run
             return
         if reads_mesh:
             return
-        run = runner(runnable, committed, in_avals, out_tree, False, shardings)
+        run = runner(runnable, committed, out_tree, False, shardings)
         run = recording.recorded("call", runnable.name, run)
         self._described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
 
@@ -154,13 +153,13 @@ class FastPathDispatch(abc.ABC):
 def runner(
     runnable: Runnable[Any],
     committed: bool,
-    in_avals: Sequence[ShapedArray],
     out_tree: pytree.PyTreeDef,
     plain: bool,
     shardings: Sequence[Any] | None = None,
 ) -> Callable[[Sequence[Any]], Any]:
     """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
     build = builder(out_tree)
+    in_avals = runnable.in_avals
     if shardings is not None:
 
         def run_split(leaves: Sequence[Any]) -> Any:
@@ -202,7 +201,7 @@ def _identity(value: Any) -> Any:
 
 
 def _arrays(leaves: Sequence[Any], avals: Sequence[ShapedArray]) -> list[Array]:
-    return [a if type(a) is Array else transient_array(a, v) for a, v in zip(leaves, avals)]
+    return [a if type(a) is Array else transient_array(a, v) for a, v in zip(leaves, avals, strict=True)]
 
 
 def forget_fast_paths() -> None:

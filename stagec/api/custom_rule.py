@@ -10,7 +10,7 @@ from typing import Any
 from stagec.api.flat import given, is_float0, operand, with_references
 from stagec.api.pickling import by_cloudpickle, found_by_name
 from stagec.control.custom import Rule, call
-from stagec.core import errors, location, pytree
+from stagec.core import dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import Function, P, R_co
 from stagec.core.wrapping import shown_name, update_wrapper
@@ -226,11 +226,16 @@ def no_rule(kind: str, method: str, owner: CustomRule[..., Any]) -> AttributeErr
     )
 
 
-def fitted(leaf: Any, aval: ShapedArray, name: str, what: str, rule: Any) -> Any:
-    """What a rule returned for a value, converted to the value's dtype; raises if it does not fit."""
+def fitted(leaf: Any, aval: ShapedArray, name: str, what: str, rule: Any, other_floats: bool = False) -> Any:
+    """What a rule returned for a value, converted to the value's dtype; raises if it does not fit.
+
+    With `other_floats`, the value of a float may be a float of any width.
+    """
     value = operand(leaf, name)
     own = aval_of(value)
-    if own.shape != aval.shape or (own.dtype != aval.dtype and not own.weak_type):
+    fits = own.dtype == aval.dtype or own.weak_type
+    fits = fits or (other_floats and dtypes.is_float(own.dtype) and dtypes.is_float(aval.dtype))
+    if own.shape != aval.shape or not fits:
         kind: type[errors.StagecError] = errors.ShapeError if own.shape != aval.shape else errors.DtypeError
         raise location.error(
             kind,

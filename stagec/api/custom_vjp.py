@@ -66,9 +66,9 @@ class custom_vjp(CustomRule[P, R_co]):
         backward function gets them first, the forward function in their positions.
 
     `defvjp(fwd, bwd)` takes `fwd(*args) -> (result, residuals)` and
-    `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero. Arguments and
-    residuals may be references, whose cotangents are None; `bwd` may write them. Residuals that are Python numbers stay
-    such, so `bwd` may decide by them.
+    `bwd(*nondiff, residuals, ct) -> tuple of one cotangent for each argument`, None for zero. A cotangent that is a
+    float of another width than the argument is converted. Arguments and residuals may be references, whose cotangents
+    are None; `bwd` may write them. Residuals that are Python numbers stay such, so `bwd` may decide by them.
 
     >>> import stagec, stagec.numpy as snp
     >>> @stagec.custom_vjp
@@ -176,7 +176,8 @@ def _argument_cotangents(name: str, bwd: Any, returned: Any, tree: Any, avals: S
             if is_zero_leaf(leaf) or not differentiable(aval):
                 found.append(None)
             else:
-                found.append(fitted(leaf, aval.strip_weak_type(), f"cotangents{pytree.keystr(path)}", what, bwd))
+                where = f"cotangents{pytree.keystr(path)}"
+                found.append(fitted(leaf, aval.strip_weak_type(), where, what, bwd, other_floats=True))
     return found
 
 

@@ -107,8 +107,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             known = state.has_fast_paths and not checked and not refs
             if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
-                avals, tree = trace.graph.in_avals, trace.out_tree
-                self._remember(runnable, committed, avals, tree, args, kwargs, arrange, shardings, trace.reads_mesh)
+                tree, reads_mesh = trace.out_tree, trace.reads_mesh
+                self._remember(runnable, committed, tree, args, kwargs, arrange, shardings, reads_mesh)
         elif self._settings.inline:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
@@ -170,7 +170,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         outs = runnable.run(values, committed)
         if state.has_fast_paths:
             arrange = self._settings.rules.arranger(args, kwargs)
-            self._remember(runnable, committed, runnable.in_avals, trace.out_tree, args, kwargs, arrange)
+            self._remember(runnable, committed, trace.out_tree, args, kwargs, arrange)
         return trace.out_tree.unflatten(outs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedSignature, list[Any]]:

@@ -122,7 +122,7 @@ class Loaded(FastPathDispatch):
         if config.checks_values():
             self._check(outs)
         elif state.has_fast_paths and match.lasting:
-            self._remember(program, committed, program.in_avals, stored.code.out_tree, args, kwargs, match.arrange)
+            self._remember(program, committed, stored.code.out_tree, args, kwargs, match.arrange)
         return stored.code.out_tree.unflatten(outs)
 
     def _sizes(self, program: StoredProgram, avals: Sequence[ShapedArray]) -> dict[Symbol, int]:

@@ -67,8 +67,7 @@ class Program:
         shardings = sign_results(trace.graph, everything, results)
         if plain and runnable.is_ready:
             of_arrays, of_any = (
-                runner(runnable, committed, runnable.in_avals, trace.out_tree, plain, shardings)
-                for plain in (True, False)
+                runner(runnable, committed, trace.out_tree, plain, shardings) for plain in (True, False)
             )
             self._fast[state.scope] = (of_arrays, of_any)
         return trace.out_tree.unflatten(results)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.batching import vmap
+from stagec.api.batching import axes_of_leaves, vmap
 from stagec.api.jit import jit
 from stagec.core import errors, location, pytree
 from stagec.core.axis import axis_length
@@ -80,7 +80,7 @@ def pmap(
         whole = tree.unflatten([0 if a is None else a for a in leaves])
         outs = vmap(wraps(fun)(one), axes, whole, name, axis_size)(*dynamic, **kwargs)
         values, out_tree = pytree.flatten(outs)
-        wanted = pytree.broadcast_prefix(out_axes, outs, is_leaf=lambda a: a is None)
+        wanted = axes_of_leaves("out_axes", out_axes, outs)
         mesh = Mesh(np.array(_chosen(devices, backend)[:size], dtype=object), (name,))
         return out_tree.unflatten([_split(v, a, mesh, name) for v, a in zip(values, wanted)])
 

@@ -388,5 +388,5 @@ class Compiled(FastPathDispatch, OwnCopy):
         committed = self._lowered._device is not None
         outs = run(runnable, found.values, committed)
         if state.has_fast_paths and found.lasting and not checked:
-            self._remember(runnable, committed, runnable.in_avals, trace.out_tree, args, kwargs, found.arrange)
+            self._remember(runnable, committed, trace.out_tree, args, kwargs, found.arrange)
         return trace.out_tree.unflatten(outs)

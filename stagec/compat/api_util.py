@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ __all__ = [
     "flatten_axes",
     "flatten_fun",
     "flatten_fun_nokwargs",
+    "infer_argnums_and_argnames",
     "rebase_donate_argnums",
     "safe_map",
     "shaped_abstractify",
@@ -77,6 +79,24 @@ def donation_vector(
         assert data is not None, "keyword arguments are a dict"
         counts += [(k in donate_argnames, child.num_leaves) for k, child in zip(data[1], tree.children())]
     return tuple([donated for donated, count in counts for _ in range(count)])
+
+
+def infer_argnums_and_argnames(
+    sig: inspect.Signature, argnums: int | Iterable[int] | None, argnames: str | Iterable[str] | None
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """The positions and the names of some parameters, of which one is given, or both.
+
+    >>> infer_argnums_and_argnames(inspect.signature(lambda x, y, *, z: x), None, ["y", "z"])
+    ((1,), ('y', 'z'))
+    """
+    numbers = () if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    names = () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    placed = [(i, n) for i, (n, p) in enumerate(sig.parameters.items()) if p.kind is p.POSITIONAL_OR_KEYWORD]
+    if argnums is None:
+        numbers = tuple([i for i, n in placed if n in names])
+    elif argnames is None:
+        names = tuple([n for i, n in placed if i in numbers])
+    return numbers, names
 
 
 def rebase_donate_argnums(donate_argnums: Iterable[int], static_argnums: Iterable[int]) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
 from stagec.numpy.arguments import constrained
 from stagec.runtime.array import Array
+from stagec.runtime.device import before_listing
 from stagec.tree_util import default_registry
 
 VERSION = version.__version__
@@ -38,16 +39,27 @@ _RENAMED = {
     "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
     "jax._src.test_util": "stagec.test_util",
     "jax._src.xla_bridge": "stagec.compat.extend.backend",
-    **{f"jax._src.{n}": f"stagec.compat.{n}" for n in "ad_util compiler dispatch dtypes traceback_util util".split()},
+    **{
+        f"jax._src.{n}": f"stagec.compat.{n}"
+        for n in "ad_util compiler dispatch distributed dtypes traceback_util util".split()
+    },
     **{
         f"jax.{name}": f"stagec.compat.{name}"
         for name in """
             api_util core example_libraries example_libraries.optimizers example_libraries.stax experimental.hijax
-            experimental.layout
-            export extend extend.backend extend.linear_util extend.source_info_util interpreters interpreters.ad
-            interpreters.batching interpreters.mlir interpreters.partial_eval interpreters.xla lib monitoring profiler
-            stages version
+            experimental.layout export extend extend.backend extend.ifrt_programs extend.linear_util
+            extend.source_info_util interpreters interpreters.ad interpreters.batching interpreters.mlir
+            interpreters.partial_eval interpreters.pxla interpreters.xla lib monitoring profiler stages version
         """.split()
+    },
+    **{
+        f"jax.experimental.{name}{part}": f"stagec.compat.experimental.{name}"
+        for name, *parts in (
+            ("array_serialization", ".serialization"),
+            ("colocated_python", ".func", ".serialization"),
+            ("pallas", ".ops", ".ops.tpu", ".ops.tpu.splash_attention", ".tpu", ".triton"),
+        )
+        for part in ("", *parts)
     },
     "jax.extend.core": "stagec.compat.core",
     "jax.extend.core.primitives": "stagec.compat.extend.primitives",
@@ -91,6 +103,9 @@ class Alias(types.ModuleType):
             self.__doc__ = value.__doc__
         elif own in _RENAMED:
             # Not by an import: after the block of `stagec.compat.jax`, that would find JAX.
+            value = alias(own)
+        elif self.__name__ == "jax._src" and importlib.util.find_spec(f"stagec.{name}"):
+            # JAX imports its internal modules itself.
             value = alias(own)
         else:
             value = getattr(self._target, name)
@@ -185,7 +200,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Load what the module stands for; its attributes are found when they are asked for."""
         module._target  # noqa: B018
         if module.__name__ == "jax":
-            options.config.read_xla_flags()
+            before_listing.append(options.config.read_xla_flags)
             for name in _KNOWN:
                 spec = self.find_spec(f"jax.{name}")
                 assert spec is not None, "all names of JAX are found"

@@ -225,7 +225,7 @@ class Config:
                 self.update(name, self._parse(name, text))
 
     def read_xla_flags(self) -> None:
-        """Divide the CPU as `--xla_force_host_platform_device_count` in `XLA_FLAGS` says."""
+        """Divide the CPU as `--xla_force_host_platform_device_count` in `XLA_FLAGS` says, when devices are listed."""
         for flag in os.environ.get("XLA_FLAGS", "").split():
             name, _, count = flag.partition("=")
             if name == "--xla_force_host_platform_device_count" and count.isdigit():

@@ -114,6 +114,8 @@ def _parts(text: str) -> list[ast.expr]:
         tree = ast.parse(f"({text.strip()},)" if text.strip() else "()", mode="eval").body
     except SyntaxError:
         raise _not_understood(text, "it is no list of dimensions") from None
+    while isinstance(tree, ast.Tuple) and len(tree.elts) == 1 and isinstance(tree.elts[0], ast.Tuple):
+        tree = tree.elts[0]  # the text has parentheses of its own
     return list(tree.elts) if isinstance(tree, ast.Tuple) else [tree]
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes
-from stagec.core.array import Array
 from stagec.numpy.arguments import array_argument, from_numpy
 from stagec.numpy.values import array
 from stagec.primitives.axes import canonical_axes
@@ -42,9 +41,12 @@ s_ = np.s_
 index_exp = np.index_exp
 
 
-def _as_array(a: Any) -> Array:
-    """An array of the argument's shape; None counts as a number, as in NumPy."""
-    return array(a) if isinstance(a, (list, tuple)) else array_argument(0 if a is None else a, "a")
+def _shape(a: Any) -> tuple[int, ...]:
+    """The shape of an array, or of what describes one; None counts as a number, as in NumPy."""
+    known = getattr(a, "shape", None)
+    if isinstance(known, tuple):
+        return known
+    return (array(a) if isinstance(a, (list, tuple)) else array_argument(0 if a is None else a, "a")).shape
 
 
 def ndim(a: ArrayLike | Sequence[Any]) -> int:
@@ -53,7 +55,7 @@ def ndim(a: ArrayLike | Sequence[Any]) -> int:
     >>> ndim(1.0)
     0
     """
-    return _as_array(a).ndim
+    return len(_shape(a))
 
 
 def shape(a: ArrayLike | Sequence[Any]) -> tuple[int, ...]:
@@ -62,7 +64,7 @@ def shape(a: ArrayLike | Sequence[Any]) -> tuple[int, ...]:
     >>> shape([[1, 2]])
     (1, 2)
     """
-    return _as_array(a).shape
+    return _shape(a)
 
 
 def size(a: ArrayLike | Sequence[Any], axis: int | Sequence[int] | None = None) -> int:
@@ -71,10 +73,8 @@ def size(a: ArrayLike | Sequence[Any], axis: int | Sequence[int] | None = None) 
     >>> size([[1, 2]], 0), size([[1, 2]], (0, 1))
     (1, 2)
     """
-    x = _as_array(a)
-    if axis is None:
-        return x.size
-    return math.prod(x.shape[i] for i in canonical_axes(axis, x.ndim, "size"))
+    sizes = _shape(a)
+    return math.prod(sizes if axis is None else [sizes[i] for i in canonical_axes(axis, len(sizes), "size")])
 
 
 def iterable(y: object) -> bool:

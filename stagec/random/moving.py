@@ -19,7 +19,7 @@ _FIRST = (
     "array asarray atleast_1d atleast_2d atleast_3d block broadcast broadcast_arrays broadcast_in_dim broadcast_to "
     "collapse column_stack concatenate copy delete diagonal dstack dynamic_index_in_dim dynamic_slice "
     "dynamic_slice_in_dim array_split empty_like expand_dims flip fliplr flipud hsplit hstack index_in_dim "
-    "matrix_transpose meshgrid moveaxis ndim ones_like ravel repeat reshape resize rev roll rollaxis rot90 shape size "
+    "matrix_transpose meshgrid moveaxis ones_like ravel repeat reshape resize rev roll rollaxis rot90 "
     "slice_ slice_in_dim split dsplit vsplit squeeze stack swapaxes take take_along_axis tile transpose unstack vstack "
     "zeros_like"
 ).split()

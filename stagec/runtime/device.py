@@ -8,8 +8,8 @@ import functools
 import os
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from stagec.backends import BACKENDS, CPU, Backend
 from stagec.core import errors, forking, location
@@ -220,6 +220,19 @@ class Device:
         """The number of the device among those of its platform."""
         return self.id
 
+    @property
+    def client(self) -> Client:
+        """The platform of the device."""
+        return Client(self.platform)
+
+    def default_memory(self) -> Memory:
+        """Where arrays on the device are."""
+        return Memory("device", self)
+
+    def addressable_memories(self) -> list[Memory]:
+        """The memories of the device that arrays can be in: one."""
+        return [self.default_memory()]
+
     def _is_software(self) -> bool:
         """Whether a graphics driver does the work on the CPU."""
         return self.backend.is_software(self)
@@ -269,6 +282,36 @@ class Device:
 
     def __reduce__(self) -> Any:
         return find, (f"{self.platform}:{self.id}",)
+
+
+class Memory(NamedTuple):
+    """A memory of a device."""
+
+    kind: str
+    device: Device
+
+
+class Client:
+    """A platform and its devices."""
+
+    def __init__(self, platform: str) -> None:
+        self.platform = self.runtime_type = platform
+        self.platform_version = f"stagec on {platform}"
+
+    def devices(self) -> list[Device]:
+        return devices(self.platform)
+
+    def local_devices(self) -> list[Device]:
+        return [d for d in self.devices() if d.process_index == processes[0]]
+
+    def device_count(self) -> int:
+        return len(self.devices())
+
+    def local_device_count(self) -> int:
+        return len(self.local_devices())
+
+    def process_index(self) -> int:
+        return processes[0]
 
 
 @contextlib.contextmanager
@@ -335,10 +378,14 @@ def _of_platform(platform: str) -> tuple[Device, ...]:
 
 # The number of this process, and how many there are; `runtime/processes.py` sets it.
 processes = (0, 1)
+# What is called before the CPU's devices are next listed, once: it may set `num_cpu_devices`.
+before_listing: list[Callable[[], None]] = []
 
 
 def _cpus_of(process: int, rank: int) -> list[Device]:
     """The CPU devices of a process. Those of other processes only stand for their parts of arrays."""
+    while before_listing:
+        before_listing.pop()()
     count = config.num_cpu_devices
     numbers = range(process * count, (process + 1) * count)
     if process == rank:

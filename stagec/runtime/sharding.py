@@ -53,6 +53,12 @@ class Sharding(abc.ABC):
         """Those of the devices that belong to this process."""
         return {d for d in self.assignment if d.process_index == device_module.processes[0]}
 
+    # The name that libraries written for JAX know.
+    @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        here = self.addressable_devices
+        return tuple([d for d in self.assignment if d in here])
+
     @property
     def num_devices(self) -> int:
         """How many devices have parts."""

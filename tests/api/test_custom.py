@@ -223,6 +223,20 @@ def test_rules_that_return_something_else_are_refused(f, kind, text):
         stagec.grad(f)(1.0)
 
 
+@pytest.mark.parametrize("wrap", [lambda f: f, stagec.jit])
+def test_cotangents_may_be_floats_of_another_width(wrap):
+    @stagec.custom_vjp
+    def f(x):
+        return 2 * x
+
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (3 * ct.astype("float32"),))
+    found = wrap(stagec.grad(lambda x: (f(snp.sin(x)) + x).sum()))(snp.zeros(2, "bfloat16"))
+    assert found.dtype == "bfloat16" and found.tolist() == [4, 4]
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (snp.ones(ct.shape, "int32"),))
+    with pytest.raises(errors.DtypeError, match=r"must return bfloat16\[2\], but returned int32\[2\]"):
+        wrap(stagec.grad(lambda x: f(x).sum()))(snp.zeros(2, "bfloat16"))
+
+
 def test_custom_gradient_takes_the_backward_function_beside_the_result():
     @stagec.custom_gradient
     def f(x):

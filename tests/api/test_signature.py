@@ -58,6 +58,17 @@ def test_the_second_call_gives_what_the_first_gave(value):
         assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 
+@pytest.mark.parametrize("value", [2, 2.5, np.int8(3), np.arange(3.0, dtype=np.float32), [1, 2]])
+def test_arguments_of_a_function_that_closes_over_an_array_keep_their_types(value):
+    weights = snp.ones((10, 10))
+    function = stagec.jit(lambda x, v: (x @ weights, v * 2 if not isinstance(v, list) else v))
+    first, again = twice(function, snp.ones(10), value)
+    assert pytree.structure(first) == pytree.structure(again)
+    for a, b in zip(pytree.leaves(first), pytree.leaves(again)):
+        assert a.aval == b.aval
+        np.testing.assert_array_equal(a, b)
+
+
 def test_zeros_keep_their_signs():
     f = stagec.jit(lambda x, y: x / y)
     one = snp.ones(1)

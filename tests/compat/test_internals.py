@@ -1,5 +1,8 @@
 """What libraries use of JAX's interface for those who extend it."""
 
+import collections
+import inspect
+
 import numpy as np
 import pytest
 
@@ -9,13 +12,16 @@ from stagec.errors import UnsupportedError
 
 with stagec.compat.jax():
     import jax
-    from jax import api_util, monitoring
+    from jax import api_util, export, monitoring
     from jax._src import dtypes, util, xla_bridge
     from jax._src.dispatch import wait_for_tokens
+    from jax._src.distributed import global_state
     from jax._src.public_test_util import check_close, check_grads
-    from jax.experimental.layout import Format
+    from jax.experimental import colocated_python, multihost_utils
+    from jax.experimental.array_serialization import serialization
+    from jax.experimental.layout import Format, Layout
     from jax.extend import linear_util as lu
-    from jax.extend.backend import get_backend
+    from jax.extend.backend import backends, get_backend
     from jax.extend.core import Primitive
     from jax.interpreters import ad, batching, mlir, partial_eval as pe, xla
 
@@ -145,8 +151,14 @@ def test_classes_can_be_mapped_in_their_own_way_by_nobody():
     batching.register_vmappable(Own, int, int, None, None, None)
     with pytest.raises(stagec.errors.ArgumentTypeError):
         jax.vmap(lambda x: x)(Own())
-    with pytest.raises(UnsupportedError, match="register_vmappable: tuple is a pytree, too"):
-        batching.register_vmappable(tuple, int, int, None, None, None)
+    pair = collections.namedtuple("pair", "a b")
+    batching.register_vmappable(pair, int, int, None, None, None)
+    value = pair(np.ones(3), np.ones(3))
+    for call in (lambda: jax.vmap(lambda x: x[0].a)([value]), lambda: jax.vmap(lambda x: [pair(x, x)])(np.ones(3))):
+        with pytest.raises(UnsupportedError, match=r"takes or returns a pair, which was registered with .*vmappable"):
+            call()
+    batching.unregister_vmappable(pair)
+    assert jax.vmap(lambda x: x.a + x.b)(value).tolist() == [2, 2, 2]
 
 
 def test_libraries_teach_how_values_become_arrays(monkeypatch):
@@ -189,12 +201,54 @@ def test_the_backend_is_described():
     assert xla_bridge.get_backend().platform == stagec.default_backend()
     with pytest.raises(stagec.errors.DeviceError):
         get_backend("tpu")
+    (device,) = jax.devices("cpu")
+    assert device.client.platform == "cpu" and device.client.local_device_count() == 1
+    assert device.addressable_memories() == [device.default_memory()] and device.default_memory().kind == "device"
+    assert backends()["cpu"].devices() == [device] and backend.process_index() == 0
     wait_for_tokens()
 
 
 def test_layouts_cannot_be_made():
-    with pytest.raises(UnsupportedError):
-        Format()
+    whole = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    assert Format(None, whole) is whole and whole._addressable_device_assignment == (whole.device,)
+    assert jax.device_put(1.0, Format(None, whole)).committed
+    for make in (Format, lambda: Format(None, None), lambda: Format(Layout((0, 1)), whole)):
+        with pytest.raises(UnsupportedError):
+            make()
+
+
+def test_processes_are_known_to_libraries_that_write_checkpoints():
+    assert (global_state.process_id, global_state.num_processes, global_state.client) == (0, 1, None)
+    assert jax._src.tree_util.tree_leaves is jax.tree_util.tree_leaves and not hasattr(jax._src, "no_such_module")
+    assert not multihost_utils.reached_preemption_sync_point(1)
+    with pytest.raises(UnsupportedError, match="no GlobalAsyncCheckpointManagerBase"):
+        serialization.GlobalAsyncCheckpointManagerBase()
+
+
+def test_python_runs_where_the_devices_are():
+    double = colocated_python.colocated_python(lambda x: 2 * x)
+    assert double(snp.ones(2)).tolist() == double.specialize(devices=jax.devices())(snp.ones(2)).tolist() == [2, 2]
+    assert colocated_python.colocated_cpu_devices(jax.devices()) == tuple(jax.devices())
+    assert colocated_python.colocated_python_class(dict) is dict
+
+
+def test_symbolic_shapes_are_open_dimensions():
+    (n,) = export.symbolic_shape("(n)", constraints=["n>=2"])
+    assert export.is_symbolic_dim(n) and not export.is_symbolic_dim(3)
+    found = jax.eval_shape(lambda x: snp.squeeze(x[None] @ np.ones((3, 2)), 0), jax.ShapeDtypeStruct((n, 3), "float32"))
+    assert found.shape == (n, 2)
+    assert bool(n >= 2)  # the bound
+    assert export.symbolic_shape("a, 2*a, _, ...", like=(1, 2, 3, 4, 5))[2:] == (3, 4, 5)
+    assert export.symbolic_shape("..., 7", like=(1, 2, 3)) == (1, 2, 7)
+    scope = export.SymbolicScope(["b >= 8"])
+    assert bool(export.symbolic_shape("b", scope=scope)[0] >= 8)
+
+
+def test_parameters_are_found_by_numbers_and_by_names():
+    signature = inspect.signature(lambda x, y, *args, z: None)
+    infer = api_util.infer_argnums_and_argnames
+    assert infer(signature, None, None) == ((), ()) and infer(signature, 1, None) == ((1,), ("y",))
+    assert infer(signature, None, ("x", "z")) == ((0,), ("x", "z")) and infer(signature, (0,), "y") == ((0,), ("y",))
 
 
 def test_close_pytrees_are_told_from_others_as_by_jax():

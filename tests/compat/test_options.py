@@ -123,6 +123,15 @@ def test_the_environment_divides_the_cpu(given):
     assert run(code, **given).stdout.split() == ["3", "3"]
 
 
+def test_flags_of_xla_count_until_devices_are_listed():
+    code = (
+        "import os, stagec; stagec.compat.install(); import jax, jax.numpy as jnp; jnp.ones(2);"
+        "os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'; print(jax.device_count());"
+        "os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=3'; print(jax.device_count())"
+    )
+    assert run(code).stdout.split() == ["2", "2"]
+
+
 @pytest.mark.skipif(find_spec("absl") is None, reason="absl is not installed")
 def test_flags_of_the_command_line_set_options():
     code = (

@@ -26,7 +26,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from typing import Any
 
-from tests.ecosystem.libraries import JAX, LIBRARIES, Library
+from tests.ecosystem.libraries import JAX, LIBRARIES
+from tests.ecosystem.library import Library
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -69,12 +70,17 @@ def sources(folder: pathlib.Path, python: pathlib.Path, library: Library) -> pat
     return next(path for path in there.iterdir() if path.is_dir())
 
 
-def works(python: pathlib.Path, side: str, program: str, seconds: float) -> bool:
-    """Whether a program runs."""
+def works(python: pathlib.Path, side: str, program: str, seconds: float, variables: dict[str, str]) -> bool:
+    """Whether a program runs, with variables of the environment."""
     before, _ = SIDES[side]
     try:
         done = subprocess.run(
-            [python, *before, "-c", program], cwd=tempfile.gettempdir(), capture_output=True, text=True, timeout=seconds
+            [python, *before, "-c", program],
+            cwd=tempfile.gettempdir(),
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            timeout=seconds,
         )
     except subprocess.TimeoutExpired:
         return False
@@ -140,7 +146,7 @@ def measure(folder: pathlib.Path, python: pathlib.Path, library: Library, option
     imports += "".join(f"import {name}\n" for name in library.needs if name in library.quickstart)
     result: Result = {"library": library.name, "version": library.version, "date": str(datetime.date.today())}
     for what, program in ("import", imports), ("quickstart", imports + library.quickstart):
-        result[what] = {side: works(python, side, program, options.seconds) for side in SIDES}
+        result[what] = {side: works(python, side, program, options.seconds, library.variables) for side in SIDES}
     if library.tests:
         tests = {side: run_tests(folder, python, library, side, options) for side in SIDES}
         result.update(compared(tests["jax"], tests["stagec"]))

@@ -1,5 +1,6 @@
 """Hints of code that was written for JAX."""
 
+import collections
 import sys
 
 import pytest
@@ -45,6 +46,12 @@ def named(module, attribute, *args, **kwargs):
 def random(**kwargs):
     key = stagec.random.key(0)
     return named("jax.random", "normal", key, **kwargs)
+
+
+def mapped_in_its_own_way():
+    pair = collections.namedtuple("pair", "a b")
+    named("jax.interpreters.batching", "register_vmappable", pair, int, int, None, None, None)
+    stagec.vmap(lambda x: x)(pair(snp.ones(2), snp.ones(2)))
 
 
 def listed(module):
@@ -123,8 +130,18 @@ CASES = [
     ),
     (
         "leave the registration out, and stagec.vmap maps over its leaves",
-        lambda: named("jax.interpreters.batching", "register_vmappable", dict, int, int, None, None, None),
+        mapped_in_its_own_way,
         lambda: stagec.vmap(lambda d: d["a"])({"a": snp.ones(2)}),
+    ),
+    (
+        "write the computation with jax.numpy, and jax.jit makes kernels",
+        lambda: named("jax.experimental.pallas", "pallas_call", abs),
+        lambda: stagec.jit(snp.abs)(snp.ones(2)),
+    ),
+    (
+        "call a jitted function",
+        lambda: named("jax.interpreters.pxla", "global_avals_to_results_handler", []),
+        lambda: stagec.jit(snp.abs)(snp.ones(2)),
     ),
     (
         "leave the import out, or import it outside of stagec.compat",
@@ -174,7 +191,7 @@ CASES = [
     ),
     (
         "docs/reference/missing.md lists the modules and names of JAX that stagec lacks",
-        lambda: listed("jax.experimental.pallas"),
+        lambda: listed("jax.experimental.jax2tf"),
         lambda: listed("jax.experimental"),
     ),
     (

@@ -249,3 +249,9 @@ def test_arrays_are_created_on_the_device_that_is_named(vulkan, name):
     assert stagec.jit(lambda: create("cpu"))().shape == anywhere.shape
     with pytest.raises(stagec.errors.DeviceError, match="there is no device 'cpu:7'"):
         create("cpu:7")
+
+
+def test_what_has_a_shape_need_not_be_an_array():
+    for described in (stagec.ShapeDtypeStruct((2, 3), "float32"), stagec.random.split(stagec.random.key(0), (2, 3))):
+        assert (snp.shape(described), snp.ndim(described)) == ((2, 3), 2)
+        assert (snp.size(described), snp.size(described, 1), snp.size(described, (0, 1))) == (6, 3, 6)

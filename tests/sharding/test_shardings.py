@@ -221,3 +221,8 @@ def test_devices_that_do_not_share_a_memory_make_no_mesh():
     here = NamedSharding(stagec.make_mesh((2,), ("x",)), P("x"))
     with pytest.raises(stagec.errors.DeviceError, match="cannot be split among devices of Mesh"):
         stagec.jit(lambda x: lax.with_sharding_constraint(x + 1, here), device=other)(snp.ones(2))
+
+
+def test_results_of_pmap_may_hold_none():
+    (shared, split), doubled = stagec.pmap(lambda x: ((None, x), 2 * x), out_axes=(None, 0))(snp.ones((2, 3)))
+    assert shared is None and split.shape == (3,) and doubled.shape == (2, 3)

@@ -1,35 +1,24 @@
 """`jax.extend.backend`: the devices of a platform."""
 
-from __future__ import annotations
+import contextlib
 
-from stagec.runtime.device import Device, default as get_default_device, devices
+from stagec.core.errors import DeviceError
+from stagec.runtime.device import Client as Backend, default as get_default_device, devices, platforms
 
-__all__ = ["Backend", "get_backend", "get_default_device"]
-
-
-class Backend:
-    """A platform and its devices."""
-
-    def __init__(self, platform: str) -> None:
-        self.platform = platform
-        self.platform_version = f"stagec on {platform}"
-
-    def devices(self) -> list[Device]:
-        return devices(self.platform)
-
-    local_devices = devices
-
-    def device_count(self) -> int:
-        return len(self.devices())
-
-    local_device_count = device_count
-
-    def process_index(self) -> int:
-        return 0
+__all__ = ["Backend", "backends", "get_backend", "get_default_device"]
 
 
 # Those that exist whatever is asked for.
 _backends = {"cpu": Backend("cpu")}
+
+
+def backends() -> dict[str, Backend]:
+    """The platforms that have devices, by their names."""
+    found = {}
+    for name in platforms():
+        with contextlib.suppress(DeviceError):
+            found[name] = Backend(devices(name)[0].platform)
+    return found
 
 
 def get_backend(platform: str | None = None) -> Backend:

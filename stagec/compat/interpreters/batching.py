@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from stagec.api.batching import own_batching
 from stagec.compat.primitive import (
     Primitive,
     axis_batchers as axis_primitive_batchers,
     batchers as primitive_batchers,
     fancy_batchers as fancy_primitive_batchers,
 )
-from stagec.core import errors, location
 from stagec.core.containers import node_of
 from stagec.numpy.manipulation import broadcast_to, expand_dims, moveaxis
 
@@ -83,18 +83,11 @@ def defreducer(prim: Primitive) -> None:
 def register_vmappable(
     data_type: type, spec_type: type, axis_size_type: type, to_elt: Any, from_elt: Any, make_iota: Any
 ) -> None:
-    """Accept a class that `jax.vmap` maps in a way of its own; `stagec.vmap` refuses its values, which are no arrays.
-
-    Raises:
-      UnsupportedError: the class is a pytree, of which `stagec.vmap` would map the leaves.
-    """
+    """Accept a class that `jax.vmap` maps in a way of its own; `stagec.vmap` refuses its values."""
     if node_of(data_type) is not None:
-        raise location.error(
-            errors.UnsupportedError,
-            f"jax.interpreters.batching.register_vmappable: {data_type.__name__} is a pytree, too",
-            fix="leave the registration out, and stagec.vmap maps over its leaves",
-        )
+        own_batching.add(data_type)
 
 
 def unregister_vmappable(data_type: type) -> None:
     """Forget what `register_vmappable` accepted."""
+    own_batching.discard(data_type)
