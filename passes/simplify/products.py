@@ -57,30 +57,31 @@ def dot_of_nothing(op: Any) -> Any:
 def inner_products(op: Any) -> Any:
     """A batch of inner products -> reduce(multiply(x, transpose(y))).
 
-    Also products of matrices and vectors, where numbers of one batch lie apart and those of one place in all batches
-    together. Kernels of products share what they load among rows and columns, of which there are none or few here.
-    Exact apart from the order of sums.
+    Also complex products of matrices and vectors, and those where numbers of one batch lie apart and those of one place
+    in all batches together. Kernels of products share what they load among rows and columns, of which there are none or
+    few here. Exact apart from the order of sums.
     """
     left, right = sides(op)
-    large, small = (left, right) if not right.free else (right, left)
-    if small.free or not large.batch or not is_static_op(op):
+    large, small = (left, right) if right.size(right.free) == 1 else (right, left)
+    result, shape = op.operation.results[0], shape_of(large.value)
+    if small.size(small.free) != 1 or (dtype := dtype_of(result)).kind == "b" or not is_static_op(op):
         return None
-    shape = shape_of(large.value)
-    if (large.free and len(shape) - 1 not in large.batch) or (dtype := dtype_of(op.operation.results[0])).kind == "b":
+    if dtype.kind != "c" and not (large.batch and (large.size(large.free) == 1 or len(shape) - 1 in large.batch)):
         return None
     # As in products, sums of narrow floats are rounded once.
     wide = np.dtype(np.float32) if dtype.kind in "fV" and dtype.itemsize < 4 else dtype
+    kept = [d for d in range(len(shape_of(small.value))) if d not in small.free]
+    small = small.of(build.reshape(small.value, [shape_of(small.value)[d] for d in kept]), small.free)
     pairs = dict(zip((*large.batch, *large.contract), (*small.batch, *small.contract)))
     dims = sorted(pairs)
-    order = [pairs[d] for d in dims]
-    other = small.value if order == sorted(order) else build.transpose(small.value, order)
+    other = build.transpose(small.value, [pairs[d] for d in dims])
     other = build.broadcast_in_dim(build.convert(other, wide), shape, dims)
     terms = build.op("stablehlo.multiply", [build.convert(large.value, wide), other])
     zero = build.full(0, build.tensor_type((), terms.type.element_type))
     (value,) = build.reduce(["stablehlo.add"], [terms], [zero], sorted(large.contract))
-    kept, wanted = sorted((*large.batch, *large.free)), [*large.batch, *large.free]
-    value = value if kept == wanted else build.transpose(value, [kept.index(d) for d in wanted])
-    return build.convert(value, dtype)
+    left_over = sorted((*large.batch, *large.free))
+    value = build.transpose(value, [left_over.index(d) for d in (*large.batch, *large.free)])
+    return build.convert(build.reshape(value, shape_of(result)), dtype)
 
 
 @pattern(DOT, of=_REPEATS)
