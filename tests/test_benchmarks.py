@@ -29,10 +29,11 @@ def run(*arguments):
 def rows():
     """By group, the rows of one run of all that measures in processes that stay: the two libraries start once."""
     groups = ("call", "trace", "kernels", "products", "narrow", "steps", "eager", "compile")
-    cases = [*(f"{group}/" for group in groups), " 1e3", "convolutions/3x3 64 "]
+    generated = ("contractions/float32 abc,bc", "axes/int8 s", "axes/float32 gradient")
+    cases = [*(f"{group}/" for group in groups), " 1e3", "convolutions/3x3 64 ", *generated]
     report = json.loads(run(*cases, "--tiny", "--json", "--libraries", "numpy,stagec"))
     found = {row["group"]: [r for r in report["rows"] if r["group"] == row["group"]] for row in report["rows"]}
-    assert {*groups, "sizes", "convolutions"} == {*found}
+    assert {*groups, "sizes", "convolutions", "contractions", "axes"} == {*found}
     return found
 
 

@@ -10,7 +10,9 @@ measures first results and stalls while the compiler works, `pages` the document
 what the laws of the passes are worth, `reproducible` what the same bits everywhere cost, `memory` the memory that calls
 take beside JAX's, and `native` calls and those of the same kernels from C.
 
-For `compile`, the table has the share of stagec's own code in the processor time of its compile, too.
+`contractions/` and `axes/` are generated: all products of two arrays of up to three axes, and operations along each
+axis, by dtype, as in `axes/int8`. For `compile`, the table has the share of stagec's own code in the processor time of
+its compile, too.
 
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
@@ -36,6 +38,7 @@ from tests.benchmarks import (
     devices,
     dynamic,
     front,
+    generated,
     gpu,
     host,
     library_programs,
@@ -59,6 +62,7 @@ from tests.benchmarks.worker import CPU
 GROUPS = (
     *("call", "trace", "start", "aot", "kernels", "products", "narrow", "convolutions", "steps", "sizes", "eager"),
     "compile",
+    *generated.GROUPS,
 )
 # Those with a command line of their own, by the first argument.
 MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
@@ -243,10 +247,16 @@ def table(rows: list[dict[str, Any]], libraries: list[str]) -> Table:
 
 
 def chosen(patterns: list[str]) -> tuple[list[Case], list[str]]:
-    """The cases and starts whose `group/name` begins with, or whose name contains, one of the patterns."""
+    """The cases and starts whose `group/name` begins with, or whose name contains, one of the patterns.
+
+    Those that are generated, which are thousands, are only found by what they begin with.
+    """
 
     def wanted(identity: str) -> bool:
-        return not patterns or any(identity.startswith(p) or p in identity.split("/", 1)[1] for p in patterns)
+        group, name = identity.split("/", 1)
+        if group in generated.GROUPS:
+            return any(identity.startswith(p) for p in patterns)
+        return not patterns or any(identity.startswith(p) or p in name for p in patterns)
 
     return [c for c in CASES if wanted(c.id)], [n for n in start.NAMES if wanted(n)]
 

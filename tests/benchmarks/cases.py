@@ -10,6 +10,7 @@ import numpy as np
 
 from tests.benchmarks.case import Call, Case, sample
 from tests.benchmarks.eager import OF_TEN
+from tests.benchmarks.generated import AXES, CONTRACTIONS
 from tests.benchmarks.libraries import Library
 from tests.benchmarks.products import CONVOLUTIONS, NARROW, PRODUCTS
 from tests.benchmarks.sizes import SIZES
@@ -320,4 +321,6 @@ CASES: list[Case] = [
     Case("compile", "Gaussian process", cold_compile(gaussian_process, (200,), (200,), (3,)), None, _COMPILERS),
     Case("compile", "spectrum", cold_compile(spectrum, (8, 4096)), None, _COMPILERS),
     Case("compile", "300 mixed", cold_compile(chain, (20,)), None, _COMPILERS),
+    *CONTRACTIONS,
+    *AXES,
 ]

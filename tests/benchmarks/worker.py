@@ -41,8 +41,8 @@ def summary(result: Any) -> list[Any]:
         result = result[0]
     if not hasattr(result, "shape"):
         return []
-    array = np.asarray(result).astype(np.float64)
-    return [list(array.shape), float(np.nanmean(np.abs(array)))]
+    array = np.abs(np.asarray(result)).astype(np.float64)
+    return [list(array.shape), float(np.nanmean(array))]
 
 
 def answer(lib: Library, request: dict[str, Any], ready: dict[str, Call]) -> dict[str, Any]:
