@@ -25,6 +25,9 @@ from stagec.typing import ArrayLike
 
 __all__ = ["sort", "sort_key_val", "sort_p", "top_k", "top_k_p"]
 
+# A kernel has at most 64 arrays, of which each operand is two. Of more operands, so many keys are sorted by at a time.
+_OPERANDS, _KEYS = 24, 16
+
 
 def _sort_shape(*avals: ShapedArray, dimension: int, is_stable: bool, num_keys: int) -> list[ShapedArray]:
     for a in avals:
@@ -106,6 +109,9 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     aval = cx.in_avals[0]
     if aval.size == 0 or aval.shape[dimension] == 1:
         return list(operands)
+    if len(operands) > _OPERANDS:
+        moved: list[Any] = cx.apply(lambda *x: _by_positions(x, dimension, num_keys), *operands)
+        return moved
     scalars = [ShapedArray.of((), a.dtype) for a in cx.in_avals]
 
     def before(*elements: Any) -> list[Any]:
@@ -121,6 +127,18 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     attributes = {"dimension": f"{dimension} : i64", "is_stable": "true" if is_stable else "false"}
     results: list[Any] = cx.emit_all("stablehlo.sort", operands, attributes, regions=[region])
     return results
+
+
+def _by_positions(operands: Sequence[Any], dimension: int, num_keys: int) -> list[Any]:
+    """The operands in the order of the keys, which some keys at a time find: the most significant ones last."""
+    places = order = iota_p(dtype=dtypes.int32, shape=aval_of(operands[0]).shape, dimension=dimension)
+    for start in range(0, num_keys, _KEYS)[::-1]:
+        keys = operands[start : min(start + _KEYS, num_keys)]
+        if order is not places:
+            keys = [along_axis(key, order, dimension) for key in keys]
+        sorted_ = [*keys, places, order]
+        *_, order = sort_p(*sorted_, dimension=dimension, is_stable=False, num_keys=len(keys) + 1)
+    return [along_axis(x, order, dimension) for x in operands]
 
 
 def _parts(cx: Any, x: Any, y: Any, aval: ShapedArray) -> list[tuple[tuple[Any, Any], ShapedArray]]:

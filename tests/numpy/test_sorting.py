@@ -40,6 +40,21 @@ def test_sorts_agree_with_numpy() -> None:
     )
 
 
+def test_sorts_of_many_arrays_agree_with_numpy() -> None:
+    x = RNG.integers(0, 2, (70, 3, 9)).astype(np.int8)
+    check(
+        [
+            lambda np, x: np.lexsort(x, axis=0),
+            lambda np, x: np.lexsort(x[:24, 0]),
+            lambda np, x: np.unique(x[:, 0].T, axis=0, **({"size": 9} if np is snp else {})),
+        ],
+        [x],
+    )
+    found = stagec.jit(lambda x: lax.sort([*x], dimension=1, num_keys=40))(x)
+    for one, wanted in zip(found, lax.sort([*snp.asarray(x)], dimension=1, num_keys=40)):
+        np.testing.assert_array_equal(one, wanted)
+
+
 def test_long_axes_are_sorted_by_the_network_with_the_same_result() -> None:
     n = sort_network.LONG + 1
     x = RNG.integers(0, 50, (3, n)).astype(np.uint8)
