@@ -123,8 +123,8 @@ def _unknown(name: str) -> AttributeError:
     return AttributeError(f"unknown option {name!r}; options are {', '.join(_OPTIONS)}")
 
 
-# Options that objects may name, which are checked where they are used.
-_OBJECTS = ("default_device", "default_matmul_precision")
+# Options that may be other things than text, which are checked where they are used.
+_OBJECTS = ("cache_layers", "default_device", "default_matmul_precision")
 
 
 def _checked(name: str, value: Any) -> Any:
