@@ -1,6 +1,7 @@
 """Machine code of kernels by LLVM itself: what it is like, and what happens where it cannot be made."""
 
 import struct
+import types
 
 import ml_dtypes
 import numpy as np
@@ -155,3 +156,13 @@ def test_a_processor_without_fused_multiply_adds_calls_no_function_for_them(name
     found = np.asarray(lowered.compile()(X[X > 0]))
     exact = getattr(np, name)(X[X > 0].astype(np.float64))
     assert (np.abs(found - exact) <= 6 * np.spacing(np.abs(exact).astype(np.float32))).all()
+
+
+def test_long_functions_are_compiled_without_the_reduction_of_addresses(monkeypatch):
+    asked = []
+    binding = types.SimpleNamespace(set_option=lambda _, option: asked.append(option))
+    monkeypatch.setattr(machine_code, "_binding", lambda: binding)
+    machine = types.SimpleNamespace(emit_object=asked.append)
+    for lines in (machine_code._LONG, machine_code._LONG + 1):
+        machine_code._Prepared(machine, "module", lines).emitted("object")
+    assert asked == ["module", "-disable-lsr=true", "module", "-disable-lsr=false"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from passes.kernels import llvm
 from passes.kernels.dispatch import Kernel
@@ -19,6 +19,9 @@ from stagec.compiler.direct.program import NotDirectError
 TESTED = ("0.50.",)
 # Of code generation. Higher levels take longer for the same speed; at level 0, kernels run half as fast.
 _LEVEL = 1
+# Lines of a function from which LLVM does not reduce the strength of loops' addresses. That takes 5 of the 5.3 s of a
+# loop over 4,000 instructions in a row, and changes nothing in others of that length.
+_LONG = 5000
 
 
 class NoLlvmError(NotDirectError):
@@ -34,9 +37,8 @@ def generated(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[
     Raises:
       NotDirectError: a kernel has an instruction that has no form in LLVM IR here, or LLVM is not there.
     """
-    machine, module = _prepared(kernels, target)
     try:
-        return functions(bytes(machine.emit_object(module)), list(kernels))
+        return functions(bytes(_prepared(kernels, target).emitted("object")), list(kernels))
     except MixedError:
         if len(kernels) == 1:
             raise NotDirectError("an object file of another form") from None
@@ -45,8 +47,8 @@ def generated(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[
 
 def texts(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[str, str]:
     """The code of `generated` as LLVM's IR and as assembly."""
-    machine, module = _prepared(kernels, target)
-    return str(module), str(machine.emit_assembly(module))
+    prepared = _prepared(kernels, target)
+    return str(prepared.module), str(prepared.emitted("assembly"))
 
 
 def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> bytes:
@@ -58,8 +60,7 @@ def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str
     Raises:
       NotDirectError: as for `generated`.
     """
-    machine, module = _prepared(kernels, target, more)
-    return bytes(machine.emit_object(module))
+    return bytes(_prepared(kernels, target, more).emitted("object"))
 
 
 def described(target: Mapping[str, str]) -> tuple[str, ...]:
@@ -67,8 +68,26 @@ def described(target: Mapping[str, str]) -> tuple[str, ...]:
     return tuple([target.get(name, "").strip('"') for name in ("target_triple", "cpu", "cpu_features", "reproducible")])
 
 
-def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> tuple[Any, Any]:
-    """The processor, and a module of LLVM's."""
+class _Prepared(NamedTuple):
+    """A module of LLVM's, the processor that it is for, and the lines of its longest function."""
+
+    machine: Any
+    module: Any
+    lines: int
+
+    def emitted(self, form: str) -> Any:
+        """The machine code, as `"object"` or `"assembly"`."""
+        emit, set_option = getattr(self.machine, f"emit_{form}"), _binding().set_option
+        if self.lines <= _LONG:
+            return emit(self.module)
+        set_option("llvm", "-disable-lsr=true")
+        try:
+            return emit(self.module)
+        finally:
+            set_option("llvm", "-disable-lsr=false")
+
+
+def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> _Prepared:
     binding = _binding()
     if binding is None:
         raise NoLlvmError("llvmlite is not installed, or of a release that was not tested")
@@ -81,7 +100,7 @@ def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: st
     # A context of its own is freed with the module, constants and types included.
     module = binding.parse_assembly(text + more, binding.create_context())
     module.data_layout = str(machine.target_data)
-    return machine, module
+    return _Prepared(machine, module, max([part.count("\n") for part in text.split("\ndefine ")]))
 
 
 @functools.cache
