@@ -29,6 +29,8 @@ _ROUND_SECONDS = 2e-6
 QUICK_NS, _QUICK_NS_IN_THREADS = 4.0, 0.3
 # Compiled operations of at least so many elements are shared among threads.
 _IN_THREADS = 1 << 18
+# Compiled code selects the largest of so many elements, which NumPy sorts.
+_SELECTED = 1 << 11
 # NumPy sorts several arrays by one, or indices, in a slower way.
 _SLOW_SORT = 10.0
 # How much longer NumPy takes for elements that processors do not compute with, and for products without BLAS.
@@ -96,6 +98,8 @@ def is_quick_in_numpy(equation: Equation, spreads: bool = False) -> bool:
     if next(inner_graphs(equation), None) is not None:
         return False
     size, steps = _work(equation)
+    if equation.primitive.name == "top_k":
+        return size < _SELECTED
     if size < _IN_THREADS or steps > 1:
         return _numpy_ns(equation) <= QUICK_NS
     in_one_pass = not spreads and not equation.primitive.name.startswith("reduce_")

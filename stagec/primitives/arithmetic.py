@@ -297,6 +297,7 @@ integer_pow_p = SinglePrimitive(
     jvp=each(lambda x, t, *, y: mul(t, mul(integer_pow(x, y - 1), y)) if y else mul(t, 0.0)),
     transpose=NOT_LINEAR,
     batch=batch_elementwise,
+    numpy_ns=0.35,
 )
 
 floor_p = elementwise(

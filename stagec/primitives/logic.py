@@ -60,9 +60,17 @@ ge_p = _compare("ge", np.greater_equal, ORDERED)
 
 
 def _bits(
-    name: str, evaluate: Callable[..., Any], lower: Any, accepts: frozenset[np.dtype[Any]] = BITS
+    name: str, evaluate: Callable[..., Any], lower: Any, accepts: frozenset[np.dtype[Any]] = BITS, numpy_ns: float = 0.3
 ) -> SinglePrimitive:
-    return elementwise(name, accepts=accepts, eval=evaluate, lower=lower, jvp=NOT_DIFFERENTIABLE, transpose=NOT_LINEAR)
+    return elementwise(
+        name,
+        accepts=accepts,
+        eval=evaluate,
+        lower=lower,
+        jvp=NOT_DIFFERENTIABLE,
+        transpose=NOT_LINEAR,
+        numpy_ns=numpy_ns,
+    )
 
 
 not_p = _bits("not", np.invert, "stablehlo.not")
@@ -106,8 +114,8 @@ shift_right_arithmetic_p = _bits(
 )
 
 
-population_count_p = _bits("population_count", meaning.popcnt, "stablehlo.popcnt", INTEGER)
-clz_p = _bits("clz", meaning.count_leading_zeros, "stablehlo.count_leading_zeros", INTEGER - SMALL)
+population_count_p = _bits("population_count", meaning.popcnt, "stablehlo.popcnt", INTEGER, 0.4)
+clz_p = _bits("clz", meaning.count_leading_zeros, "stablehlo.count_leading_zeros", INTEGER - SMALL, 2.2)
 
 
 is_finite_p = elementwise(
@@ -273,6 +281,7 @@ clamp_p = elementwise(
         lambda low, x, high, t: _chosen(lt_p(high, x), x, t),
     ),
     transpose=NOT_LINEAR,
+    numpy_ns=0.9,
 )
 
 

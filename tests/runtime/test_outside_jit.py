@@ -35,6 +35,8 @@ CALLS = {
     "a product of matrices, and its transform": (lambda x, y: snp.fft.fft(y[:4096].reshape(64, 64) @ SQUARE), 0),
     "a factorization": (lambda x, y: snp.linalg.inv(SQUARE), 0),
     "a factorization that NumPy lacks": (lambda x, y: stagec.lax.linalg.hessenberg(SQUARE), 1),
+    "the largest of a small array": (lambda x, y: lax.top_k(y[:1000], 3), 0),
+    "the largest of a large array": (lambda x, y: lax.top_k(y, 3), 1),
     "a running sum": (lambda x, y: snp.cumsum(y), 1),
     "a function that NumPy computes one by one": (lambda x, y: snp.arccosh(1 + y), 1),
     "a special function of a small array": (lambda x, y: stagec.scipy.special.erf(x), 0),
