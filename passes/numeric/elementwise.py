@@ -173,8 +173,8 @@ def logical_not(x: Array) -> Array:
 
 def round_away(x: Array) -> Array:
     """Round to the nearest integer, halves away from zero."""
-    whole = np.trunc(x)
-    return np.copysign(np.where(np.abs(x - whole) >= 0.5, whole + np.sign(x), whole), x)
+    # The sum with the number before 0.5 reaches the next integer from there on, as it is rounded.
+    return np.trunc(x + np.copysign(np.nextafter(x.dtype.type(0.5), x.dtype.type(0)), x))
 
 
 def logistic(x: Array) -> Array:

@@ -35,6 +35,8 @@ _SELECTED = 1 << 11
 _SLOW_SORT = 10.0
 # How much longer NumPy takes for elements that processors do not compute with, and for products without BLAS.
 _SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
+# Nanoseconds for a quotient of integers, whose divisor may be zero.
+_OF_INTEGERS = 9.0
 _OF_BLAS = {dtypes.float32, dtypes.float64}
 # Operations that the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
@@ -123,6 +125,8 @@ def _numpy_ns(equation: Equation) -> float:
         return _WITHOUT_BLAS * real
     if equation.primitive.name == "sort" and len(equation.inputs) > 1:
         return real * _SLOW_SORT
+    if equation.primitive.name == "div" and all(map(dtypes.is_integer, dtypes_of)):
+        return _OF_INTEGERS
     return real * _SLOW_DTYPES if dtypes_of & HALF else real
 
 

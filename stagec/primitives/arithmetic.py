@@ -147,6 +147,7 @@ sign_p = elementwise(
     lower=_sign_lower,
     jvp=_sign_jvp,
     transpose=NOT_LINEAR,
+    numpy_ns=0.9,
 )
 abs_p = elementwise(
     "abs",
@@ -342,6 +343,7 @@ round_p = elementwise(
     lower=_round_lower,
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
+    numpy_ns=0.9,
 )
 
 
