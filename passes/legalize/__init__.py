@@ -8,6 +8,7 @@ from typing import Any
 from passes import bindings
 from passes.legalize import (
     broadcasts,
+    complex_products,
     complexes,
     control_flow,
     convolutions,
@@ -61,7 +62,7 @@ _COMMON: list[Pattern] = [
 ]
 PATTERNS_CPU: list[Pattern] = [*FORMS_CPU, *convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
 _GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
-PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *sorting.PATTERNS, *_GPUS, *complexes.PRODUCTS]
+PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *sorting.PATTERNS, *_GPUS, *complex_products.PATTERNS]
 PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *sorting.PATTERNS, *convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
 
 

@@ -440,37 +440,7 @@ def scatter_complex_parts(op: Any) -> Any:
     return build.op("stablehlo.complex", parts, op.operation.results[0].type)
 
 
-@pattern("stablehlo.dot_general")
-def dot_general_complex(op: Any) -> Any:
-    """A product of complex numbers is four products of the parts, stored before they are combined. Exact.
-
-    The compiler crashes on kernels for AMD GPUs that multiply matrices of the
-    parts and copy complex results between memories.
-    """
-    operands, result = list(op.operation.operands), op.operation.results[0].type
-    dtype = numpy_dtype(result.element_type)
-    if dtype.kind != "c" or not all(is_static(v) and dtype_of(v) == dtype for v in operands):
-        return None
-    half = np.float32 if dtype == np.complex64 else np.float64
-    (a, b), (c, d) = (
-        [build.op(name, [v], tensor_type(v.type.shape, half)) for name in ("stablehlo.real", "stablehlo.imag")]
-        for v in operands
-    )
-
-    def product(x: Any, y: Any) -> Any:
-        made = build.op(
-            "stablehlo.dot_general", [x, y], tensor_type(result.shape, half), attributes=attrs.copied(op.operation)
-        )
-        return build.op("stablehlo.optimization_barrier", [made])
-
-    real = build.op("stablehlo.subtract", [product(a, c), product(b, d)])
-    imaginary = build.op("stablehlo.add", [product(a, d), product(b, c)])
-    return build.op("stablehlo.complex", [real, imaginary], result)
-
-
 PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]
 # Workarounds for compiler failures, needed only outside stagec's kernels.
 MEMORY = [expand_complex_pad, complex_constant, scatter_complex_parts]
-# Workarounds for compiler crashes on GPUs that LLVM compiles for.
-PRODUCTS = [dot_general_complex]
 FORMS = [pad_parts_of_complex128, convolve_parts_of_complex]

@@ -73,7 +73,7 @@ def atanh(x: Tensor) -> Tensor:
 
 
 def erfc(x: Tensor) -> Tensor:
-    """Complementary error function, within 4 ulp.
+    """Complementary error function, within 4 ulp, 5.5 in float32.
 
     For |x| >= 0.5, exp(-x**2) times a polynomial in (x - 4) / (x + 4), divided by
     2 |x| + 1, with the rounding error of x**2 in the exponent; below, 1 - erf(x).

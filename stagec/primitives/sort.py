@@ -136,8 +136,7 @@ def _by_positions(operands: Sequence[Any], dimension: int, num_keys: int) -> lis
         keys = operands[start : min(start + _KEYS, num_keys)]
         if order is not places:
             keys = [along_axis(key, order, dimension) for key in keys]
-        sorted_ = [*keys, places, order]
-        *_, order = sort_p(*sorted_, dimension=dimension, is_stable=False, num_keys=len(keys) + 1)
+        *_, order = sort_p(*keys, places, order, dimension=dimension, is_stable=False, num_keys=len(keys) + 1)
     return [along_axis(x, order, dimension) for x in operands]
 
 

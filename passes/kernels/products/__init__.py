@@ -8,7 +8,7 @@ from passes import bindings
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import ELEMENTS
 from passes.kernels.processor import Processor
-from passes.kernels.products import amx, dots, epilogue as epilogues, groups, pairs
+from passes.kernels.products import amx, dots, epilogue as epilogues, groups
 from passes.kernels.products.grouped import Grouped
 from passes.kernels.products.ordered import matrices
 from passes.kernels.products.packing import Panels, packing
@@ -17,6 +17,7 @@ from passes.kernels.products.tiled import Tiled
 from passes.kernels.products.tiles import Tiling, tiling
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.writer import Writer
+from passes.legalize.complex_products import four_products
 from passes.types import tensor_type
 
 __all__ = ["form"]
@@ -25,7 +26,12 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace products by kernels where these are faster than the compiler's own code; returns their number."""
     count = 0
-    pairs.expand(kernels)
+    for op in kernels.found("stablehlo.dot_general"):
+        with bindings.ir.InsertionPoint(op), op.location:
+            made = four_products(op)
+        if made is not None:
+            op.results[0].replace_all_uses_with(made)
+            op.erase()
     written: dict[Any, Kernel] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)

@@ -39,7 +39,7 @@ WORKAROUNDS = (
         fault="IREE's pass VectorizeMemrefCopy asks for the bit width of a complex type, where a kernel multiplies "
         "complex matrices and copies the result between memories",
         guard="multiplies the parts, and stores the products before they are combined",
-        hooks=("passes.legalize.complexes:dot_general_complex",),
+        hooks=("passes.legalize.complex_products:dot_general_complex",),
         upstream="none found (searched: VectorizeMemrefCopy TileLinalgCopy getCopyTileSizes complex element type); "
         "https://github.com/iree-org/iree/pull/17247 is about the same question in code for CPUs",
         shown_by=Program(
