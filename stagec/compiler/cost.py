@@ -115,7 +115,7 @@ def _flops(equation: Equation) -> float:
         return equation.inputs[-1].aval.size
     if name in ("sort", "top_k"):
         return operand.size * math.ceil(math.log2(max(operand.shape[params.get("dimension", -1)], 2)))
-    if name == "fft":
+    if name in ("fft", "rfft", "irfft"):
         # As is usual for the fast transform of n numbers.
         return 5 * out * math.log2(max(operand.shape[-1], 2))
     return out

@@ -61,7 +61,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "eig": _rows(64),
     "eigh": _rows(64),
     "eigvalsh": _rows(128),
-    "fft": Threshold(lambda aval, params: 1 << 12, matrices=False),
+    **dict.fromkeys(("fft", "irfft", "rfft"), Threshold(lambda aval, params: 1 << 12, matrices=False)),
     "lu": _rows(128, _every),
     "lu_solve": _rows(128, _every),
     "pinv": _rows(64),

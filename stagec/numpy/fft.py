@@ -24,15 +24,9 @@ from stagec.numpy.fft_arguments import (
 )
 from stagec.numpy.manipulation import roll
 from stagec.primitives.axes import canonical_axes, canonical_axis
-from stagec.primitives.broadcast import zeros
-from stagec.primitives.complex import complex, conj, imag, real
+from stagec.primitives.complex import conj
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.fft import fft_last
-from stagec.primitives.fft_plan import roots_of_unity
-from stagec.primitives.joining import concatenate
-from stagec.primitives.operand import aval_of
-from stagec.primitives.shape import reshape, rev
-from stagec.primitives.slicing import slice_in_dim
+from stagec.primitives.fft import fft_last, irfft_last, rfft_last
 from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -112,25 +106,8 @@ def rfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, nor
     """
     x, position = axis_last("rfft", real_argument("rfft", as_array(a)), axis)
     points = length("rfft", n, x.shape[-1])
-    half = _half_transform(resized(x, points), points)
+    half = rfft_last(resized(x, points))
     return axis_restored(_scaled(half, _scale("rfft", norm, points, False)), position)
-
-
-def _half_transform(x: Array, n: int) -> Array:
-    """Return the first n // 2 + 1 numbers of the transform of `n` real numbers."""
-    last = x.ndim - 1
-    if n % 2:
-        return slice_in_dim(fft_last(complex(x, zeros(aval_of(x)))), 0, n // 2 + 1, axis=last)
-    # Transform half as many complex numbers, whose real and imaginary parts are the even and odd elements.
-    pairs = reshape(x, (*x.shape[:-1], n // 2, 2))
-    mixed = fft_last(complex(pairs[..., 0], pairs[..., 1]))
-    mixed = concatenate([mixed, slice_in_dim(mixed, 0, 1, axis=last)], last)
-    mirrored = conj(rev(mixed, (last,)))
-    even, odd = (mixed + mirrored) * 0.5, (mixed - mirrored) * 0.5
-    cosines, sines = roots_of_unity(np.arange(n // 2 + 1), n, x.dtype)
-    # exp(-2 pi i k / n) (mixed - mirrored) / 2i.
-    real_part, imag_part = real(odd), imag(odd)
-    return even + complex(cosines * imag_part + sines * real_part, sines * imag_part - cosines * real_part)
 
 
 def irfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
@@ -144,15 +121,8 @@ def irfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, no
     """
     x, position = axis_last("irfft", complex_argument("irfft", as_array(a)), axis)
     points = length("irfft", n, 2 * (x.shape[-1] - 1))
-    found = _from_half(resized(x, points // 2 + 1), points)
+    found = irfft_last(resized(x, points // 2 + 1), points)
     return axis_restored(_scaled(found, _scale("irfft", norm, points, True) * points), position)
-
-
-def _from_half(x: Array, n: int) -> Array:
-    """Return the inverse transform of `n` numbers, given their first half; scaled by 1/n."""
-    last = x.ndim - 1
-    remaining = slice_in_dim(x, 1, n - n // 2, axis=last)
-    return real(fft_last(concatenate([x, conj(rev(remaining, (last,)))], last), True))
 
 
 def hfft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:

@@ -16,6 +16,7 @@ from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.config import config
 from stagec.core.exports import without
+from stagec.core.threads import thread_count
 from stagec.runtime import malloc, spinning
 from stagec.runtime.timeline import TimelineSemaphore
 
@@ -61,21 +62,12 @@ def _topology_flag() -> str:
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
     # Without this folder, as in some sandboxes, the runtime finds no cores, and makes one worker.
     known = all(os.path.exists(f"/sys/devices/system/cpu/cpu{core}/topology") for core in cores)
-    count = worker_count()
-    if config.num_threads > 0:
-        count = min(count, config.num_threads)
+    count = thread_count()
     if known and 1 < len(cores) <= _BOUND_CORES and count > 1:
         # The first worker does most; those of several processes begin on different cores.
         first = os.getpid() % len(cores)
         return "--task_topology_cpu_ids=" + ",".join(map(str, (cores[first:] + cores[:first])[:count]))
     return f"--task_topology_group_count={count}"
-
-
-def worker_count() -> int:
-    """How many threads of this process can run at once."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @functools.cache

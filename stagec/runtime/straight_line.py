@@ -178,7 +178,9 @@ class Code:
         names = {v.name for v in alive}
         for value in done:
             for v in (value, value.other):
-                if v is not None and v.aval.nbytes >= _LARGE and value.name not in names:
+                if v is None or v.name in self.constants or value.name in names:
+                    continue
+                if v.aval.nbytes >= _LARGE:
                     self.lines.append(f"{v.name} = None")
 
     def function(self, arguments: str, result: str) -> Callable[..., Any]:

@@ -25,7 +25,7 @@ import stagec
 import stagec.numpy as snp
 from stagec import lax
 from stagec.compiler import log
-from stagec.runtime.device import worker_count
+from stagec.core.threads import worker_count
 
 ALL_CORES = "1, all cores"
 

@@ -431,3 +431,12 @@ def test_large_arrays_of_numpy_are_not_kept():
         result = snp.reshape(given, (2, -1))
         given += 1
         assert float(result[0, 0]) == float(given[0]) - 1
+
+
+def test_large_constants_of_a_plan_are_there_in_each_call():
+    from stagec.scipy import linalg
+
+    x = snp.arange(1.0, 101.0)  # the matrix below the first row takes 38 kB, and is a constant of the plan
+    first = np.asarray(linalg.companion(x))
+    for _ in range(3):
+        np.testing.assert_array_equal(linalg.companion(x), first)

@@ -11,6 +11,7 @@ import stagec
 import stagec.numpy as snp
 from stagec import lax
 from stagec.compiler import driver
+from stagec.core.threads import worker_count
 from stagec.runtime import device, memory
 
 
@@ -97,7 +98,7 @@ def test_arrays_without_elements_reach_no_loop():
 
 def test_workers_are_as_many_as_the_process_may_use():
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert device.worker_count() == count
+    assert worker_count() == count
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are not bound to cores here")
@@ -146,7 +147,7 @@ def test_a_process_with_one_worker_runs_large_programs():
     for count in 1, 2:
         env = {**os.environ, "STAGEC_NUM_THREADS": str(count)}
         done = subprocess.run([sys.executable, "-c", WORKERS], env=env, capture_output=True, text=True)
-        assert done.stdout.split() == ["701.0", str(min(count, device.worker_count()))], done.stderr
+        assert done.stdout.split() == ["701.0", str(min(count, worker_count()))], done.stderr
 
 
 def test_doubles_stay_doubles():

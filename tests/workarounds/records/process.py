@@ -217,7 +217,7 @@ reproduce.compiled_alone(Program(text))
         symptom=Symptom.SLOW,
         fault="IREE's runtime may start one worker thread only on processors with two kinds of cores",
         guard="sets the number of workers from the process's own CPU set",
-        hooks=("stagec.runtime.device:worker_count",),
+        hooks=("stagec.core.threads:worker_count",),
         upstream="https://github.com/iree-org/iree/issues/24761 (one thread only on processors with two kinds of "
         "cores)",
         shown_by="it needs such a processor",
