@@ -45,12 +45,20 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...], dict[Any, An
     "chlo.erf_inv": (special.erf_inv, (F64, F32), {}),
     "chlo.lgamma": (special.lgamma, (F64,), {F32: F64, F16: F64, BF16: F64}),
     "stablehlo.logistic": (special.logistic, (F64,), {}),
-    "chlo.polygamma": (special.polygamma, (F64,), {F32: F64}),
+    "chlo.polygamma": (special.polygamma, (F64,), {}),
+    "chlo.zeta": (special.zeta, (F64, F32), {F16: F32, BF16: F32}),
     "chlo.digamma": (special.digamma, (F64,), {F32: F64, F16: F64, BF16: F64}),
+}
+# Of narrower floats, which are computed in float64 with fewer terms.
+_OF_NARROW: dict[str, Callable[..., Tensor]] = {
+    "chlo.polygamma": special.polygamma_of_narrow,
+    "chlo.zeta": special.zeta_of_narrow,
 }
 
 
-def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dict[Any, Any]) -> Pattern:
+def _law(
+    name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dict[Any, Any], prefix: str = "expand"
+) -> Pattern:
     direct = frozenset(native)
 
     def rewrite(op: Any) -> Any:
@@ -65,7 +73,7 @@ def _law(name: str, fn: Callable[..., Tensor], native: Iterable[Any], wider: dic
         return mapped(lambda *x: fn(*(v.to(inner) for v in x)).to(dtype).value, operands, dtype, name)
 
     doc = f"{name} as straight-line arithmetic. {(fn.__doc__ or '').strip()}"
-    return Pattern(f"expand_{name.split('.')[1]}", (name,), rewrite, doc=doc, any_shape=True)
+    return Pattern(f"{prefix}_{name.split('.')[1]}", (name,), rewrite, doc=doc, any_shape=True)
 
 
 @pattern("stablehlo.power", any_shape=True)
@@ -143,4 +151,9 @@ def expand_ceil(op: Any) -> Any:
 
 
 PATTERNS_SSE2: list[Pattern] = [expand_floor, expand_ceil]
-PATTERNS = [*(_law(name, *row) for name, row in _FUNCTIONS.items()), expand_power, expand_narrow_remainder]
+PATTERNS = [
+    *(_law(name, fn, (), {F32: F64, F16: F64, BF16: F64}, "expand_narrow") for name, fn in _OF_NARROW.items()),
+    *(_law(name, *row) for name, row in _FUNCTIONS.items()),
+    expand_power,
+    expand_narrow_remainder,
+]

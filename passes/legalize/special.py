@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import Decimal
 
 import numpy as np
@@ -173,17 +174,107 @@ def digamma(x: Tensor) -> Tensor:
     return where(x.equals(math.inf), x, result)
 
 
+# B(2k) / (2k)! for k = 1, 2, ..., of the Euler-Maclaurin formula.
+_EULER_MACLAURIN = (
+    1 / 12,
+    -1 / 720,
+    1 / 30240,
+    -1 / 1209600,
+    1 / 47900160,
+    -691 / 1307674368000,
+    1 / 74724249600,
+    -3617 / 10670622842880000,
+    43867 / 5109094217170944000,
+)
+
+
+def zeta(x: Tensor, q: Tensor) -> Tensor:
+    """Hurwitz's zeta function, the sum of `(q + k)**-x` over k = 0, 1, ...: about 1e-13 relative in float64,
+    about 1e-6 in float32.
+
+    Euler-Maclaurin (Abramowitz and Stegun 23.1.30) from the ninth term on.
+    """
+    exponent = -minimum(x, x.like(1e30))
+
+    def raised(base: Tensor) -> Tensor:
+        if x.dtype != np.float64:
+            return power(base, exponent)
+        high, low = log_pair(base)
+        p, p_low = two_product(exponent, high)
+        return exp(p, where(abs(p) < 800, p_low + exponent * low, p.like(0)))
+
+    return _zeta(x, q, raised, 8, 9)
+
+
+def zeta_of_narrow(x: Tensor, q: Tensor) -> Tensor:
+    """Hurwitz's zeta function, the sum of `(q + k)**-x` over k = 0, 1, ...: 5e-9 relative, of a float64.
+
+    Euler-Maclaurin (Abramowitz and Stegun 23.1.30) from the fourth term on.
+    """
+    exponent = -minimum(x, x.like(1e30))
+    return _zeta(x, q, lambda base: exp(exponent * log(base)), 3, 6)
+
+
+def _zeta(x: Tensor, q: Tensor, raised: Callable[[Tensor], Tensor], terms: int, corrections: int) -> Tensor:
+    """The sum of the first terms, and the Euler-Maclaurin formula for the others.
+
+    Of `count` negative bases, the distances to zero are raised: `away`, `away + 1`, ..., `1 - q - 1`.
+    """
+    # Of large exponents, only the first terms count.
+    order = minimum(x, x.like(1e15))
+
+    def others(base: Tensor) -> Tensor:
+        term = raised(base)
+        total = base * term / (x - 1) + term * 0.5
+        factor, step = order * term / base, 1 / (base * base)
+        for k, coefficient in enumerate(_EULER_MACLAURIN[:corrections]):
+            total = total + coefficient * factor
+            factor = factor * ((order + (2 * k + 1)) * (order + (2 * k + 2)) * step)
+        return total
+
+    zero = x.like(0)
+    floor = call("floor", q)
+    count = maximum(-floor, zero)
+    first = q + count
+    total = raised(first)
+    for k in range(1, terms):
+        total = total + raised(first + k)
+    total = total + others(first + terms)
+
+    away = 1 - first
+    negative = raised(away)
+    for k in range(1, terms):
+        negative = negative + where(count > x.like(k), raised(away + k), zero)
+    negative = negative + where(count > x.like(terms), others(away + terms) - others(1 - q), zero)
+    half = x * 0.5
+    negative = where(call("floor", half).equals(half), negative, -negative)
+    total = where(count > zero, total + negative, total)
+
+    total = where(q.equals(math.inf) | ((q > 1) & x.equals(math.inf)), zero, total)
+    total = where((q <= 0) & floor.equals(q), x.like(math.inf), total)
+    total = where((q > 0) | call("floor", x).equals(x), total, x.like(math.nan))
+    return where(x > 1, total, where(x.equals(1), x.like(math.inf), x.like(math.nan)))
+
+
 def polygamma(n: Tensor, x: Tensor) -> Tensor:
     """The n-th derivative of digamma, of float64; NaN unless n is an integer >= 0.
 
     `(-1)**(n + 1) n! zeta(n + 1, x)`.
     """
+    return _polygamma(n, x, zeta)
+
+
+def polygamma_of_narrow(n: Tensor, x: Tensor) -> Tensor:
+    """The n-th derivative of digamma: 1e-8 relative, of a float64; NaN unless n is an integer >= 0."""
+    return _polygamma(n, x, zeta_of_narrow)
+
+
+def _polygamma(n: Tensor, x: Tensor, series: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     order = n + 1
-    factorial = exp(lgamma(order))
-    series = Tensor(build.op("chlo.zeta", [order.value, x.value])) * factorial
+    size = series(order, x) * exp(lgamma(order))
     half = n * 0.5
     even = call("floor", half).equals(half)
-    result = where(n.equals(0), digamma(x), where(even, -series, series))
+    result = where(n.equals(0), digamma(x), where(even, -size, size))
     valid = (n >= 0) & call("floor", n).equals(n)
     return where(valid, result, x.like(math.nan))
 

@@ -107,9 +107,24 @@ _EULER_MACLAURIN = (
 def zeta(x: Any, q: Any) -> Array:
     """Hurwitz's zeta function: the sum of `(q + k) ** -x` over k = 0, 1, ...
 
-    Euler-Maclaurin from the twelfth term on (Abramowitz and Stegun 23.1.30).
+    The terms of negative bases are those of positive ones, up to a sign.
     """
     x, q = np.broadcast_arrays(x, q)
+    count = np.where(q < 0, -np.floor(q), 0.0)
+    total = _zeta_of_positive(x, q + count)
+    if count.any():
+        negative = _zeta_of_positive(x, 1 - (q + count)) - _zeta_of_positive(x, 1 - q)
+        total = np.where(count > 0, total + np.where(np.mod(x, 2) == 0, negative, -negative), total)
+    pole = (q <= 0) & (q == np.floor(q))
+    total = np.where(pole, np.where(x == np.floor(x), np.inf, np.nan), total)
+    # A negative base to a fractional power is not real.
+    total = np.where((q <= 0) & (x != np.floor(x)), np.nan, total)
+    total = np.where(np.isposinf(x) & (q > 1), 0.0, np.where(np.isposinf(q) & (x > 1), 0.0, total))
+    return np.where(x == 1, np.inf, np.where(x < 1, np.nan, total))
+
+
+def _zeta_of_positive(x: Any, q: Any) -> Array:
+    """Euler-Maclaurin from the twelfth term on (Abramowitz and Stegun 23.1.30)."""
     terms = 12
     total = np.zeros(x.shape)
     for k in range(terms):
@@ -117,16 +132,13 @@ def zeta(x: Any, q: Any) -> Array:
     base = q + terms
     power = np.power(base, -x)
     total = total + base * power / (x - 1) + power / 2
-    factor = x * power / base
+    # Of large exponents, only the first terms count.
+    order = np.minimum(x, 1e15)
+    factor = order * power / base
     for k, coefficient in enumerate(_EULER_MACLAURIN):
         total = total + coefficient * factor
-        factor = factor * (x + 2 * k + 1) * (x + 2 * k + 2) / (base * base)
-    pole = (q <= 0) & (q == np.floor(q))
-    total = np.where(pole, np.where(x == np.floor(x), np.inf, np.nan), total)
-    # A negative base to a fractional power is not real.
-    total = np.where((q <= 0) & (x != np.floor(x)), np.nan, total)
-    total = np.where(np.isposinf(x) & (q > 1), 0.0, np.where(np.isposinf(q) & (x > 1), 0.0, total))
-    return np.where(x == 1, np.inf, np.where(x < 1, np.nan, total))
+        factor = factor * (order + 2 * k + 1) * (order + 2 * k + 2) / (base * base)
+    return total
 
 
 @_each

@@ -7,6 +7,7 @@ from typing import Any
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Axis
+from stagec.numpy.arguments import array_argument
 from stagec.numpy.arithmetic import (
     add,
     divide,
@@ -174,7 +175,7 @@ def one_hot(x: ArrayLike, num_classes: int, *, dtype: DTypeLike = None, axis: in
     >>> one_hot(np.array([0, 2]), 3).round(3).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    x = array(x) if isinstance(x, (list, tuple)) else as_operand(x, "one_hot's argument")
+    x = array(x) if isinstance(x, (list, tuple)) else array_argument(x, "one_hot's argument")
     aval = aval_of(x)
     position = canonical_axis(axis, aval.ndim + 1, "one_hot")
     (count,) = as_shape((num_classes,), "one_hot")

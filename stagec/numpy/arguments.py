@@ -13,6 +13,7 @@ from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
 from stagec.primitives.constraint import sharding_constraint_p
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.device import Device, find
@@ -99,8 +100,12 @@ def on_device(array: Array, device: Placement) -> Array:
 
 
 def array_argument(value: Any, name: str) -> Array:
-    """Convert an argument that must be an array or a number to an Array or a tracer."""
-    return value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))
+    """Convert an argument that must be an array or a number to an Array or a tracer, of a dtype that is enabled."""
+    found: Array = value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))
+    dtype = aval_of(found).dtype
+    if dtype in dtypes.WIDE and dtypes.default_int() == dtypes.int32:
+        return convert_element_type(found, dtype)
+    return found
 
 
 def constrained(value: Any, sharding: Any, what: str) -> Any:

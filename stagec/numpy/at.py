@@ -16,7 +16,7 @@ from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import parse, with_arrays
-from stagec.numpy.indexing import getitem
+from stagec.numpy.indexing import getitem, getitem_planned, moves_many
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
 from stagec.numpy.writes import updated
@@ -25,6 +25,7 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather_parts import GatherScatterMode
 from stagec.primitives.iota import full_like
 from stagec.primitives.operand import as_operand, aval_of, is_array_like
+from stagec.runtime.plans import planned
 
 # An index larger than every axis.
 _BEYOND = np.iinfo(np.int32).max
@@ -87,7 +88,8 @@ class AtIndex:
         if mode is None:
             mode = "clip" if fill_value is None else "fill"
         index = self._at(mode, wrap_negative_indices)._index
-        return getitem(self._array, index, mode, fill_value, indices_are_sorted, unique_indices)
+        read = getitem_planned if moves_many(self._array, index) else getitem
+        return read(self._array, index, mode, fill_value, indices_are_sorted, unique_indices)
 
     def set(
         self,
@@ -267,7 +269,12 @@ class AtIndex:
         return bool(np.unique(rows, axis=1).shape[1] < rows.shape[1])
 
     def _update(self, kind: str, values: Any, is_sorted: bool, unique: bool, mode: Any, wrap: bool = True) -> Array:
-        return updated(kind, self._array, self._at(mode, wrap)._index, values, is_sorted, unique, mode)
+        index = self._at(mode, wrap)._index
+        write = _updated_planned if moves_many(self._array, index) else updated
+        return write(kind, self._array, index, values, is_sorted, unique, mode)
+
+
+_updated_planned = planned(updated, numbers=True)
 
 
 def _without_negatives(entry: Any, clips: bool) -> Any:

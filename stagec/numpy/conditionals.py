@@ -11,6 +11,7 @@ from stagec.core import dims, dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.core.operators import ArrayOperators
+from stagec.numpy.arguments import array_argument
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.logical import isclose, isfinite, isnan
 from stagec.numpy.positions import nonzero
@@ -172,7 +173,7 @@ def nan_to_num(
     >>> round(float(nan_to_num(float('nan'), nan=7.0)), 4)
     7.0
     """
-    x = as_operand(x, "nan_to_num's argument")
+    x = array_argument(x, "nan_to_num's argument")
     dtype = dtype_of(x)
     check_dtype("nan_to_num", dtype, dtypes.ALL)
     if not dtypes.is_inexact(dtype):

@@ -24,7 +24,10 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape, rev
 from stagec.primitives.slicing import dynamic_slice_p, slice_
 from stagec.runtime.array import Array as ConcreteArray
-from stagec.runtime.plans import is_plain
+from stagec.runtime.plans import is_plain, planned
+
+# Arrays of indices that move so many elements are read and written by plans.
+_MANY = 1 << 13
 
 
 def getitem(
@@ -231,7 +234,19 @@ def read(x: Any, index: Any) -> Array:
             else:
                 found.append(Ellipsis)
                 return _view_of(x, x.evaluated()[tuple(found)])
-    return getitem(x, index)
+    return getitem_planned(x, index) if moves_many(x, index) else getitem(x, index)
+
+
+getitem_planned = planned(getitem)
+
+
+def moves_many(x: Any, index: Any) -> bool:
+    """Whether arrays of indices move so many elements that a plan pays."""
+    if type(x) is not ConcreteArray or not x.aval.shape:
+        return False
+    row = x.aval.size // max(x.aval.shape[0], 1)
+    entries = index if type(index) is tuple else (index,)
+    return any(type(entry) is ConcreteArray and entry.aval.size * row >= _MANY for entry in entries)
 
 
 def _is_known(entry: slice) -> bool:

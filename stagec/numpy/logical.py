@@ -10,6 +10,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.operators import ArrayOperators
+from stagec.numpy.arguments import array_argument
 from stagec.numpy.arithmetic import absolute, dtype_of, reject
 from stagec.numpy.promotion import promote, promote_numeric, truth
 from stagec.primitives import arithmetic as ar, complex as cplx, logic
@@ -269,7 +270,7 @@ def isinf(x: ArrayLike, /) -> Array:
 def _of_parts(
     name: str, x: Any, test: Callable[[Any], Array], join: Callable[[Any, Any], Array], of_integers: bool
 ) -> Array:
-    x = as_operand(x, f"{name}'s argument")
+    x = array_argument(x, f"{name}'s argument")
     dtype = dtype_of(x)
     if dtypes.is_complex(dtype):
         return join(test(cplx.real(x)), test(cplx.imag(x)))

@@ -9,7 +9,7 @@ from typing import Any
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.dtype_info import iinfo
-from stagec.numpy.arguments import refuse_out
+from stagec.numpy.arguments import array_argument, refuse_out
 from stagec.numpy.arithmetic import dtype_of, reject
 from stagec.numpy.promotion import promote_dtypes
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, transcendental as tr
@@ -24,7 +24,7 @@ __all__ = ["angle", "around", "ceil", "conj", "conjugate", "fix", "floor", "imag
 
 
 def _round_with(name: str, x: Any, function: Callable[[Any], Array]) -> Array:
-    x = as_operand(x, f"{name}'s argument")
+    x = array_argument(x, f"{name}'s argument")
     dtype = dtype_of(x)
     check_dtype(name, dtype, dtypes.ALL)
     if not dtypes.is_inexact(dtype):

@@ -16,7 +16,6 @@ from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar, logic
-from stagec.primitives.emitter import Emitter
 from stagec.primitives.operand import Operand, as_operand, promote_weak_scalars
 from stagec.primitives.rules import each
 from stagec.primitives.table import elementwise, spread
@@ -91,25 +90,10 @@ polygamma_p = _special(
 )
 
 
-def _zeta_lower(cx: Any, x: Any, q: Any) -> Any:
-    """CHLO's sum overflows for large exponents, where only the bases next to 0 count."""
-    aval = cx.out_avals[0]
-    e = Emitter(cx)
-    x, q = spread(cx, [x, q])
-    exponent, one = e("negate", aval, x), e.fill(1, aval)
-    positive = e.compare("GT", q, e.fill(0, aval), aval)
-    fraction = e("subtract", aval, q, e("floor", aval, q))
-    first = e("select", aval, positive, q, fraction)
-    second = e("select", aval, positive, e("add", aval, q, one), e("subtract", aval, fraction, one))
-    terms = [e("power", aval, base, exponent) for base in (first, second)]
-    large = e.compare("GT", x, e.fill(1000, aval), aval)
-    return e("select", aval, large, e("add", aval, *terms), cx.emit("chlo.zeta", [x, q]))
-
-
 zeta_p = _special(
     "zeta",
     values.zeta,
-    _zeta_lower,
+    _binary("chlo.zeta"),
     each(no_derivative("zeta", "its exponent"), lambda x, q, t: ar.mul(t, ar.mul(ar.neg(x), zeta(ar.add(x, 1), q)))),
     300,
     90,

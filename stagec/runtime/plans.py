@@ -43,7 +43,7 @@ _COPIED = 1 << 16
 _LONGEST = 16
 # Types of static arguments, whose values are part of the key.
 _STATIC = frozenset({type(None), str, type(Ellipsis), type})
-_MARKS: dict[Any, object] = {kind: object() for kind in (bool, int, float, tuple, list, np.ndarray)}
+_MARKS: dict[Any, object] = {kind: object() for kind in (bool, int, float, slice, tuple, list, np.ndarray)}
 _NAMED, _ANY_FLOATS = object(), object()
 # Which of Python's numbers are operands.
 _NONE, _FLOATS, _NUMBERS = frozenset[type](), frozenset({float}), frozenset({float, int})
@@ -165,6 +165,10 @@ def _describe(value: Any, key: list[Any], inputs: list[Any], operands: frozenset
         key += (_MARKS[kind], value.hex())
     elif kind is int or kind is bool:
         key += (_MARKS[kind], value)
+    elif kind is slice:
+        bounds = (value.start, value.stop, value.step)
+        key += (_MARKS[kind], *bounds)
+        return all(v is None or type(v) is int for v in bounds)
     elif (kind is tuple or kind is list) and len(value) <= _LONGEST:
         key += (_MARKS[kind], len(value))
         return all(_describe(v, key, inputs) for v in value)

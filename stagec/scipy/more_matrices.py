@@ -108,8 +108,13 @@ def invhilbert(n: int) -> Array:
     count = as_int(n, "invhilbert", "n")
     # Of rows and columns: (-1)**i (n + i)! / (i!**2 (n - i - 1)!).
     factors = [(-1) ** i * count * math.comb(count + i, i) * math.comb(count - 1, i) for i in range(count)]
-    found = [[_as_float(a * b // (i + j + 1)) for j, b in enumerate(factors)] for i, a in enumerate(factors)]
-    return from_numpy(np.array(found).reshape(count, count), requested_dtype(float, "invhilbert"))
+    bits = np.array([factor.bit_length() for factor in factors])
+    signs = np.array([math.inf if factor > 0 else -math.inf for factor in factors])
+    found = np.multiply.outer(signs, signs)
+    # The other elements have more than the 1,024 bits of the largest float.
+    for i, j in np.argwhere(np.add.outer(bits, bits) < 1032 + int(2 * count).bit_length()).tolist():
+        found[i, j] = _as_float(factors[i] * factors[j] // (i + j + 1))
+    return from_numpy(found, requested_dtype(float, "invhilbert"))
 
 
 def _as_float(number: int) -> float:

@@ -260,3 +260,27 @@ def test_public_names_exist():
 
 def test_no_dtype_is_the_default_float_as_in_jax(x64, jax_dtypes):
     assert jax_dtypes.canonicalize_dtype(None) == public.canonicalize_dtype(None)
+
+
+def test_functions_narrow_arrays_of_64_bits_after_the_block_that_made_them():
+    import stagec
+    import stagec.numpy as snp
+
+    with stagec.enable_x64():
+        x, m, i = snp.arange(6.0), snp.arange(6.0).reshape(2, 3), snp.arange(4)
+    for call in (
+        lambda: snp.mean(x),
+        lambda: snp.var(x),
+        lambda: snp.pad(x, 1),
+        lambda: snp.diag(x),
+        lambda: snp.tril(m),
+        lambda: snp.histogram(x)[1],
+        lambda: snp.trunc(x),
+        lambda: snp.nan_to_num(x),
+        lambda: snp.vander(x),
+        lambda: stagec.nn.one_hot(i, 4),
+        lambda: stagec.jit(snp.mean)(x),
+        lambda: stagec.grad(lambda x: snp.mean(x) * 2)(x).astype("float32"),
+    ):
+        assert call().dtype == "float32"
+    assert not snp.isinf(x).any()

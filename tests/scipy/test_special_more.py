@@ -385,3 +385,17 @@ def test_the_tables_hold_the_coefficients_of_their_functions() -> None:
         for t in (-0.93, -0.2, 0.61):
             exact = float(function(mpmath.mpf(low + (high - low) * (t + 1) / 2)).real)
             assert abs(np.polynomial.chebyshev.chebval(t, coefficients) / exact - 1) < 1e-14, name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_zeta_counts_the_terms_of_negative_bases(dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(2, 9, 200).astype(dtype)
+    q = -rng.uniform(0, 40, 200).astype(dtype)
+    expected = special.zeta(x.astype(float), q.astype(float))
+    # Where terms of both signs cancel, their rounding is left.
+    scale = np.abs(expected) + special.zeta(x.astype(float), np.mod(q.astype(float), 1))
+    with stagec.enable_x64():
+        for found in (ours.zeta(x, q), stagec.jit(ours.zeta)(x, q)):
+            assert found.dtype == dtype
+            assert np.max(np.abs(np.asarray(found, float) - expected) / scale) < 16 * np.finfo(dtype).eps

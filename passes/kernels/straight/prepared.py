@@ -20,7 +20,7 @@ from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.node import Node
 from passes.kernels.straight.nodes import GATHERED, Reading
 from passes.kernels.straight.pieces import are_few, pieces_of
-from passes.kernels.straight.sweep import Part
+from passes.kernels.straight.sweep import COSTLY, Part
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
 
 # The most bytes of a row that a workgroup keeps on its stack between sweeps.
@@ -29,7 +29,7 @@ _STACK = 64 << 10
 # is that of groups whose expressions are costly, which lose more without vectors.
 _LITTLE, _LITTLE_COSTLY = 1 << 16, 1 << 13
 # Rows shorter than a vector become lanes if the group has more work than _MUCH, and each element more than COSTLY.
-_MUCH, COSTLY = 1 << 20, 30
+_MUCH = 1 << 20
 
 
 class Prepared:

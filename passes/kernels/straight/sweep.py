@@ -20,6 +20,8 @@ from passes.kernels.regions import region
 from passes.kernels.straight.blocks import BLOCK, Body, in_blocks
 from passes.kernels.values import Index, Item, Value, View
 
+# More work than this for an element is costly.
+COSTLY = 30
 # The range of each axis that is swept.
 Ranges = Mapping[int, tuple[int, int]]
 
@@ -75,6 +77,7 @@ class Sweep:
       width: lanes of a vector.
       strands: the number of independent accumulators.
       repeats: whether an element may be computed and stored more than once, because its operands are not overwritten.
+        The last vector of a row then begins earlier, so that costly code is written once.
     """
 
     def __init__(
@@ -86,6 +89,7 @@ class Sweep:
         self.elements = [e for part in self.reductions for e in part.elements]
         kinds = [(kind, e.kind) for part in self.reductions for kind, e in zip(part.kinds, part.elements)]
         self.rounds = any(kind == "add" and of in "fc" for kind, of in kinds)
+        self.overlaps = repeats and not self.reductions and sum(part.node.cost for part in parts) > COSTLY
 
     def visit(
         self, at: dict[int, Linear], sums: list[str], seeds: Sequence[tuple[Value, Index, Item]] = ()
@@ -178,6 +182,13 @@ class Sweep:
         start = [*vectors, *(code.constant(neutral(kind, e), e) for kind, e in kinds)]
         lengths = [stop - start for start, stop in self.inner.values()]
 
+        def vectors_of(at: dict[int, Linear], last: int) -> Body:
+            def whole(i: Linear, _: list[str]) -> list[str]:
+                with code.lanes(self.width):
+                    return self.visit({**at, lane: code.at_most(i, last).lanes()}, [])
+
+            return whole
+
         def along(at: dict[int, Linear], state: list[str]) -> list[str]:
             wide, scalars = state[: len(vectors)], state[len(vectors) :]
             (begin, size), step = self.inner[lane], self.width * self.strands
@@ -193,6 +204,11 @@ class Sweep:
                         found += self.visit({**at, lane: first.lanes()}, mine)
                 return found
 
+            if self.overlaps and size - begin >= self.width > 1:
+                low, high = Linear(begin), Linear(begin + -(-(size - begin) // step) * step)
+                if spanned and span is not None:
+                    low, high = span.low, span.high
+                return self._loop(low, high, step, vectors_of(at, size - self.width), [], [], [], 0)
             if self.width > 1:
                 position = begin + (size - begin) // step * step
                 low, high = (span.low, span.high) if spanned and span is not None else (Linear(begin), Linear(position))

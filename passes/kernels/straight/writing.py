@@ -12,8 +12,7 @@ from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.straight.groups import BINDINGS
 from passes.kernels.straight.nodes import SHORT
-from passes.kernels.straight.prepared import COSTLY
-from passes.kernels.straight.sweep import Part, Span, Sweep, strands_of
+from passes.kernels.straight.sweep import COSTLY, Part, Span, Sweep, strands_of
 from passes.kernels.straight.transposed_reads import TransposedReads
 from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 
@@ -21,6 +20,8 @@ from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 _FEW = 4
 # The most vectors of columns in a strip.
 _STRIP = 4
+# The most elements of arrays of which some may be computed twice, so that costly code is written once.
+_MOST_REPEATED = 1 << 14
 # Numbers of rows that cost as much are computed in vectors, after the rows.
 _COSTLY = 20
 
@@ -77,6 +78,11 @@ class Writing(TransposedReads):
                 width = 1
         reduces = any(part.kinds for part in parts)
         strands = strands_of(self.code, self.cost, self.sizes[lane], width, reduces)
+        # Results of few elements then do not take an operand's memory.
+        is_costly = self.cost > COSTLY and math.prod(self.sizes.values()) <= _MOST_REPEATED
+        repeats = is_costly and not reduces and any((b - a) % width for a, b in self._ranges(lane))
+        if repeats:
+            self.own_elements = []
         uncut = [a for a in self.sizes if a not in self.cuts]
         axis = next((a for a in uncut if a != lane and self.sizes[a] >= 2 * MAX_WORKGROUPS), None)
         if axis is None:
@@ -88,8 +94,8 @@ class Writing(TransposedReads):
         count = self._workgroups(self.sizes[axis] // step)
         sums: list[str] = []
         for piece in self._pieces():
-            span = self._span(axis, *piece[axis], step, count) if count > 1 else None
-            sums += Sweep(self.k, parts, piece, width, strands).rows({}, span)
+            span = self._span(axis, *piece[axis], step, count, repeats) if count > 1 else None
+            sums += Sweep(self.k, parts, piece, width, strands, repeats).rows({}, span)
         index = self.number if count > 1 else ZERO
         for part in parts:
             for number in range(len(part.kinds)):
@@ -111,12 +117,18 @@ class Writing(TransposedReads):
         found = itertools.product(*(self._ranges(axis) for axis in self.sizes))
         return [dict(zip(self.sizes, ranges)) for ranges in found]
 
-    def _span(self, axis: int, start: int, stop: int, step: int, count: int) -> Span:
-        """The range of an axis of the current workgroup: whole steps, and for the last workgroup also the remainder."""
+    def _span(self, axis: int, start: int, stop: int, step: int, count: int, repeats: bool) -> Span:
+        """The range of an axis of the current workgroup: whole steps, and for the last workgroup also the remainder.
+
+        Args:
+          repeats: whether the remainder is a step, which begins earlier.
+        """
         units = (stop - start) // step
+        if repeats and units:
+            units = -(-(stop - start) // step)
         low, high = self._part_of(units, step, count)
         end = start + units * step
-        if end == stop:
+        if end >= stop:
             return Span(axis, low + start, high + start, Linear(stop))
         is_last = self.code.op(
             "arith.cmpi", (self.code.position(self.number), self.code.position(Linear(count - 1))), "index", "eq"
