@@ -52,6 +52,7 @@ ormqr_p = factorization(
     algorithm=_algorithm,
     jvp=MissingRule("its reflections are not a smooth function of a matrix", "differentiate qr, and multiply by its Q"),
     ranks=(2, 1, 2),
+    numpy_ns=5,
 )
 
 

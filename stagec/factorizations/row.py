@@ -44,7 +44,7 @@ def factorization(
     transpose: Any = NOT_LINEAR,
     trim: Callable[..., Any] | None = None,
     ranks: Sequence[int] = (2,),
-    numpy_ns: float = 0.15,
+    numpy_ns: float = 0.03,
 ) -> P:
     """Make a primitive whose operands have the same leading axes.
 

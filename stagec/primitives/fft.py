@@ -91,7 +91,7 @@ def _fft(x: Operand, *, inverse: bool) -> Operand:
     return complex(ar.mul(swapped.imag, scale), ar.mul(swapped.real, scale))
 
 
-fft_p = _row(
+fft_p: SinglePrimitive = _row(
     "fft",
     _fft_shape,
     lambda x, *, inverse: _library("ifft" if inverse else "fft", x),

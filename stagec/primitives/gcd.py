@@ -46,6 +46,7 @@ def _gcd_lower(cx: Any, x: Any, y: Any) -> Any:
 
 gcd_p = elementwise(
     "gcd",
+    numpy_ns=4,
     accepts=dtypes.INTEGER,
     eval=_gcd_eval,
     lower=_gcd_lower,

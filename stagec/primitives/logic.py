@@ -246,7 +246,7 @@ select_n_p = SinglePrimitive(
     jvp=_select_n_jvp,
     transpose=_select_n_transpose,
     batch=batch_elementwise,
-    numpy_ns=0.8,
+    numpy_ns=1.4,
 )
 
 

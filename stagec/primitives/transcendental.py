@@ -140,6 +140,7 @@ atan2_p = elementwise(
     "atan2",
     accepts=FLOATING,
     eval=computed_in_float32(np.arctan2),
+    numpy_ns=1.8,
     lower=_atan2_lower,
     jvp=each(
         lambda x, y, t: ar.mul(t, ar.div(y, ar.add(ar.square(x), ar.square(y)))),

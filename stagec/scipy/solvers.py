@@ -25,6 +25,7 @@ from stagec.numpy.selection import take_along_axis
 from stagec.primitives.axes import shape_error
 from stagec.primitives.operand import aval_of
 from stagec.primitives.shape import reshape
+from stagec.runtime.plans import planned
 from stagec.typing import ArrayLike
 
 __all__ = [
@@ -74,7 +75,10 @@ def cho_factor(
     a: ArrayLike, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
     """The argument of `cho_solve`: the factor, and whether it is the lower triangle."""
-    return cholesky(a, lower), lower
+    return _planned_cholesky(a, lower), lower  # a plan of its own has no results but arrays
+
+
+_planned_cholesky = planned(cholesky)
 
 
 def cho_solve(
