@@ -9,7 +9,7 @@ import pytest
 
 import stagec
 from stagec.backends.cpu import portable_host
-from stagec.core.dims import is_open
+from stagec.core.dims_values import symbols
 
 STRICT = ["-std=c99", "-D_POSIX_C_SOURCE=200112L", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -78,16 +78,17 @@ static const stagec_threads both = {two, &shared};
 """
 
 
-def avals(exported, rows=None):
-    """The avals of the arguments and of the results of a function, which may be for any number of rows."""
+def avals(exported, sizes=()):
+    """The avals of the arguments and of the results of a function for its open sizes, in the order of its arguments."""
     known = [exported.in_avals, exported.out_avals]
-    return [[a.update(shape=[rows if rows and is_open(n) else n for n in a.shape]) for a in part] for part in known]
+    values = dict(zip(symbols([a.shape for part in known for a in part]), sizes))
+    return [[a.at(values) for a in part] for part in known]
 
 
-def main_source(exported, threads=False, calls=2, rows=None):
+def main_source(exported, threads=False, calls=2, sizes=()):
     """A program in C that reads the arguments from a file, calls the function, and writes the results to a file."""
-    lines, names = [], [str(rows)] if rows else []
-    taken, made = avals(exported, rows)
+    lines, names = [], list(map(str, sizes))
+    taken, made = avals(exported, sizes)
     for i, aval in enumerate(taken):
         lines.append(f"void *in{i} = room({aval.nbytes}, {aval.dtype.itemsize});")
         lines.append(f"if (fread(in{i}, 1, {aval.nbytes}, given) != {aval.nbytes}) return 5;")
@@ -99,13 +100,13 @@ def main_source(exported, threads=False, calls=2, rows=None):
     lines.append(f"for (int i = 0; i < {calls}; i++) if (f({', '.join([*names, 'work', last])})) return 6;")
     for i, aval in enumerate(made):
         lines.append(f"if (fwrite(out{i}, 1, {aval.nbytes}, made) != {aval.nbytes}) return 7;")
-    lines += [f"free({name});" for name in (*names, "work") if name != str(rows)]
+    lines += [f"free({name});" for name in (*names[len(sizes) :], "work")]
     if threads:
         lines.append("if (!shared) return 9;")
     return _MAIN.format(body="\n".join(f"  {line}" for line in lines), threads=_THREADS if threads else "")
 
 
-def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=False, rows=None):
+def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=False, sizes=()):
     """The results of the function in a program of its own.
 
     Args:
@@ -113,11 +114,11 @@ def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=F
       compiler: one for another processor.
       runner: a command that runs programs for that processor.
       threads: whether two threads share the work.
-      rows: how many there are, where their number is open.
+      sizes: those that are open.
     """
     folder = os.fspath(folder)
     with open(os.path.join(folder, "main.c"), "w") as file:
-        file.write(main_source(exported, threads, rows=rows))
+        file.write(main_source(exported, threads, sizes=sizes))
     with open(os.path.join(folder, "given"), "wb") as file:
         file.writelines(np.asarray(leaf).tobytes() for leaf in stagec.tree.leaves(arguments))
     objects = [f for f in os.listdir(folder) if f.endswith(".o")]
@@ -132,7 +133,7 @@ def ran(folder, exported, arguments, flags=(), compiler="", runner=(), threads=F
     with open(os.path.join(folder, "made"), "rb") as file:
         data = file.read()
     found = []
-    for aval in avals(exported, rows)[1]:
+    for aval in avals(exported, sizes)[1]:
         found.append(np.frombuffer(data[: aval.nbytes], aval.dtype).reshape(aval.shape))
         data = data[aval.nbytes :]
     assert data == b""

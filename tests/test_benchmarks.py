@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import stagec
-from tests.benchmarks import front, numba_loops, worker
+from tests.benchmarks import browser, browser_models, front, numba_loops, worker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -45,6 +45,24 @@ def test_numbers_of_workers_compute_the_same_and_compile_each_program_once():
         assert all(value == pytest.approx(row["results"]["1"], rel=1e-3) for value in row["results"].values())
     # A sum of two gradients is a program, too.
     assert [row["compiles"]["2"] for row in report["rows"]] == [1, 2]
+
+
+@pytest.mark.parametrize("name", browser_models.models())
+def test_models_for_browsers_are_modules_and_have_finite_results(name, tmp_path):
+    model = browser_models.models()[name]
+    arrays = [np.sin(np.arange(1.0, 1 + np.prod(shape))).reshape(shape).astype("f") for shape in model.inputs.values()]
+    descriptions = [f"f32[{','.join(map(str, shape))}]" for shape in model.inputs.values()]
+    assert len(stagec.export(model.function)(*descriptions).to_wasm(tmp_path)) == 3
+    results = stagec.tree.leaves(stagec.jit(model.function)(*arrays))
+    shown = [f"{type_.split('[')[1]}" for type_ in model.outputs.values()]
+    assert [f"{','.join(map(str, r.shape))}]" for r in results] == shown
+    assert all(np.isfinite(r).all() for r in results)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("onnx"), reason="onnx is not installed: pip install onnx")
+def test_models_for_browsers_are_onnx_models(tmp_path):
+    for i, model in enumerate(browser_models.models().values()):
+        assert browser.write(tmp_path / str(i), model, f"m{i}").keys() == {"stagec", "onnxruntime"}
 
 
 def test_programs_run_on_two_devices_and_in_two_processes():

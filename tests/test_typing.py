@@ -210,9 +210,9 @@ ANYTHING = {
     **dict.fromkeys("args example_args kw kwargs options".split(), PASSED_ON),
     **dict.fromkeys(
         """
-        A M arrays b device donate elems full_tree in_axes in_shardings in_specs init init_val init_value init_values
-        initial_guess initializer linear_args may_alias operand operands out_axes out_shardings out_specs prefix_tree
-        primals pytree pytree_to_transpose residual_args
+        A M arrays b device donate elems full_tree in_axes in_nzs in_shardings in_specs init init_val init_value
+        init_values initial_guess initializer linear_args may_alias operand operands out_axes out_shardings out_specs
+        prefix_tree primals pytree pytree_to_transpose residual_args
         rest result_shape_dtypes src tree val x x0 xs
         """.split(),
         TREE,

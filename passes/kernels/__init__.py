@@ -12,6 +12,7 @@ from typing import Any
 from passes.analysis.host_scalars import is_whole
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, selection, straight
+from passes.kernels.convolutions.filters import replace_filters
 from passes.kernels.dispatch import Kernels
 from passes.kernels.expansion import expand
 from passes.kernels.processor import Processor
@@ -75,6 +76,8 @@ def formed(
     hits: dict[str, int] = {}
     with module.context:
         expand(module)
+        if straight_line:
+            replace_filters(module)
         for former in _FORMERS:
             hits |= former(kernels, processor)
         if straight_line:

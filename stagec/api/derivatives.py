@@ -247,22 +247,43 @@ def _without_reference(name: str) -> errors.ArgumentTypeError:
     return location.error(errors.ArgumentTypeError, what, fix="give references a tangent made by stagec.new_ref")
 
 
+def _nonzero(in_nzs: Any, primals: tuple[Any, ...]) -> list[bool] | None:
+    """Which leaves of the arguments have derivatives; None for all."""
+    return None if in_nzs is None else list(map(bool, pytree.broadcast_prefix(in_nzs, primals)))
+
+
 @overload
 def vjp(
-    fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, reduce_axes: Sequence[Any] = ()
+    fun: Callable[..., R],
+    *primals: Any,
+    has_aux: Literal[False] = False,
+    reduce_axes: Sequence[Any] = (),
+    in_nzs: Any = None,
 ) -> tuple[R, Callable[[R], tuple[Any, ...]]]: ...
 @overload
 def vjp(
-    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True], reduce_axes: Sequence[Any] = ()
+    fun: Callable[..., tuple[R, Aux]],
+    *primals: Any,
+    has_aux: Literal[True],
+    reduce_axes: Sequence[Any] = (),
+    in_nzs: Any = None,
 ) -> tuple[R, Callable[[R], tuple[Any, ...]], Aux]: ...
 @short_tracebacks
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> Any:
+def vjp(
+    fun: Callable[..., Any],
+    *primals: Any,
+    has_aux: bool = False,
+    reduce_axes: Sequence[Any] = (),
+    in_nzs: Any = None,
+) -> Any:
     """The value of `fun`, and the function that pulls cotangents back to its arguments.
 
     Args:
       primals: the arguments.
       has_aux: `fun` returns a pair, and the second result is passed through.
       reduce_axes: empty.
+      in_nzs: bools in the upper part of the structure of `primals`, all true by default. Cotangents of arguments for
+        which it is false are zero, and nothing is computed for them.
 
     Returns:
       `(value, pull)`, or `(value, pull, aux)`. `pull` takes a cotangent with the structure, shapes and
@@ -279,7 +300,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     leaves, tree = pytree.flatten((list(primals), {}))
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
     flat = FlatFunction(fun, tree, has_aux)
-    outs, linear = linearize_flat(flat, values, shown_name(fun))
+    outs, linear = linearize_flat(flat, values, shown_name(fun), _nonzero(in_nzs, primals))
     out_tree, out_avals = flat.out_tree, [aval_of(o) for o in outs]
 
     variation = Variation(values, outs)
@@ -290,14 +311,21 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
 
 @overload
-def linearize(fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = False) -> tuple[R, Callable[..., R]]: ...
+def linearize(
+    fun: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, in_nzs: Any = None
+) -> tuple[R, Callable[..., R]]: ...
 @overload
 def linearize(
-    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True]
+    fun: Callable[..., tuple[R, Aux]], *primals: Any, has_aux: Literal[True], in_nzs: Any = None
 ) -> tuple[R, Callable[..., R], Aux]: ...
 @short_tracebacks
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_nzs: Any = None) -> Any:
     """The value of `fun`, and its derivative there as a linear function of tangents.
+
+    Args:
+      primals: the arguments.
+      has_aux: `fun` returns a pair, and the second result is passed through.
+      in_nzs: as for `vjp`: tangents of arguments for which it is false count as zero.
 
     Returns:
       `(value, push)`, or `(value, push, aux)`; `push` takes one tangent for each argument. What does not
@@ -313,7 +341,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     values = [operand(v, name) for v, name in zip(leaves, leaf_names(fun, primals))]
     avals = [aval_of(v) for v in values]
     flat = FlatFunction(fun, tree, has_aux)
-    outs, linear = linearize_flat(flat, values, shown_name(fun))
+    outs, linear = linearize_flat(flat, values, shown_name(fun), _nonzero(in_nzs, primals))
     out_tree, out_avals = flat.out_tree, [aval_of(o) for o in outs]
     given_tree = pytree.structure(primals)
 

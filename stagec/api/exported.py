@@ -120,8 +120,8 @@ class Exported(OwnCopy):
         """Write a C library: the function as C99 and machine code for Linux, which needs neither Python nor a runtime.
 
         There are headers for C and C++, the host part as readable C, an object file for each target, and
-        `CMakeLists.txt`. Of several levels of x86-64, a call takes the highest that the processor has. Where the first
-        axis of arrays is open and their rows are independent, the number of rows is the first argument in C.
+        `CMakeLists.txt`. Of several levels of x86-64, a call takes the highest that the processor has. Open
+        sizes are the first arguments in C: those of independent rows, and others that have bounds.
 
         Args:
           folder: where the files are written; it is made if need be.
@@ -134,8 +134,8 @@ class Exported(OwnCopy):
 
         Raises:
           ArgumentValueError: `weights` is neither.
-          UnsupportedError: the function needs a runtime, other dimensions are open, or a target is none of the levels
-            of x86-64, aarch64, riscv64 and armv7.
+          UnsupportedError: the function needs a runtime, sizes without bounds are open that do not number independent
+            rows, or a target is none of the levels of x86-64, aarch64, riscv64 and armv7.
           OSError: a file cannot be written.
 
         >>> import os, stagec, stagec.numpy as snp, tempfile
@@ -173,8 +173,8 @@ class Exported(OwnCopy):
 
         Raises:
           ArgumentValueError: `weights` is neither.
-          UnsupportedError: the function needs a runtime or the C library, or other dimensions are open than the number
-            of independent rows.
+          UnsupportedError: the function needs a runtime or the C library, or sizes without bounds are open that do not
+            number independent rows.
           OSError: a file cannot be written.
 
         >>> import os, stagec, stagec.numpy as snp, tempfile
@@ -231,6 +231,7 @@ class Exported(OwnCopy):
             self._runnable.plan,
             list(zip(trace.leaf_names, self.in_avals)),
             list(zip(results, self.out_avals)),
+            trace.conditions().fit,
         )
         return function.compiled(source, name, in_file)
 

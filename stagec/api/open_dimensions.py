@@ -202,6 +202,12 @@ class Conditions:
         """
         return self._is_full and self._empty(values) is None
 
+    def fit(self, values: Mapping[Symbol, int]) -> bool:
+        """Whether some sizes are whole numbers from 1 on, for which the program has elements."""
+        sizes = [size for size, _ in self._sizes] + [n for _, aval in self._arguments for n in aval.shape if is_open(n)]
+        numbers = [dims_values.fraction(size, values) for size in sizes]
+        return all(n.denominator == 1 and 0 < n <= dims.LARGEST for n in numbers)
+
     def require(self, values: Mapping[Symbol, int]) -> None:
         """Raise `DimensionError` unless they hold."""
         found = self._empty(values)

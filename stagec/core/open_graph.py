@@ -7,9 +7,9 @@ from typing import Any
 
 from stagec.core import dims, dims_values
 from stagec.core.aval import ShapedArray
-from stagec.core.dims import Dim
+from stagec.core.dims import Dim, replaced
 from stagec.core.dims_terms import Symbol
-from stagec.core.dims_values import evaluate, symbols
+from stagec.core.dims_values import symbols
 from stagec.core.graph import Atom, Equation, Graph, Literal, Var
 from stagec.core.location import UNKNOWN, Location
 
@@ -56,14 +56,17 @@ def sizes(given: Any) -> dict[Dim, Location]:
 
 
 def at(graph: Graph, values: Mapping[Symbol, int]) -> Graph:
-    """The graph for given sizes."""
+    """The graph for given sizes; those that are not given stay open."""
     known: dict[Var, Var] = {}
+
+    def of_aval(aval: ShapedArray) -> ShapedArray:
+        return aval.update(shape=[replaced(n, values) for n in aval.shape]) if aval.is_open else aval
 
     def of_value(value: Any) -> Any:
         if isinstance(value, Dim):
-            return evaluate(value, values)
+            return replaced(value, values)
         if isinstance(value, ShapedArray):
-            return value.at(values)
+            return of_aval(value)
         if type(value) is tuple:
             return tuple([of_value(part) for part in value])
         if type(value) is list:
@@ -76,7 +79,7 @@ def at(graph: Graph, values: Mapping[Symbol, int]) -> Graph:
         if isinstance(atom, Literal):
             return atom
         if atom not in known:
-            known[atom] = Var(atom.aval.at(values), None, atom.name)
+            known[atom] = Var(of_aval(atom.aval), None, atom.name)
         return known[atom]
 
     def of_variable(variable: Var) -> Var:

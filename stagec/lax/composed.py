@@ -17,12 +17,13 @@ from stagec.primitives import arithmetic as ar, convert, logic
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.checks import check_dtype, same_dtype
 from stagec.primitives.operand import aval_of, promote_weak_scalars
+from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.sort import top_k
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
     "approx_max_k", "approx_min_k", "broadcast_like", "broadcast_to_rank", "convert_element_type", "dtype", "empty",
-    "index_take", "mulhi", "shape_as_value", "stack", "tile", "unstack",
+    "index_take", "log2", "mulhi", "shape_as_value", "stack", "tile", "unstack",
 ]  # fmt: skip
 
 
@@ -65,6 +66,24 @@ def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
     (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
     """
     return snp.unstack(array_argument(x, "unstack"), axis=axis)
+
+
+def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
+    """The logarithm to base 2.
+
+    Args:
+      accuracy: None, the only accuracy that there is.
+
+    Raises:
+      DtypeError: `x` has neither floats nor complex numbers.
+
+    >>> log2(8.0)
+    Array(3., dtype=float32, weak_type=True)
+    """
+    check_accuracy("log2", accuracy)
+    x = array_argument(x, "log2")
+    check_dtype("log2", aval_of(x).dtype, dtypes.INEXACT)
+    return snp.log2(x)
 
 
 def empty(shape: Sequence[int], dtype: DTypeLike) -> Array:

@@ -23,7 +23,21 @@ from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import expand_dims, reshape
 from stagec.typing import ArrayLike, DTypeLike
 
-__all__ = ["all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "min", "prod", "ptp", "sum"]
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "max",
+    "min",
+    "minmax",
+    "prod",
+    "ptp",
+    "sum",
+]
 
 
 def strong(x: Any, dtype: Any = None) -> Array:
@@ -277,6 +291,29 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
     """
     x = array_argument(a, "count_nonzero")
     return sum(truth(x), axis, dtypes.default_int(), keepdims=keepdims)
+
+
+def minmax(
+    a: ArrayLike,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None,
+    where: ArrayLike | None = None,
+) -> tuple[Array, Array]:
+    """The smallest and the largest element along `axis`: `(min(a), max(a))`.
+
+    Args:
+      a, axis, keepdims, where: as for `min`.
+      initial: the largest value that the first result can have, and the smallest of the second; or a pair of these.
+
+    >>> import stagec.numpy as snp
+    >>> [int(n) for n in snp.minmax(snp.array([3, 8, 5]))]
+    [3, 8]
+    """
+    refuse_out(out, "minmax")
+    low, high = initial if isinstance(initial, tuple) else (initial, initial)
+    return min(a, axis, None, keepdims, low, where), max(a, axis, None, keepdims, high, where)
 
 
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:

@@ -18,6 +18,9 @@ from stagec.runtime.device import Device, cpu, find, has_opened_drivers
 from stagec.runtime.sharding import Shard, Sharding, SingleDeviceSharding, shards
 from stagec.runtime.timeline import TimelineSemaphore
 
+# The last array whose buffer could not be had, by its `id`, and the error.
+_dropped: dict[int, tuple[Array, BaseException]] = {}
+
 
 class Placed(NamedTuple):
     """The signature of an array that is on another device than the CPU, or committed to a device."""
@@ -398,6 +401,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     # NumPy and Python.
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if _dropped and (found := _dropped.pop(id(self), None)):
+            raise found[1]
         value = self.numpy()
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
@@ -408,7 +413,14 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def __buffer__(self, flags: int) -> memoryview:
         # Called by Python 3.12 and later; before, classes written in Python could not have the buffer protocol.
-        value: Any = self.numpy()
+        try:
+            value: Any = self.numpy()
+        except BaseException as error:
+            # NumPy ignores it and calls `__array__`, which would wait again: an interrupt of the wait would be lost.
+            _dropped.clear()
+            _dropped[id(self)] = self, error
+            raise
+        _dropped.pop(id(self), None)
         return memoryview(value)
 
     def __dlpack__(

@@ -15,6 +15,7 @@ from stagec.standalone.data_object import object_of
 from stagec.standalone.forming import refused
 from stagec.standalone.function import ALIGNMENT, Function, Parameter
 from stagec.standalone.names import constant
+from stagec.standalone.sizes import spelled
 
 # What a compiler says of the processor that it compiles for, and IREE's format of its executables.
 _MACHINES = {
@@ -124,15 +125,13 @@ def _object(function: Function, target: Target) -> bytes:
 def _described(function: Function, parameter: Parameter) -> str:
     note = f", {parameter.scalar.note}" if parameter.scalar.note else ""
     label = "" if parameter.label == parameter.name else f" ({parameter.label})"
-    sizes = list(map(str, parameter.aval.shape))
-    if function.rows and parameter.aval.is_open:
-        sizes[0] = function.rows.name
-    shape = ",".join(sizes)
+    names = {size.symbol: size.name for size in function.sizes}
+    shape = ",".join([spelled(n, names) for n in parameter.aval.shape])
     return comment(f"{parameter.name}: {parameter.aval.dtype}[{shape}]{note}{label}")
 
 
 def _prototype(function: Function) -> str:
-    given = [f"size_t {function.rows.name}"] if function.rows else []
+    given = [f"size_t {size.name}" for size in function.sizes]
     given += [*declared(function.arguments, True), *declared(function.results, False)]
     given += ["const void *weights"] if function.in_file else []
     return f"int {function.name}({', '.join([*given, 'void *workspace', 'const stagec_threads *threads'])})"
@@ -146,9 +145,11 @@ def _header(function: Function) -> str:
     large = function.name.upper()
     rows = [_described(function, p) for p in (*function.arguments, *function.results)]
     sizes, codes = [f"#define {large}_WORKSPACE {function.workspace}"], ""
-    if function.rows:
-        rows = [f"{function.rows.name}: the number of rows, {function.rows.shown}", *rows]
-        codes += f", or 3 if {function.rows.name} is not such a number"
+    if function.sizes:
+        what = "the number of rows" if function.is_counted else "a size"
+        rows = [*(f"{size.name}: {what}, {size.shown}" for size in function.sizes), *rows]
+        name = function.sizes[0].name
+        codes += f", or 3 if {name} is not such a number" if len(function.sizes) == 1 else ", or 3 for other sizes"
     if function.in_file:
         rows += [
             f"weights: the {large}_WEIGHTS bytes of the file {function.name}.weights, at a multiple of {ALIGNMENT}"
@@ -226,11 +227,10 @@ def _source(function: Function) -> str:
 def _entry(function: Function, targets: list[Target]) -> str:
     given = [p.name for p in (*function.arguments, *function.results)]
     lines = ["", _prototype(function), "{"]
-    if function.rows:
-        name, least, most = function.rows
-        given = [name, *given]
-        test = f"{name} < {least}" + ("" if most == math.inf else f" || {name} > {most}")
+    for name, symbol, _ in function.sizes:
+        test = f"{name} < {symbol.lower}" + ("" if symbol.upper == math.inf else f" || {name} > {symbol.upper}")
         lines += [f"  if ({test}) return 3;"]
+    given = [*(size.name for size in function.sizes), *given]
     if function.in_file:
         given += ["weights"]
         mark = function.constants.mark
@@ -243,7 +243,11 @@ def _entry(function: Function, targets: list[Target]) -> str:
         between = " &&\n      "
         test = f"if ({between.join(tests)}) " if tests else ""
         call = f"{_symbol(function, target)}({', '.join([*given, 'workspace', 'threads'])});"
-        lines += [f"  {test}{{", f"    {call}", "    return 0;", "  }"]
+        lines += [
+            f"  {test}{{",
+            *([f"    return {call}"] if function.sizes else [f"    {call}", "    return 0;"]),
+            "  }",
+        ]
     return "\n".join([*lines, "  return 1;", "}"]) + "\n"
 
 

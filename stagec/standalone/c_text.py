@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from passes import printed
@@ -81,11 +82,11 @@ def routines(function: Function, found: Sequence[Routine], symbol: str) -> str:
     """A static function for a processor.
 
     Args:
-      found: its plan, or those for some numbers of rows.
+      found: its plan, or those for some sizes.
       symbol: its name, with which the names of kernels begin.
     """
     lines = [line for routine in found for line in _Printer(function, routine, symbol).text()]
-    return "\n".join([*lines, *(_by_rows(function, found, symbol) if function.rows else ())]) + "\n"
+    return "\n".join([*lines, *(_by_sizes(function, found, symbol) if function.sizes else ())]) + "\n"
 
 
 def kernel_name(symbol: str, routine: Routine, kernel: str) -> str:
@@ -102,20 +103,31 @@ def _parameters(function: Function) -> tuple[list[str], list[str]]:
     return [*declarations, "unsigned char *work", "const stagec_threads *threads"], names
 
 
-def _by_rows(function: Function, found: Sequence[Routine], symbol: str) -> Iterator[str]:
-    """A function that has as many rows computed at once as are left."""
-    assert function.rows is not None
-    rows = {p.name: p.row for p in (*function.arguments, *function.results) if p.row}
+def _by_sizes(function: Function, found: Sequence[Routine], symbol: str) -> Iterator[str]:
+    """A function that selects the code for some sizes, and has as many rows computed at once as are left."""
+    arrays = [*function.arguments, *function.results]
     declarations, names = _parameters(function)
-    passed = ", ".join([f"{name} + row * {rows[name]}" if name in rows else name for name in names])
-    count = function.rows.name
+    count = " * ".join([size.name for size in function.rows])
     yield ""
-    yield f"static void {symbol}({', '.join([f'size_t {count}', *declarations])})"
+    yield f"static int {symbol}({', '.join([*(f'size_t {size.name}' for size in function.sizes), *declarations])})"
     yield "{"
-    yield "  size_t row = 0;"
-    for routine in found:
-        yield f"  for (; {count} - row >= {routine.rows}; row += {routine.rows})"
-        yield f"    {routine.named(symbol)}({passed});"
+    if function.rows:
+        yield f"  const size_t rows = {count};"
+    for values, routines in itertools.groupby(found, lambda routine: routine.values):
+        test = " && ".join([f"{size.name} == {n}" for size, n in zip(function.others, values)])
+        yield f"  if ({test}) {{" if test else "  {"
+        if function.rows:
+            yield "    size_t row = 0;"
+        offsets = {p.name: f"{p.name} + row * {function.row(p, values)}" for p in arrays if function.has_rows(p)}
+        passed = ", ".join([offsets.get(name, name) for name in names])
+        for routine in routines:
+            if routine.rows:
+                yield f"    for (; rows - row >= {routine.rows}; row += {routine.rows})"
+            yield f"    {'  ' if routine.rows else ''}{routine.named(symbol)}({passed});"
+        yield "    return 0;"
+        yield "  }"
+    if function.others:
+        yield "  return 3;"
     yield "}"
 
 

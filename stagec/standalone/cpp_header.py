@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+from stagec.core.dims import is_open
 from stagec.standalone.c_text import comment, declared
 from stagec.standalone.function import Function, Parameter
+from stagec.standalone.sizes import spelled
 
 _CHECKED = """
 #ifndef STAGEC_CHECKED
@@ -35,7 +37,7 @@ inline void check_code(int code)
 {
   if (code == 1) throw std::runtime_error("the processor lacks what the code needs");
   if (code == 2) throw std::invalid_argument("the weights are not those of the library");
-  if (code == 3) throw std::length_error("the number of rows is out of bounds");
+  if (code == 3) throw std::length_error("an open size is out of bounds");
 }
 }  // namespace stagec_detail
 #endif
@@ -49,8 +51,8 @@ def printed(function: Function, by: str) -> str:
       by: what compiled the function.
     """
     large = function.name.upper()
-    pointers = [f"std::size_t {function.rows.name}"] if function.rows else []
-    pointers += [*declared(function.arguments, True), *declared(function.results, False)]
+    sizes = [f"std::size_t {size.name}" for size in function.sizes]
+    pointers = [*sizes, *declared(function.arguments, True), *declared(function.results, False)]
     pointers += ["const void *weights"] if function.in_file else []
     names = [p.name for p in (*function.arguments, *function.results)] + (["weights"] if function.in_file else [])
     rest = "const stagec_threads *threads = nullptr"
@@ -68,7 +70,7 @@ def printed(function: Function, by: str) -> str:
 namespace stagec {{
 /* Calls the function of {function.name}.h, and throws an exception where that returns a code. */
 #if __cplusplus >= 202002L
-inline void {function.name}({", ".join([*_spans(function), rest])})
+inline void {function.name}({", ".join([*(() if function.is_counted else sizes), *_spans(function), rest])})
 {{
 {_checks(function)}
   {_call(function, [f"{name}.data()" for name in (*names, "workspace")])}
@@ -93,17 +95,17 @@ def _spans(function: Function) -> list[str]:
 
 
 def _call(function: Function, given: list[str]) -> str:
-    given = [*([function.rows.name] if function.rows else []), *given, "threads"]
+    given = [*(size.name for size in function.sizes), *given, "threads"]
     return f"stagec_detail::check_code(::{function.name}({', '.join(given)}));"
 
 
 def _checks(function: Function) -> str:
     large, lines = function.name.upper(), []
     arrays = (*function.arguments, *function.results)
-    if function.rows:
-        first = next(p for p in arrays if p.row)
-        divided = f" / {first.row}" if first.row > 1 else ""
-        lines.append(f"const std::size_t {function.rows.name} = {first.name}.size(){divided};")
+    if function.is_counted:
+        first = next(p for p in arrays if function.has_rows(p))
+        divided = f" / {function.row(first)}" if function.row(first) > 1 else ""
+        lines.append(f"const std::size_t {function.sizes[0].name} = {first.name}.size(){divided};")
     lines += [f'stagec_detail::check_size("{p.name}", {p.name}.size(), {_size(function, p)});' for p in arrays]
     memory = [("workspace", f"{large}_WORKSPACE", 16)]
     memory += [("weights", f"{large}_WEIGHTS", 64)] if function.in_file else []
@@ -115,6 +117,9 @@ def _checks(function: Function) -> str:
 
 
 def _size(function: Function, parameter: Parameter) -> str:
-    if function.rows and parameter.row:
-        return f"{function.rows.name} * {parameter.row}" if parameter.row > 1 else function.rows.name
-    return str(math.prod(parameter.aval.shape) * parameter.scalar.parts)
+    # Terms of a size may be negative.
+    names = {s.symbol: s.name if function.is_counted else f"(long long){s.name}" for s in function.sizes}
+    known = math.prod([n for n in parameter.aval.shape if not is_open(n)]) * parameter.scalar.parts
+    factors = [spelled(n, names) for n in parameter.aval.shape if is_open(n)]
+    factors = [f"({text})" if " " in text and (known != 1 or len(factors) > 1) else text for text in factors]
+    return " * ".join([*factors, *([str(known)] if known != 1 or not factors else [])])

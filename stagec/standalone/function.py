@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,14 +14,14 @@ import numpy as np
 from passes.kernels.dispatch import Kernel
 from stagec.backends import Target
 from stagec.compiler.build import ProgramOptions
-from stagec.core import open_graph
+from stagec.core import dims_values, open_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.dims_terms import Symbol
 from stagec.core.graph import Graph
 from stagec.standalone.forming import formed, refused
 from stagec.standalone.names import WORDS, Scalar, identifier, scalar_of
 from stagec.standalone.plan import Base, Plan, Result, planned
-from stagec.standalone.rows import blocks, counted
+from stagec.standalone.sizes import Open, blocks, open_sizes
 
 
 class Parameter(NamedTuple):
@@ -39,28 +39,25 @@ class Parameter(NamedTuple):
     aval: ShapedArray
     scalar: Scalar
 
-    @property
-    def row(self) -> int:
-        """The numbers in a row, if the number of rows is open; else 0."""
-        return math.prod(self.aval.shape[1:]) * self.scalar.parts if self.aval.is_open else 0
 
-
-class Rows(NamedTuple):
-    """How many rows there are, a number that the caller passes.
+class OpenSize(NamedTuple):
+    """A size that the caller passes.
 
     Attributes:
       name: an identifier in C.
-      least, most: the numbers for which the function is right.
+      symbol: with the numbers for which the function is right.
+      counts_rows: whether it is the number of independent rows, or a factor of it.
     """
 
     name: str
-    least: int
-    most: float
+    symbol: Symbol
+    counts_rows: bool
 
     @property
     def shown(self) -> str:
         """The numbers in words."""
-        return f"{self.least} or more" if self.most == math.inf else f"from {self.least} to {self.most}"
+        least, most = self.symbol.lower, self.symbol.upper
+        return f"{least} or more" if most == math.inf else f"from {least} to {most}"
 
 
 class Routine(NamedTuple):
@@ -70,15 +67,17 @@ class Routine(NamedTuple):
       plan: what it does.
       kernels: by symbol.
       rows: how many rows it computes; 0 if their number is not open.
+      values: the other open sizes.
     """
 
     plan: Plan
     kernels: dict[str, Kernel]
     rows: int = 0
+    values: tuple[int, ...] = ()
 
     def named(self, function: str) -> str:
-        """The name of the code for these rows."""
-        return f"{function}_{self.rows}" if self.rows else function
+        """The name of the code for these sizes."""
+        return "_".join([function, *map(str, self.values), *([str(self.rows)] if self.rows else [])])
 
 
 # Where constants lie in a file: what kernels expect of any array, and after what says whose file it is.
@@ -127,10 +126,11 @@ class Function:
       name: an identifier.
       label: what the user calls it.
       arguments, results: in the order of the leaves.
-      routines: by target; several, for fewer and fewer rows at once, if the number of rows is open.
+      routines: by target; if sizes are open, for each value of those that count no rows several, for fewer and fewer
+        rows at once.
       constants: what all of them read.
       in_file: whether the caller passes these, as the content of a file.
-      rows: the number of rows, if it is open.
+      sizes: those that are open.
       reproducible: whether results have the same bits on all processors.
     """
 
@@ -141,13 +141,42 @@ class Function:
     routines: dict[Target, tuple[Routine, ...]]
     constants: Constants
     in_file: bool = False
-    rows: Rows | None = None
+    sizes: tuple[OpenSize, ...] = ()
     reproducible: bool = False
 
     @property
     def every_routine(self) -> list[Routine]:
         """Those for all targets."""
         return [routine for routines in self.routines.values() for routine in routines]
+
+    @property
+    def rows(self) -> list[OpenSize]:
+        """The sizes whose product is the number of independent rows."""
+        return [size for size in self.sizes if size.counts_rows]
+
+    @property
+    def others(self) -> list[OpenSize]:
+        """The sizes for each of whose values there is code."""
+        return [size for size in self.sizes if not size.counts_rows]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the number of rows is the only open size, which follows from the length of any array with rows."""
+        return [size.counts_rows for size in self.sizes] == [True]
+
+    def has_rows(self, parameter: Parameter) -> bool:
+        """Whether an array has independent rows."""
+        return {size.symbol for size in self.rows} <= {*dims_values.symbols(parameter.aval.shape)} and bool(self.rows)
+
+    def row(self, parameter: Parameter, values: Sequence[int] = ()) -> int:
+        """The numbers in a row of an array that has rows, or in the whole of another one.
+
+        Args:
+          values: of the other sizes.
+        """
+        known = {size.symbol: n for size, n in zip(self.others, values)}
+        sizes = parameter.aval.shape[len(self.rows) if self.has_rows(parameter) else 0 :]
+        return math.prod([dims_values.evaluate(n, known) for n in sizes]) * parameter.scalar.parts
 
     @property
     def workspace(self) -> int:
@@ -171,6 +200,7 @@ class Source(NamedTuple):
       used: the inputs, captured ones included, that the graph takes.
       results: where each result comes from: `("computed", i)`, `("input", i)` or `("constant", array)`.
       arguments, returned: names and avals.
+      holds: whether the function is right for some values of its open sizes.
     """
 
     name: str
@@ -181,10 +211,10 @@ class Source(NamedTuple):
     results: Sequence[tuple[str, Any]]
     arguments: Sequence[tuple[str, ShapedArray]]
     returned: Sequence[tuple[str, ShapedArray]]
+    holds: Callable[[Mapping[Symbol, int]], bool]
 
-    def at(self, symbol: Symbol, rows: int) -> Source:
-        """The function for a number of rows."""
-        values = {symbol: rows}
+    def at(self, values: Mapping[Symbol, int]) -> Source:
+        """The function for some sizes."""
         arguments, returned = (
             [(label, aval.at(values)) for label, aval in arrays] for arrays in (self.arguments, self.returned)
         )
@@ -203,24 +233,34 @@ def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
     Raises:
       UnsupportedError: the function needs more than kernels, or an array has no form in C.
     """
-    symbol = counted(source.name, source.graph, [*source.arguments, *source.returned])
-    taken = {*WORDS, *(("weights",) if in_file else ()), *(("row",) if symbol else ())}
+    found = open_sizes(source.name, source.graph, [*source.arguments, *source.returned], source.holds)
+    taken = {*WORDS, *(("weights",) if in_file else ()), *(("row", "rows") if found.rows else ())}
     name = identifier(name or source.name, taken)
     arguments, results = (
         tuple([_parameter(source, label, aval, taken) for label, aval in arrays])
         for arrays in (source.arguments, source.returned)
     )
-    rows = Rows(identifier(symbol.name, taken), symbol.lower, symbol.upper) if symbol else None
+    ordered = dims_values.symbols([aval.shape for _, aval in (*source.arguments, *source.returned)])
+    sizes = tuple([OpenSize(identifier(symbol.name, taken), symbol, symbol in found.rows) for symbol in ordered])
     constants = Constants()
-    sources = [(0, source)]
-    if symbol:
-        sources = [(n, source.at(symbol, n)) for n in blocks(source.graph, symbol)]
     routines = {
-        target: tuple([_routine(part, part.options[target], constants, n) for n, part in sources])
+        target: tuple([_routine(p, p.options[target], constants, n, values) for p, n, values in _parts(source, found)])
         for target in source.options
     }
     reproducible = any(options.reproducible for options in source.options.values())
-    return Function(name, source.name, arguments, results, routines, constants, in_file, rows, reproducible)
+    return Function(name, source.name, arguments, results, routines, constants, in_file, sizes, reproducible)
+
+
+def _parts(source: Source, found: Open) -> Iterator[tuple[Source, int, tuple[int, ...]]]:
+    """The function for numbers of rows, and for values of other sizes."""
+    for values in found.values:
+        known = dict(zip(found.others, values))
+        graph = open_graph.at(source.graph, known) if known else source.graph
+        counts = blocks(graph, found.rows, not known) if found.rows else (0,)
+        for count in counts:
+            # Where several sizes count rows, the rows of a block lie along the first axis.
+            rows = dict(zip(found.rows, (count, *itertools.repeat(1, len(found.rows)))))
+            yield source.at({**known, **rows}) if known or rows else source, count, values
 
 
 def _parameter(source: Source, label: str, aval: ShapedArray, taken: set[str]) -> Parameter:
@@ -230,7 +270,9 @@ def _parameter(source: Source, label: str, aval: ShapedArray, taken: set[str]) -
     return Parameter(identifier(label, taken), label, aval, scalar)
 
 
-def _routine(source: Source, options: ProgramOptions, constants: Constants, rows: int) -> Routine:
+def _routine(
+    source: Source, options: ProgramOptions, constants: Constants, rows: int, values: tuple[int, ...]
+) -> Routine:
     names = [name for name, _ in source.arguments]
     hidden = len(source.captured)
     used = [f"captured{i}" if i < hidden else names[i - hidden] for i in source.used]
@@ -256,4 +298,4 @@ def _routine(source: Source, options: ProgramOptions, constants: Constants, rows
         n: constants.add(known.data * (known.bytes // max(1, len(known.data))))
         for n, known in found.program.constants.items()
     }
-    return Routine(planned(found.program, given, results, of_program), found.kernels, rows)
+    return Routine(planned(found.program, given, results, of_program), found.kernels, rows, values)

@@ -8,45 +8,57 @@ export const outputs = [
 
 const workspace = @workspace@;
 const held = @weights@;
-const rows = @rows@;
+// The sizes that are open. The product of those that count rows is the number of independent rows, of which there is
+// code for blocks. One such size alone follows from the arrays; else a call begins with an object of the sizes.
+const sizes = @sizes@;
+const isCounted = @counted@;
+const blocks = @blocks@;
 
 // Compiles the module, and returns the function: of typed arrays, which it copies, to a new one, or to an object with
-// several. An open number of rows is computed in blocks.
+// several.
 export async function load(source = beside("@name@.wasm"), weights = held && beside(held.file)) {
   const [module, bytes] = await Promise.all([content(source), held && content(weights)]);
   const made = await WebAssembly.instantiate(module);
   const { memory, __heap_base: heap, ...runs } = (made.instance ?? made).exports;
-  const blocks = rows ? rows.blocks.map((count) => [count, runs[`@name@_${count}`]]) : [[1, runs.@name@]];
   let end = heap.value;
   const place = (bytes) => {
     const start = Math.ceil(end / 64) * 64;
     end = start + bytes;
     return start;
   };
-  const places = [...inputs, ...outputs].map((one) => place(length(one, blocks[0][0]) * one.array.BYTES_PER_ELEMENT));
+  const places = [...inputs, ...outputs].map((one) => place((one.most ?? one.length) * one.array.BYTES_PER_ELEMENT));
   if (held) places.push(place(held.bytes));
   places.push(place(workspace));
   const missing = end - memory.buffer.byteLength;
   if (missing > 0) memory.grow(Math.ceil(missing / 65536));
   if (held) new Uint8Array(memory.buffer).set(checked(bytes), places[places.length - 2]);
-  const view = (one, i, count) => new one.array(memory.buffer, places[i], length(one, count));
+  const view = (one, i, count) => new one.array(memory.buffer, places[i], count);
   return (...arrays) => {
-    const count = checkedRows(arrays);
-    inputs.forEach((one, i) => one.row || view(one, i).set(arrays[i]));
-    const made = outputs.map((one) => new one.array(length(one, count)));
+    const known = sizesOf(arrays);
+    const rows = sizes.reduce((count, one) => (one.countsRows ? count * known[one.name] : count), 1);
+    const code = ["@name@", ...sizes.filter((one) => !one.countsRows).map((one) => known[one.name])].join("_");
+    const step = (one) => (one.hasRows ? length(one, known) / rows : length(one, known));
+    inputs.forEach((one, i) => one.hasRows || view(one, i, step(one)).set(arrays[i]));
+    const made = outputs.map((one) => new one.array(length(one, known)));
     let at = 0;
-    for (const [size, run] of blocks)
-      for (; count - at >= size; at += size) {
-        const part = ({ row }) => [at * row, (at + size) * row];
-        inputs.forEach((one, i) => one.row && view(one, i, size).set(arrays[i].subarray(...part(one))));
+    for (const size of blocks) {
+      const run = runs[sizes.some((one) => one.countsRows) ? `${code}_${size}` : code];
+      for (; run && rows - at >= size; at += size) {
+        const part = (one) => [at * step(one), (at + size) * step(one)];
+        inputs.forEach((one, i) => one.hasRows && view(one, i, size * step(one)).set(arrays[i].subarray(...part(one))));
         run(...places);
-        outputs.forEach((one, i) => made[i].set(view(one, inputs.length + i, size), one.row ? part(one)[0] : 0));
+        outputs.forEach((one, i) => {
+          const found = view(one, inputs.length + i, step(one) * (one.hasRows ? size : 1));
+          made[i].set(found, one.hasRows ? part(one)[0] : 0);
+        });
       }
+    }
+    if (at < rows) throw new RangeError(`@name@ is not for the sizes ${JSON.stringify(known)}`);
     return made.length === 1 ? made[0] : Object.fromEntries(made.map((array, i) => [outputs[i].name, array]));
   };
 }
 
-const length = (one, count) => (one.row ? one.row * count : one.length);
+const length = (one, known) => (one.length.call ? one.length(known) : one.length);
 
 const beside = (file) => new URL(`./${file}`, import.meta.url);
 
@@ -74,19 +86,27 @@ function checked(source) {
   return bytes;
 }
 
-// The number of rows of arguments that fit; 1 if it is not open.
-function checkedRows(arrays) {
+// The open sizes of arguments that fit; the object of sizes is removed from these.
+function sizesOf(arrays) {
+  const known = sizes.length && !isCounted ? arrays.shift() : {};
   if (arrays.length !== inputs.length) throw new TypeError(`@name@ takes ${inputs.length} arrays, not ${arrays.length}`);
+  inputs.forEach(({ name, array }, i) => {
+    if (!(arrays[i] instanceof array))
+      throw new TypeError(`${name} is a ${array.name}, not ${arrays[i]?.constructor?.name}`);
+  });
   const first = inputs.findIndex((one) => one.row);
-  const count = first < 0 ? 1 : Math.floor(arrays[first]?.length / inputs[first].row);
+  if (isCounted) known[sizes[0].name] = first < 0 ? 1 : Math.floor(arrays[first].length / inputs[first].row);
+  for (const { name, least, most } of sizes) {
+    if (!Number.isInteger(known?.[name])) throw new TypeError(`@name@ takes an object with the number ${name} first`);
+    if (known[name] >= least && known[name] <= (most ?? known[name])) continue;
+    const range = most ? `${least} to ${most}` : `${least} or more`;
+    throw new RangeError(`@name@ takes ${range} ${isCounted ? "rows" : `as ${name}`}, not ${known[name]}`);
+  }
   inputs.forEach((one, i) => {
-    const { name, array, shape } = one, given = arrays[i];
-    if (!(given instanceof array)) throw new TypeError(`${name} is a ${array.name}, not ${given?.constructor?.name}`);
-    const expected = length(one, count), where = one.row ? ` for ${count} rows` : "";
+    const { name, shape } = one, given = arrays[i], expected = length(one, known);
+    const where = one.row ? ` for ${known[sizes[0].name]} rows` : one.length.call ? ` for ${JSON.stringify(known)}` : "";
     if (given.length !== expected)
       throw new RangeError(`${name} has ${given.length} elements, not the ${expected} of shape [${shape}]${where}`);
   });
-  if (rows && (count < rows.least || count > (rows.most ?? count)))
-    throw new RangeError(`@name@ takes ${rows.least} ${rows.most ? `to ${rows.most}` : "or more"} rows, not ${count}`);
-  return count;
+  return known;
 }

@@ -16,11 +16,13 @@ from stagec.compiler.diagnostics import linker_path
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.program import NotDirectError
 from stagec.core.dims import is_open
+from stagec.core.dims_values import symbols
 from stagec.core.webpage import filled
 from stagec.standalone import llvm_text
 from stagec.standalone.forming import refused
 from stagec.standalone.function import Function, Parameter
 from stagec.standalone.names import constant
+from stagec.standalone.sizes import be, spelled
 
 # Kernels are those for this processor: its vectors have 16 bytes, too, and it has no multiply-adds.
 TARGET = Target.parse("cpu:x86-64-v2")
@@ -113,8 +115,9 @@ def page(function: Function) -> str:
     Raises:
       UnsupportedError: the function needs another library.
     """
-    if function.rows:
-        what = f"{function.rows.name} is known only when it is called, and the form needs all sizes"
+    if function.sizes:
+        named = " and ".join([size.name for size in function.sizes])
+        what = f"{named} {be(function.sizes)} known only when it is called, and the form needs all sizes"
         raise refused(function.label, what, "export it for sizes that are numbers, once for each that you need")
     template = importlib.resources.files("stagec.standalone").joinpath("function.html").read_text("utf-8")
     parts = {
@@ -130,11 +133,27 @@ def _made_by() -> str:
     return f"stagec {key.installed_versions()['stagec']}"
 
 
-def _row(parameter: Parameter) -> str:
+def _row(function: Function, parameter: Parameter) -> str:
     shape = [str(size) if is_open(size) else int(size) for size in parameter.aval.shape]
     fields = {"name": parameter.name, "shape": shape, "dtype": str(parameter.aval.dtype)}
-    sizes = f"row: {parameter.row}" if parameter.row else f"length: {parameter.aval.size * parameter.scalar.parts}"
-    return f"  {{ ...{json.dumps(fields)}, array: {parameter.scalar.array}, {sizes} }},\n"
+    has_rows = function.has_rows(parameter)
+    sizes = [f"length: {_length(function, parameter)}", *(["hasRows: true"] if has_rows else [])]
+    if function.is_counted and has_rows:
+        sizes.append(f"row: {function.row(parameter)}")
+    if function.sizes:
+        most = max([function.row(parameter, r.values) * (r.rows if has_rows else 1) for r in function.routines[TARGET]])
+        sizes.append(f"most: {most}")
+    return f"  {{ ...{json.dumps(fields)}, array: {parameter.scalar.array}, {', '.join(sizes)} }},\n"
+
+
+def _length(function: Function, parameter: Parameter) -> str:
+    """The numbers of an array: a literal, or a function of the open sizes."""
+    names = {size.symbol: size.name for size in function.sizes}
+    if not parameter.aval.is_open:
+        return str(function.row(parameter))
+    factors = [spelled(n, names, "Math.floor({} / {})") for n in (*parameter.aval.shape, parameter.scalar.parts)]
+    used = ", ".join([names[symbol] for symbol in symbols(parameter.aval.shape)])
+    return f"({{ {used} }}) => {' * '.join([f'({text})' for text in factors if text != '1'])}"
 
 
 def _weights_name(function: Function) -> str:
@@ -147,23 +166,28 @@ def _loader(function: Function) -> str:
         "label": json.dumps(function.label)[1:-1].replace("<", "\\u003c"),
         "by": _made_by(),
         "name": function.name,
-        "arguments": "".join(map(_row, function.arguments)),
-        "results": "".join(map(_row, function.results)),
+        "arguments": "".join([_row(function, p) for p in function.arguments]),
+        "results": "".join([_row(function, p) for p in function.results]),
         "workspace": str(function.workspace),
         "weights": _weights(function),
-        "rows": _rows(function),
+        "sizes": _sizes(function),
+        "counted": json.dumps(function.is_counted),
+        "blocks": json.dumps(sorted({max(1, r.rows) for r in function.routines[TARGET]}, reverse=True)),
     }
     for field, value in fields.items():
         text = text.replace(f"@{field}@", value)
     return text
 
 
-def _rows(function: Function) -> str:
-    """What the loader knows of an open number of rows."""
-    if function.rows is None:
-        return "null"
-    bounds = {"least": function.rows.least, "most": None if math.isinf(function.rows.most) else function.rows.most}
-    return json.dumps({**bounds, "blocks": [routine.rows for routine in function.routines[TARGET]]})
+def _sizes(function: Function) -> str:
+    """What the loader knows of open sizes."""
+    return json.dumps(
+        [
+            {"name": name, "least": least, "most": None if math.isinf(most) else most, "countsRows": counts_rows}
+            for (name, symbol, counts_rows) in function.sizes
+            for least, most in [(symbol.lower, symbol.upper)]
+        ]
+    )
 
 
 def _weights(function: Function) -> str:
@@ -175,7 +199,9 @@ def _weights(function: Function) -> str:
 
 
 def _types(function: Function) -> str:
-    given = ", ".join([f"{p.name}: {p.scalar.array}" for p in function.arguments])
+    named = "; ".join([f"{size.name}: number" for size in function.sizes])
+    sizes = [f"sizes: {{ {named} }}"] if named and not function.is_counted else []
+    given = ", ".join([*sizes, *[f"{p.name}: {p.scalar.array}" for p in function.arguments]])
     if len(function.results) == 1:
         made = function.results[0].scalar.array
     else:

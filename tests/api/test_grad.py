@@ -157,7 +157,20 @@ def test_arguments_have_the_names_of_jax(name):
     ours = inspect.signature(getattr(stagec, name))
     variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     wanted = {n for n, p in theirs.parameters.items() if p.kind not in variadic}
-    assert wanted - set(ours.parameters) - {"sum_match", "argnames"} == set()
+    assert wanted - set(ours.parameters) - {"sum_match", "argnames", "saveable_args"} == set()
+
+
+def test_arguments_without_derivatives_are_marked_for_vjp_and_linearize():
+    def f(p, y):
+        return p["a"] * p["b"] * y
+
+    primals = {"a": snp.float32(2), "b": snp.float32(3)}, snp.float32(5)
+    _, pull = stagec.vjp(f, *primals, in_nzs=({"a": True, "b": False}, False))
+    assert [float(ct) for ct in stagec.tree.leaves(pull(1.0))] == [15, 0, 0]
+    _, push = stagec.linearize(f, *primals, in_nzs=(True, False))
+    assert float(push({"a": 1.0, "b": 1.0}, 1.0)) == 25
+    with pytest.raises(stagec.errors.PytreeError):
+        stagec.vjp(f, *primals, in_nzs=({"a": True}, False))
 
 
 def test_integers_have_gradients_without_data():

@@ -302,7 +302,9 @@ def test_forgotten_traces_and_programs_are_made_again(compiler):
 
 def in_a_process(text):
     """What a process prints that runs tiers without a cache."""
-    environment = {**os.environ, "STAGEC_CACHE": "0", "STAGEC_TIERED": "1"}
+    # From 3.12 on, Python warns that a process with threads forks.
+    ignored = "ignore:This process:DeprecationWarning"
+    environment = {**os.environ, "STAGEC_CACHE": "0", "STAGEC_TIERED": "1", "PYTHONWARNINGS": ignored}
     code = "import os, sys, stagec, stagec.numpy as snp\n" + textwrap.dedent(text)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=LIMIT)
     assert (done.returncode, done.stderr) == (0, "")

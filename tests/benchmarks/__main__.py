@@ -8,7 +8,8 @@ algorithms. `dynamic` compares programs for open dimensions with those for one s
 `processes` several processes of Dask with one. `front` compares five libraries, for the README's chart. `tiers`
 measures first results and stalls while the compiler works, `pages` the documentation's examples beside JAX, `passes`
 what the laws of the passes are worth, `reproducible` what the same bits everywhere cost, `memory` the memory that calls
-take beside JAX's, and `native` calls and those of the same kernels from C.
+take beside JAX's, and `native` calls and those of the same kernels from C. `browser` compares WebAssembly modules with
+onnxruntime-web.
 
 `contractions/` and `axes/` are generated: all products of two arrays of up to three axes, and operations along each
 axis, by dtype, as in `axes/int8`. For `compile`, the table has the share of stagec's own code in the processor time of
@@ -35,6 +36,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tests.benchmarks import (
+    browser,
     devices,
     dynamic,
     front,
@@ -66,6 +68,7 @@ GROUPS = (
 )
 # Those with a command line of their own, by the first argument.
 MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
+    "browser": browser.main,
     "devices": devices.main,
     "dynamic": dynamic.main,
     "front": front.main,

@@ -552,9 +552,10 @@ CASES = [
         lambda: [exported(f"f32[{n}]").to_html(f"square{n}.html") for n in (1, 8)],
     ),
     (
-        "export it for sizes that are numbers, or leave nothing open but the number of independent rows",
+        "export it for sizes that are numbers, leave nothing open but the number of independent rows, or bound other "
+        "sizes, as in 'n <= 16': there is code for each of up to 128 values",
         lambda: exported("f32[3,b]").to_c("square"),
-        lambda: [exported(text).to_c(f"square{i}") for i, text in enumerate(("f32[3,1]", "f32[3,8]", "f32[b,3]"))],
+        lambda: [exported(text).to_c(f"square{i}") for i, text in enumerate(("f32[3,8]", "f32[b,3]", "f32[3,b <= 2]"))],
     ),
     (
         "use cpu:x86-64, cpu:x86-64-v2, cpu:x86-64-v3, cpu:x86-64-v4, cpu:aarch64, cpu:riscv64, cpu:armv7",

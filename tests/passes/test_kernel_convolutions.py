@@ -217,3 +217,33 @@ def test_the_terms_of_a_convolution_count_as_its_work():
         return choose_driver(stagec.jit(convolution).trace(*specs)._trace.graph, Target.parse("cpu"))
 
     assert queue((1, 1)) == "local-sync" and queue((3, 3)) == "local-task"
+
+
+@pytest.mark.parametrize(
+    ("shape", "window", "options"),
+    [
+        ((1, 40, 1), (31,), {"padding": [(15, 15)]}),
+        ((3, 17, 1), (4,), {"padding": [(2, -1)], "rhs_dilation": (3,)}),
+        ((2, 9, 11, 1), (3, 5), {"padding": "SAME"}),
+        ((1, 4, 5, 6, 1), (2, 3, 2), {"padding": "VALID"}),
+        ((2, 9, 11, 1), (3, 3), {"padding": "SAME", "window_strides": (2, 2)}),
+    ],
+)
+@pytest.mark.parametrize("channels", ["last", "first"])
+def test_convolutions_of_one_feature_are_sums_of_shifted_arrays(shape, window, options, channels):
+    rank = len(window)
+    axes = "DHW"[-rank:]
+    layout = (f"N{axes}C", f"{axes}IO", f"N{axes}C") if channels == "last" else (f"NC{axes}", f"OI{axes}", f"NC{axes}")
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=shape).astype("f"), rng.normal(size=(*window, 1, 1)).astype("f")
+    if channels == "first":
+        x, w = np.moveaxis(x, -1, 1), np.moveaxis(w, (-1, -2), (0, 1))
+
+    def filtered(x, w):
+        given = {"window_strides": (1,) * rank, **options}
+        return lax.conv_general_dilated(x, w, **given, dimension_numbers=layout) * 2
+
+    compiled = stagec.jit(filtered).lower(x, w)
+    kept = "window_strides" in options
+    assert bool(re.search(r"^// convolution .*: a kernel of", compiled.as_text("kernels"), re.MULTILINE)) == kept
+    np.testing.assert_allclose(compiled.compile()(x, w), filtered(snp.asarray(x), snp.asarray(w)), rtol=1e-5, atol=1e-5)

@@ -112,7 +112,7 @@ def test_dlpack_takes_bfloat16_both_ways(consumer):
     x = snp.array([1.5, -2.0, float("inf")], "bfloat16")
     y = snp.from_dlpack(consumer(x))
     assert y.dtype == snp.bfloat16 and np.array_equal(y, x)
-    with pytest.raises(RuntimeError, match="Unsupported dtype"):
+    with pytest.raises((RuntimeError, BufferError), match="Unsupported dtype"):
         np.from_dlpack(consumer(x))
     # What has 16 bits and is no bfloat16 stays what it is.
     for dtype in ("uint16", "float16"):
@@ -205,7 +205,8 @@ def test_the_buffer_protocol_is_there_from_python_312_on_and_through_numpy_befor
 
 def test_numpy_views_are_the_same_memory_each_time():
     x = snp.arange(3.0)
-    assert np.asarray(x) is np.asarray(x)
+    # From Python 3.12 on, NumPy makes an array of a buffer.
+    assert np.shares_memory(np.asarray(x), np.asarray(x)) and x.__array__() is x.__array__()
     assert np.asarray(x).ctypes.data == x.address()
 
 

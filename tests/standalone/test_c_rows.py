@@ -89,7 +89,7 @@ def test_any_number_of_rows_has_the_values_of_the_jitted_function(name, tmp_path
     jitted = stagec.jit(function, target=LEVEL)
     for rows in BLOCKS.get(name, (1, 2, 7, 64, 75, 700)):
         arguments = given(descriptions, rows)
-        found = ran(tmp_path, exported, arguments, rows=rows)
+        found = ran(tmp_path, exported, arguments, sizes=[rows])
         for a, b in zip(found, stagec.tree.leaves(jitted(*arguments)), strict=True):
             np.testing.assert_allclose(a, np.asarray(b), rtol=2e-5, atol=1e-6)
 
@@ -99,22 +99,22 @@ def test_rows_have_the_bits_of_those_of_a_function_for_any_number(tmp_path):
     exported = written(function, descriptions, tmp_path)
     arguments = given(descriptions, 75)
     jitted = stagec.jit(function, target=LEVEL, dynamic={"x": "b, _"})
-    assert_same_bits(ran(tmp_path, exported, arguments, rows=75), jitted(*arguments))
+    assert_same_bits(ran(tmp_path, exported, arguments, sizes=[75]), jitted(*arguments))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sanitizers_find_nothing(name, tmp_path):
     function, *descriptions = PROGRAMS[name]
     exported = written(function, descriptions, tmp_path)
-    ran(tmp_path, exported, given(descriptions, 77), SANITIZERS, rows=77)
+    ran(tmp_path, exported, given(descriptions, 77), SANITIZERS, sizes=[77])
 
 
 def test_threads_share_the_rows(tmp_path):
     function, *descriptions = PROGRAMS["narrow"]
     exported = written(function, descriptions, tmp_path)
     arguments = given(descriptions, 300)
-    found = ran(tmp_path, exported, arguments, ["-g", "-fsanitize=thread"], threads=True, rows=300)
-    assert_same_bits(found, ran(tmp_path, exported, arguments, rows=300))
+    found = ran(tmp_path, exported, arguments, ["-g", "-fsanitize=thread"], threads=True, sizes=[300])
+    assert_same_bits(found, ran(tmp_path, exported, arguments, sizes=[300]))
 
 
 def test_the_header_says_what_the_size_is(tmp_path):
@@ -127,9 +127,9 @@ def test_the_header_says_what_the_size_is(tmp_path):
     assert "or 3 if b_ is not such a number" in header
     assert "int f(size_t b_, const float *b, const float *row_, float *out, void *workspace" in header
     arguments = given(["f32[b,3]", "f32[3]"], 2)
-    assert_same_bits(ran(tmp_path, exported, arguments, rows=2), arguments[0] + arguments[1])
+    assert_same_bits(ran(tmp_path, exported, arguments, sizes=[2]), arguments[0] + arguments[1])
     with pytest.raises(AssertionError, match=r"\(6, "):  # what the program returns for a code
-        ran(tmp_path, exported, [a[:1] if a.ndim == 2 else a for a in arguments], rows=1)
+        ran(tmp_path, exported, [a[:1] if a.ndim == 2 else a for a in arguments], sizes=[1])
 
 
 def test_the_same_function_has_the_same_files(tmp_path):
@@ -152,7 +152,11 @@ def centered(x):
             ["f32[b,3]"],
             "b is known only when it is called, and a result of reduce_sum has no axis|reduce_sum",
         ),
-        (lambda x, y: x.sum(1) + y.sum(1)[0], ["f32[b,3]", "f32[c,3]"], "the sizes b and c are known only when"),
+        (
+            lambda x, y: x.sum(1) + y.sum(1)[0],
+            ["f32[b,3]", "f32[c,3]"],
+            ".* c is no number of",
+        ),
         (lambda x: x * 2, ["f32[3,b]"], r"x is f32\[3,b\], where b is not the number of rows"),
         (lambda x: x * 2, ["f32[4*b]"], r"x is f32\[4\*b\], where b is not the number of rows"),
         (lambda x: x * x.shape[0], ["f32[b]"], "b is known only when it is called, and "),

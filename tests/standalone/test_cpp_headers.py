@@ -92,7 +92,7 @@ def test_the_number_of_rows_is_that_of_the_spans(tmp_path):
         "16 35",
         "x has 5 elements, not 3",
         "y has 1 elements, not 2",
-        "the number of rows is out of bounds",
+        "an open size is out of bounds",
     ]
 
 

@@ -26,11 +26,12 @@ import { inputs, load, outputs } from "./f.js";
 const call = await load();
 const data = readFileSync("given");
 let at = data.byteOffset;
-const given = inputs.map(({ array, length, row }) => {
-  const bytes = (length ?? row * ROWS) * array.BYTES_PER_ELEMENT;
+const given = inputs.map(({ array, length }) => {
+  const bytes = (length.call ? length(SIZES) : length) * array.BYTES_PER_ELEMENT;
   at += bytes;
   return new array(data.buffer.slice(at - bytes, at));
 });
+if (IS_NAMED) given.unshift(SIZES);
 call(...given);
 const made = call(...given);
 const all = outputs.length === 1 ? [made] : outputs.map(({ name }) => made[name]);
@@ -38,15 +39,17 @@ writeFileSync("made", Buffer.concat(all.map((one) => Buffer.from(one.buffer))));
 """
 
 
-def ran(folder, exported, arguments, rows=None):
-    """The results of a module in Node."""
+def ran(folder, exported, arguments, is_named=False, **sizes):
+    """The results of a module in Node, for open sizes by their names, which a call may have to be given."""
     exported.to_wasm(folder, name="f")
-    (folder / "main.mjs").write_text(_MAIN.replace("ROWS", str(rows)))
+    (folder / "main.mjs").write_text(
+        _MAIN.replace("SIZES", json.dumps(sizes)).replace("IS_NAMED", json.dumps(is_named))
+    )
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "given").write_bytes(b"".join([np.asarray(leaf).tobytes() for leaf in stagec.tree.leaves(arguments)]))
     subprocess.run(["node", "main.mjs"], cwd=folder, check=True, timeout=60)
     data, found = (folder / "made").read_bytes(), []
-    for aval in avals(exported, rows)[1]:
+    for aval in avals(exported, sizes.values())[1]:
         found.append(np.frombuffer(data[: aval.nbytes], aval.dtype).reshape(aval.shape))
         data = data[aval.nbytes :]
     assert data == b""
@@ -117,7 +120,7 @@ def test_any_number_of_rows_is_computed(name, tmp_path):
     jitted = stagec.jit(function, target=TARGET)
     for rows in (1, 75, 700):
         arguments = given(descriptions, rows)
-        found = ran(tmp_path, exported, arguments, rows)
+        found = ran(tmp_path, exported, arguments, b=rows)
         for a, b in zip(found, stagec.tree.leaves(jitted(*arguments)), strict=True):
             np.testing.assert_allclose(a, np.asarray(b), rtol=2e-5, atol=1e-6)
 

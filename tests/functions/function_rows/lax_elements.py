@@ -193,7 +193,7 @@ ROWS = [
     *unary("lax", "sin cos tan asinh sinh cosh tanh exp expm1 exp2 atan", "hfc", loose=8),
     *unary("lax", "asin acos atanh", "hfc", low=-0.9, high=0.9, loose=8),
     *unary("lax", "acosh", "fc", low=1.2, high=4, loose=4),
-    *unary("lax", "log log1p sqrt", "hfc", low=0.3, high=4, loose=4),
+    *unary("lax", "log log1p log2 sqrt", "hfc", low=0.3, high=4, loose=4),
     *unary("lax", "cbrt", "hf", low=0.3, high=3),
     *unary("lax", "ceil floor", "hf"),
     *unary("lax", "abs", "ihfc"),

@@ -180,6 +180,12 @@ ROWS = [
     *reduction("sum prod", masks="initial", loose=4),
     *reduction("mean", masks="where", loose=4),
     *reduction("max min amax amin", "biuf", masks="initial"),
+    Row(
+        "numpy.minmax",
+        functools.partial(_reduced, kinds="biuf", masks="initial"),
+        lambda a, **options: (np.min(a, **options), np.max(a, **options)),
+        scaled=True,
+    ),
     *reduction("any all count_nonzero"),
     *reduction("nansum nanprod nanmean", loose=4),
     *reduction("nanvar", "biuf", loose=4),
