@@ -1,5 +1,6 @@
 """Laws are proven as the page says, and laws that are wrong are refuted."""
 
+import os
 import random
 
 import pytest
@@ -52,6 +53,6 @@ def test_functions_that_are_not_known_decide_nothing():
 
 
 def test_mutants_are_refuted():
-    found = mutants(30, 5)
+    found = mutants(15 * int(os.environ.get("STAGEC_FUZZ", "1")), 5)
     known = found["refuted"] + sum(n for word, n in found.items() if word.startswith(("no answer", "not described")))
     assert found["refuted"] >= 0.9 * known and found["confirmed"] >= 0.9 * found["refuted"] > 0

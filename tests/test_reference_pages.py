@@ -12,12 +12,8 @@ ROOT = pathlib.Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def shown():
     """Loads a module as mkdocstrings does."""
-    path = str(ROOT / "docs" / "api_pages.py")
-
-    def load(name):
-        return griffe.load(name, force_inspection=True, extensions=griffe.load_extensions(path))
-
-    return load
+    extensions = griffe.load_extensions(str(ROOT / "docs" / "api_pages.py"))
+    return griffe.GriffeLoader(force_inspection=True, extensions=extensions).load
 
 
 def test_defaults_that_are_objects_without_a_text_are_dots(shown):

@@ -44,10 +44,12 @@ def test_every_row_is_on_the_page() -> None:
 
 @pytest.mark.parametrize(("name", "column"), [("float32", 0), ("float64", 2), ("float16", 4), ("bfloat16", 5)])
 def test_results_outside_of_jit_are_as_exact_as_the_page_says(name: str, column: int) -> None:
+    """Outside of hunts, each row in one of the wide dtypes and in one of the narrow ones: most are compiled alone."""
     dtype = DTYPES[name]
+    rows = ROWS if int(os.environ.get("STAGEC_FUZZ", "1")) > 1 else ROWS[name in ("float64", "bfloat16") :: 2]
     with stagec.enable_x64():
-        args = [operands(row, dtype, POINTS if dtype.itemsize > 2 else 2) for row in ROWS]
-        results = ((row, a, row.ours(*a), column) for row, a in zip(ROWS, args))
+        args = [operands(row, dtype, POINTS if dtype.itemsize > 2 else 2) for row in rows]
+        results = ((row, a, row.ours(*a), column) for row, a in zip(rows, args))
         assert broken(results, dtype) == []
 
 

@@ -131,8 +131,9 @@ def same(row: Row, found: Any, expected: Any, made: Call, what: str, dtypes: boo
         raise Difference(f"{row.name}({made}), {what}: {difference}") from None
 
 
-def with_x64(wide: bool) -> Any:
-    return stagec.enable_x64(wide)
+def by_numpy(alone: bool = True) -> Any:
+    """A block in which calls are evaluated, outside of hunts: most of their time goes into compiling each of them."""
+    return stagec.disable_jit(alone and FUZZ == 1)
 
 
 @dataclasses.dataclass
@@ -209,12 +210,13 @@ def check_vmap(row: Row, k: int) -> None:
     rows = [[c[i] if m else c[0] for c, m in zip(columns, mapped)] for i in range(size)]
     function = lambda *a: apply(row.function(), list(a))  # noqa: E731
     expected = []
-    with quiet():
+    with quiet(), by_numpy():
         for line in rows:
             try:
                 expected.append(flat(function(*map(snp.asarray, line))))
             except REFUSED:
                 return
+    with quiet():
         stacks = [snp.asarray(np.stack(c, d)) if m else c[0] for c, m, d in zip(columns, mapped, axes)]
         found = stagec.vmap(function, in_axes=tuple(axes))(*stacks)
     whole = [np.stack([np.asarray(e[i]) for e in expected]) for i in range(len(expected[0]))]

@@ -57,12 +57,14 @@ def jax_refuses(row, apply, arrays):
 def check(row, k):
     """What is wrong with a call, or None."""
     made = checks.drawn(row, k)
-    if checks.evaluated(row, made).refused is not None:
-        return None
     arrays, apply = checks.split(made)
     values = [snp.asarray(a) for a in arrays]
+    with checks.by_numpy():
+        if checks.evaluated(row, made).refused is not None:
+            return None
+        with strict(stagec):
+            outside = outcome(lambda: apply(row.function(), values))
     with strict(stagec):
-        outside = outcome(lambda: apply(row.function(), values))
         if row.concrete or row.static:
             compiled = outside
         else:

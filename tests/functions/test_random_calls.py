@@ -5,6 +5,7 @@ compared with JAX's where it is installed. More calls, other ones at each run: S
 """
 
 import importlib
+import zlib
 
 import pytest
 
@@ -41,7 +42,8 @@ def failures(topic, check, count, keep=lambda row: True):
 def test_values_outside_of_jit_are_those_of_the_oracle(topic):
     def check(row, k):
         wide = k % 3 == 2
-        with stagec.enable_x64(wide):
+        # One of the three is compiled, where the function is: a wide one for some functions.
+        with stagec.enable_x64(wide), checks.by_numpy((k + zlib.crc32(row.name.encode())) % 3 > 0):
             return checks.check_values(row, k, wide)
 
     assert failures(topic, check, 3, lambda row: row.oracle is not None) == ""
@@ -53,7 +55,8 @@ def test_traced_graphs_compute_the_same(topic):
         with stagec.enable_x64(k % 2 == 1):
             checks.check_trace(row, k, k % 2 == 1)
 
-    assert failures(topic, check, 1, lambda row: not row.concrete and not row.static) == ""
+    with checks.by_numpy():
+        assert failures(topic, check, 1, lambda row: not row.concrete and not row.static) == ""
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -65,7 +68,8 @@ def test_vmap_is_a_loop(topic):
 @pytest.mark.parametrize("topic", TOPICS)
 def test_derivatives_are_those_of_differences(topic):
     keep = lambda row: row.derivative in ("compared", "refused")  # noqa: E731
-    assert failures(topic, checks.check_derivative, 1, keep) == ""
+    with checks.by_numpy():
+        assert failures(topic, checks.check_derivative, 1, keep) == ""
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -77,7 +81,8 @@ def test_dtypes_are_those_of_jax(topic):
             checks.check_dtypes(row, k, True)
 
     keep = lambda row: row.like_jax and checks.has_jax(row.name) and (checks.FUZZ > 1 or not row.concrete)  # noqa: E731
-    assert failures(topic, check, 1, keep) == ""
+    with checks.by_numpy():
+        assert failures(topic, check, 1, keep) == ""
 
 
 @pytest.mark.parametrize("topic", ["lax_elements", "distributions", "scientific", "random_numbers", "initializers"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import stagec
 from stagec import errors, random
 from stagec.nn import initializers
 
+FUZZ = int(os.environ.get("STAGEC_FUZZ", "1")) > 1
 FACTORIES = {
     "zeros": lambda m: m.zeros,
     "ones": lambda m: m.ones,
@@ -55,8 +58,9 @@ def test_orthogonal_weights_are_those_of_jax():
         ("delta_orthogonal", [(3, 2, 2), (2, 3, 2, 4), (2, 3, 1, 2, 2)]),
     ):
         for shape in shapes:
-            for column_axis in (-1, 0) if name == "orthogonal" else (-1,):
-                for dtype in ("float32", "complex64"):
+            for i, column_axis in enumerate((-1, 0) if name == "orthogonal" else (-1,)):
+                both = ("float32", "complex64")
+                for dtype in both if FUZZ else [both[(i + len(shape) + shape[0]) % 2]]:
                     expected = getattr(jax.nn.initializers, name)(2.0, column_axis)(jax.random.key(1), shape, dtype)
                     actual = getattr(initializers, name)(2.0, column_axis)(random.key(1), shape, dtype)
                     assert actual.dtype == expected.dtype

@@ -96,7 +96,7 @@ print(looping(x, 3)[1], wave(x)[0], time.monotonic() - started < 5)
 
 
 PRODUCTS = """
-eye = snp.eye(2000)
+eye = snp.eye(1500)
 def products(a):
     for _ in range(16):
         a = a @ a
@@ -275,7 +275,7 @@ def test_a_vulkan_device_is_interrupted(cache, vulkan):
 queued = stagec.jit(lambda x, n: lax.fori_loop(0, n, lambda i, x: snp.sin(x) + 1, x), device="vulkan")
 other = stagec.jit(lambda x: x * 2, device="vulkan")
 np.asarray(queued(x, 1)), np.asarray(other(x)), wave(x)
-interrupted(lambda: np.asarray(queued(x, 5_000)))
+interrupted(lambda: np.asarray(queued(x, 2_000)))
 print(wave(x)[0], other(x)[1], queued(x, 0)[1])
 """
     assert Child(script, cache).check() == ["1.0 2.0 1.0"]
