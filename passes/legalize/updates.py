@@ -76,12 +76,12 @@ def barrier_for_every_use(op: Any) -> Any:
     """Have every use of a value read the result of its barrier. Exact.
 
     The compiler ignores that both sides share memory: an update in place on one
-    side changes the values on the other.
+    side changes the values on the other. A repeated number gets memory for each use.
     """
     if len(op.operation.operands) != 1:
         return None
     (value,) = op.operation.operands
-    if has_one_use(value):
+    if has_one_use(value) or splat_of(value) is not None:
         return None
     ir = bindings.ir
     defined = value.owner

@@ -149,3 +149,10 @@ def test_sums_of_several_polynomials():
         longer = [np.pad(v, ((2 - len(v), 0), (0, 0))) for v in (x, y)]
         agree(snp.polyadd(x, y), longer[0] + longer[1])
         agree(snp.polysub(x, y), longer[0] - longer[1])
+
+
+def test_two_fits_of_known_points_in_one_program():
+    # Both begin with zeros; the memory of one's was given to the other while it was still read.
+    found = stagec.jit(lambda: [snp.polyfit(X, Y, degree) for degree in (1, 3)])()
+    for p, degree in zip(found, (1, 3)):
+        np.testing.assert_allclose(p, np.polyfit(X, Y, degree), 1e-3, 1e-3)
