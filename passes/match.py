@@ -319,6 +319,15 @@ def before_barriers(value: Any) -> Any:
     return value
 
 
+def is_uninitialized(value: Any) -> bool:
+    """Whether the program overwrites all elements of a value before it reads them."""
+    while (barrier := producer(value, "stablehlo.optimization_barrier")) is not None:
+        if UNINITIALIZED in barrier.operation.attributes:
+            return True
+        value = barrier.operation.operands[list(barrier.operation.results).index(value)]
+    return False
+
+
 def host_operations(module: Any, *names: str) -> list[Any]:
     """The operations of a module outside kernels, outer ones first; those of the given names, or all.
 
@@ -339,6 +348,9 @@ def host_operations(module: Any, *names: str) -> list[Any]:
     module.operation.walk(visit, bindings.ir.WalkOrder.PRE_ORDER)
     return found if wanted else found[1:]
 
+
+# The attribute of a barrier whose elements the program overwrites before it reads them.
+UNINITIALIZED = "uninitialized"
 
 # The prefix of the names of Python functions, which the process that runs the program provides.
 HOST_MODULE = "host."

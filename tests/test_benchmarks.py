@@ -118,6 +118,13 @@ def test_rounds_of_loops_are_measured():
     assert all(row["inside"] > 0 and row["outside"] > 0 and row["chosen"] == "inside" for row in rows)
 
 
+def test_gradients_through_loops_are_measured():
+    rows = json.loads(run("gradients", "Newton", "nested", "--tiny", "--json"))
+    assert len(rows) == 4
+    for row in rows:
+        assert min(row[form] for form in ("while", "while gradient", "scan", "scan gradient")) > 0
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of a process is read from /proc")
 def test_memory_is_measured():
     (row,) = json.loads(run("memory", "running sum of rows 1e6", "--json", "--libraries", "stagec"))["rows"]

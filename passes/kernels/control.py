@@ -20,7 +20,7 @@ from passes.kernels.linear import Linear
 from passes.kernels.nests import Write
 from passes.kernels.scalars import limits
 from passes.kernels.values import Buffer, Value, View
-from passes.match import before_barriers, captured_values, producer, splat_of
+from passes.match import before_barriers, captured_values, is_uninitialized, producer, splat_of
 from passes.operations import Memory, Operation, of
 
 # How many rounds a loop is taken to have whose number is not known.
@@ -107,7 +107,8 @@ def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed:
     for i in arrays:
         if i not in views:
             views[i] = k.temporary(initial[i].shape, initial[i].element)
-            k.write([Write(initial[i], views[i])])
+            if not is_uninitialized(op.operands[i]):
+                k.write([Write(initial[i], views[i])])
     return views
 
 

@@ -16,7 +16,7 @@ from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
-from passes.match import captured_values, functions, splat_of
+from passes.match import before_barriers, captured_values, functions, is_uninitialized, splat_of
 from passes.operations import CONTROL
 from passes.types import tensor_type
 
@@ -126,8 +126,10 @@ def _loop(kernels: Kernels, processor: Processor, op: Any, rounds: int = 1) -> b
     try:
         with k.writer.at(op.location):
             for value in dict.fromkeys((*op.operands, *captured_values(op))):
-                if splat_of(value) is not None and value.owner.name == "stablehlo.constant":
-                    k.lower(value.owner.operation)
+                known = before_barriers(value) if is_uninitialized(value) else value
+                if splat_of(known) is not None and known.owner.name == "stablehlo.constant":
+                    k.lower(known.owner.operation)
+                    k.env[value] = k.env[known]
                 else:
                     k.operand(value)
             k.lower(op)

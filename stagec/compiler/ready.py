@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
+import sys
+import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -127,6 +130,32 @@ def _for_device(source: bytes, disables_fusion: bool) -> Ready:
     return Ready.of(module)
 
 
+_lock = threading.Lock()
+_deep = 0
+_before = 0
+# Kernels are formed by functions that call each other, some for each operation of a chain. A frame takes up to half a
+# kilobyte of a thread's stack.
+_DEPTH = 8000
+
+
+@contextlib.contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Let Python's functions nest deeper for a block. The limit is one for all threads: the last one restores it."""
+    global _deep, _before
+    with _lock:
+        if not _deep:
+            _before = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_before, _DEPTH))
+        _deep += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _deep -= 1
+            if not _deep and sys.getrecursionlimit() == max(_before, _DEPTH):
+                sys.setrecursionlimit(_before)
+
+
 def with_own_kernels(
     source: bytes, flag_set: FlagSet, target: Target, options: CompileOptions, module: Any = None, alone: bool = False
 ) -> tuple[Ready, bool, bool]:
@@ -144,7 +173,8 @@ def with_own_kernels(
         # Direct compilation is also for programs that only call Python functions or return their arguments.
         settings = pass_options(target, reproducible=options.reproducible)
         parts = options.straight, options.weights, flag_set.direct
-        kernels, matches = own_kernels.formed(module, settings, *parts, alone or options.reproducible)
+        with deep_recursion():
+            kernels, matches = own_kernels.formed(module, settings, *parts, alone or options.reproducible)
         formed = bool(matches) or direct.is_direct(module)
         controlled = flag_set.direct and is_whole(module)
     except Exception as error:  # a fault of stagec's, which the other flag sets do not have

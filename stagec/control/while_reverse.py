@@ -5,8 +5,8 @@ room, else those of every second, fourth, ... round. The way back takes the last
 the last round that is left, the round's derivative is pulled back; else the rounds up to there run again, and more
 states are kept. With room for `n` states, `n**2` rounds run twice, `n**3` three times.
 
-Which place holds which state does not change when the stack is thinned out: state `m << shift` is at the place whose
-number is `m`, rotated left by `shift` bits, so states of odd `m` are replaced and all others stay.
+Which place holds which state does not change when the stack is thinned out: of `2**bits` places, state `m << shift` is
+at the one whose number is `m`, rotated left by `shift` bits, so states of odd `m` are replaced and all others stay.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from stagec.core.graph import Graph, prune, replay, without_effects
 from stagec.core.primitive import Primitive
 from stagec.core.zero import Zero, is_linear, is_zero
 from stagec.primitives import arithmetic, logic
-from stagec.primitives.broadcast import instantiate, zeros
+from stagec.primitives.broadcast import instantiate, spread_to, zeros
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.iota import iota
+from stagec.primitives.iota import uninitialized_p
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.slicing import row_at, with_row
 
@@ -77,7 +77,7 @@ def _reversed(cond: Graph, body: Graph, linear: Flags, active: Flags, sizes: tup
 
 
 class Stack:
-    """Room for some states of a loop.
+    """Room for some states of a loop: those that the first run keeps, and those of rounds that run again.
 
     Args:
       loop: the primitive of loops.
@@ -86,13 +86,13 @@ class Stack:
 
     def __init__(self, loop: Primitive, avals: Sequence[ShapedArray]) -> None:
         self.loop = loop
-        self.avals = [a.strip_weak_type() for a in avals]
+        self.avals = avals
         size = sum(a.size * a.dtype.itemsize for a in avals)
-        states = max(config.loop_checkpoint_bytes // max(2 * size, 1), _FEWEST)
-        self.bits = states.bit_length() - 1
-        # So many states are kept in the first run; as many again when rounds run again.
+        places = max(config.loop_checkpoint_bytes // max(size, 1), 2 * _FEWEST)
+        # At least a fifth of the room is for rounds that run again.
+        self.bits = (places * 4 // 5).bit_length() - 1
         self.states = 1 << self.bits
-        self.places = 2 * self.states
+        self.later = places - self.states
 
     def run(self, cond: Any, body: Any, c: Sequence[Any], b: Sequence[Any], state: Sequence[Any]) -> list[Any]:
         """A loop with functions of flat values as its condition and its body."""
@@ -100,28 +100,20 @@ class Stack:
         graphs = {"cond": record_flat(cond, [*own, *avals]), "body": record_flat(body, [*consts, *avals])}
         return self.loop(*c, *b, *state, **graphs, cond_consts=len(c), body_consts=len(b))
 
-    def empty(self) -> list[Any]:
-        """Room for all states, and for one that is not kept."""
-        return [zeros(a.update(shape=(self.places + 1, *a.shape))) for a in self.avals]
+    def empty(self, states: int, *others: ShapedArray) -> list[Any]:
+        """Room for some states, and for one that is not kept."""
+        return [uninitialized_p(dtype=a.dtype, shape=(states + 1, *a.shape)) for a in (*others, *self.avals)]
 
-    def place(self, position: Any, shift: Any) -> Any:
-        """Where the state at a position of the stack is; those of the first run are `1 << shift` rounds apart."""
-        turn = arithmetic.rem(shift, self.bits)
-        left = logic.shift_left(position, turn)
-        right = logic.shift_right_logical(position, arithmetic.sub(self.bits, turn))
-        turned = logic.bitwise_and(logic.bitwise_or(left, right), self.states - 1)
-        return logic.select(logic.lt(position, self.states), turned, position)
-
-    def written(self, arrays: Sequence[Any], place: Any, state: Sequence[Any]) -> list[Any]:
-        """The arrays with a state written to a place."""
-        return [with_row(a, place, value) for a, value in zip(arrays, state)]
-
-    def read(self, arrays: Sequence[Any], place: Any) -> list[Any]:
-        """The state at a place."""
-        return [row_at(a, place) for a in arrays]
+    def place(self, t: Any) -> Any:
+        """Where the first run keeps the state before round `t`: its digits of `bits` bits, laid over each other."""
+        shift = self.bits
+        while shift < 31:
+            t = logic.bitwise_or(t, logic.shift_right_logical(t, shift))
+            shift *= 2
+        return logic.bitwise_and(t, self.states - 1)
 
     def filled(self, loop: Reversed, c: Sequence[Any], b: Sequence[Any], start: Sequence[Any]) -> list[Any]:
-        """Run all rounds: their number, the logarithm of the distance of the states that are kept, and the arrays."""
+        """Run all rounds: their number, how many rounds the states that are kept are apart, and the states."""
         count = len(start)
 
         def unfinished(*values: Any) -> list[Any]:
@@ -129,72 +121,96 @@ class Stack:
             return replay(loop.cond, [*consts, *rest[:count]])
 
         def advance(*values: Any) -> list[Any]:
-            consts, (t, shift, *rest) = cut(values, len(b))
+            consts, (t, distance, *rest) = cut(values, len(b))
             state, arrays = cut(rest, count)
-            is_full = logic.eq(logic.shift_right_logical(t, shift), self.states)
-            shift = arithmetic.add(shift, convert_element_type(is_full, dtypes.int32))
-            position = logic.shift_right_logical(t, shift)
-            is_kept = logic.eq(logic.shift_left(position, shift), t)
-            place = logic.select(is_kept, self.place(position, shift), literal(self.places, dtypes.int32))
+            is_full = logic.eq(t, logic.shift_left(distance, self.bits))
+            distance = logic.select(is_full, logic.shift_left(distance, 1), distance)
+            is_kept = logic.eq(logic.bitwise_and(t, arithmetic.sub(distance, 1)), 0)
+            place = logic.select(is_kept, self.place(t), _int(self.states))
             following = replay(loop.step, [*consts, *state])
-            return [arithmetic.add(t, 1), shift, *following, *self.written(arrays, place, state)]
+            return [arithmetic.add(t, 1), distance, *following, *_written(arrays, place, state)]
 
-        state = [literal(0, dtypes.int32), literal(0, dtypes.int32), *start, *self.empty()]
-        t, shift, *rest = self.run(unfinished, advance, c, b, state)
-        return [t, shift, *rest[count:]]
+        state = [_int(0), _int(1), *start, *self.empty(self.states)]
+        t, distance, *rest = self.run(unfinished, advance, c, b, state)
+        return [t, distance, *rest[count:]]
 
     def pulled(self, loop: Reversed, b: Sequence[Any], filled: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
-        """Pull cotangents back through all rounds, the last one first."""
-        rounds, shift, *arrays = filled
-        first = arithmetic.sub(rounds, 1)
-        top = logic.shift_right_arithmetic(first, shift)
-        at = logic.shift_left(iota(dtypes.int32, self.places), shift)
-        count, sums = len(arrays), sum(loop.sums)
+        """Pull cotangents back through all rounds, the last one first.
 
-        def unfinished(*values: Any) -> list[Any]:
-            return [logic.ge(values[0], 0)]
+        The loops know the last round that is left, how many states of the first run are left, and how many of rounds
+        that ran again, which are later ones. The rounds of the latter are in an array of their own.
+        """
+        rounds, distance, *first = filled
+        last = arithmetic.sub(rounds, 1)
+        count, sums = len(first), sum(loop.sums)
+
+        def round_of_top(distance: Any, left: Any, again: Any, at: Any) -> Any:
+            kept = arithmetic.mul(arithmetic.sub(left, 1), distance)
+            return logic.select(logic.gt(again, 0), row_at(at, arithmetic.sub(again, 1)), kept)
+
+        def top(now: Any, again: Any, first: Sequence[Any], later: Sequence[Any]) -> list[Any]:
+            is_later, place, previous = logic.gt(again, 0), self.place(now), arithmetic.sub(again, 1)
+            pairs = [(row_at(x, previous), row_at(y, place)) for x, y in zip(later, first)]
+            return [logic.select(spread_to(is_later, aval_of(x).shape), x, y) for x, y in pairs]
+
+        def unfinished(last: Any, *_: Any) -> list[Any]:
+            return [logic.ge(last, 0)]
 
         def back(*values: Any) -> list[Any]:
-            consts, (last, top, at, *rest) = cut(values, 1 + len(b))
-            arrays, cts = cut(rest, count)
-            top, at, *arrays = self.run(is_missing, run_again, [last], [last, *consts], [top, at, *arrays])
-            last, top, *cts = self.run(is_there, pull_back, [at], [at, *arrays, *consts], [last, top, *cts])
-            return [last, top, at, *arrays, *cts]
-
-        def is_missing(last: Any, top: Any, at: Any, *_: Any) -> list[Any]:
-            return [logic.lt(row_at(at, top), last)]
-
-        def run_again(*values: Any) -> list[Any]:
-            (last, shift, *consts), (top, at, *arrays) = cut(values, 2 + len(b))
-            now = row_at(at, top)
-            free = arithmetic.sub(self.places - 1, top)
+            (distance, *first), consts, (last, left, again, *rest) = cut(values, 1 + count, len(b))
+            (at, *later), cts = cut(rest, 1 + count)
+            # Where no round runs again, `top` would load memory that was never written, and drop it. Processors take
+            # some hundred cycles for such loads from pages that do not exist yet.
+            later = _written(later, again, [row_at(x, self.place(last)) for x in first])
+            now = round_of_top(distance, left, again, at)
+            free = arithmetic.sub(self.later, again)
             # Equal distances to the last round, over the places that are free.
             steps = arithmetic.div(arithmetic.sub(arithmetic.add(arithmetic.sub(last, now), free), 1), free)
-            end = arithmetic.add(now, steps)
-            state = self.read(arrays, self.place(top, shift))
-            _, *state = self.run(
-                lambda end, t, *_: [logic.lt(t, end)],
-                lambda *v: [arithmetic.add(v[len(b)], 1), *replay(loop.step, [*v[: len(b)], *v[len(b) + 1 :]])],
-                [end],
-                consts,
-                [now, *state],
-            )
-            top = arithmetic.add(top, 1)
-            return [top, with_row(at, top, end), *self.written(arrays, self.place(top, shift), state)]
+            state = [now, steps, again, *top(now, again, first, later), at, *later]
+            _, _, again, *rest = self.run(is_before, run_again, [last], [last, steps, *consts], state)
+            _, (at, *later) = cut(rest, count)
+            states = [last, left, again, *cts]
+            last, left, again, *cts = self.run(is_there, pull_back, [distance, at], [*later, *first, *consts], states)
+            return [last, left, again, at, *later, *cts]
 
-        def is_there(at: Any, last: Any, top: Any, *_: Any) -> list[Any]:
-            return [logic.bitwise_and(logic.ge(last, 0), logic.eq(row_at(at, top), last))]
+        def is_before(last: Any, t: Any, *_: Any) -> list[Any]:
+            return [logic.lt(t, last)]
+
+        def run_again(*values: Any) -> list[Any]:
+            (last, steps), consts, (t, wait, again, *rest) = cut(values, 2, len(b))
+            state, arrays = cut(rest, count)
+            t, wait = arithmetic.add(t, 1), arithmetic.sub(wait, 1)
+            state = replay(loop.step, [*consts, *state])
+            is_kept = logic.bitwise_or(logic.eq(wait, 0), logic.eq(t, last))
+            place = logic.select(is_kept, again, _int(self.later))
+            again = arithmetic.add(again, convert_element_type(is_kept, dtypes.int32))
+            return [t, logic.select(is_kept, steps, wait), again, *state, *_written(arrays, place, [t, *state])]
+
+        def is_there(distance: Any, at: Any, last: Any, left: Any, again: Any, *_: Any) -> list[Any]:
+            return [logic.bitwise_and(logic.ge(last, 0), logic.eq(round_of_top(distance, left, again, at), last))]
 
         def pull_back(*values: Any) -> list[Any]:
-            (_, *arrays), (shift, *consts), (last, top, *cts) = cut(values, 1 + count, 1 + len(b))
-            state = self.read(arrays, self.place(top, shift))
+            later, first, consts, (last, left, again, *cts) = cut(values, count, count, len(b))
             before, ends = cut(cts, sums)
-            found = replay(loop.pulled, [*consts, *state, *ends])
+            found = replay(loop.pulled, [*consts, *top(last, again, first, later), *ends])
             total = [arithmetic.add(x, ct) for x, ct in zip(before, found)]
-            return [arithmetic.sub(last, 1), arithmetic.sub(top, 1), *total, *found[sums:]]
+            is_later = convert_element_type(logic.gt(again, 0), dtypes.int32)
+            left = arithmetic.sub(arithmetic.add(left, is_later), 1)
+            return [arithmetic.sub(last, 1), left, arithmetic.sub(again, is_later), *total, *found[sums:]]
 
-        results = self.run(unfinished, back, [], [shift, *b], [first, top, at, *arrays, *cts])
-        return results[3 + count :]
+        left = arithmetic.add(arithmetic.div(last, distance), 1)
+        state = [last, left, _int(0), *self.empty(self.later, _int(0).aval), *cts]
+        results = self.run(unfinished, back, [], [distance, *first, *b], state)
+        return results[4 + count :]
+
+
+def _int(number: int) -> Any:
+    return literal(number, dtypes.int32)
+
+
+def _written(arrays: Sequence[Any], place: Any, state: Sequence[Any]) -> list[Any]:
+    """The arrays with a state written to a place."""
+    return [with_row(a, place, value) for a, value in zip(arrays, state)]
 
 
 def transpose(

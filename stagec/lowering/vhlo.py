@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, printed
+from passes.match import UNINITIALIZED
 from passes.patterns import location_text
 from passes.types import spelled
 from stagec.core import errors
@@ -210,7 +211,7 @@ def _attributes(op: Any, name: str, given: dict[str, str]) -> tuple[dict[str, st
     elif name == "reduce_window":
         defaults = _window(len(attrs.ints(op, "window_dimensions")), "base_dilations", "window_dilations")
     for key, text in (defaults | given).items():
-        if key in _GROUPS or text == _ANY_ACCURACY:
+        if key in _GROUPS or key == UNINITIALIZED or text == _ANY_ACCURACY:
             continue
         found = _attribute(text)
         if found is None:

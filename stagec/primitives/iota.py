@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from passes.match import UNINITIALIZED
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -19,7 +20,7 @@ from stagec.primitives.operand import as_operand, aval_of, promotable
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
-__all__ = ["broadcasted_iota", "full", "full_like", "iota", "iota_p", "zeros_like"]
+__all__ = ["broadcasted_iota", "full", "full_like", "iota", "iota_p", "uninitialized_p", "zeros_like"]
 
 
 def _iota_shape(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> ShapedArray:
@@ -42,6 +43,24 @@ iota_p = SinglePrimitive(
     shape=_iota_shape,
     eval=_iota_eval,
     lower=_iota_lower,
+    jvp=NO_OPERANDS,
+    transpose=NO_OPERANDS,
+    batch=NO_OPERANDS,
+)
+
+
+def _uninitialized_lower(cx: Any, *, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    # Not a marked constant: MLIR merges equal constants, whatever their marks.
+    (aval,) = cx.out_avals
+    return cx.emit("stablehlo.optimization_barrier", [cx.constant(np.zeros((), dtype), aval)], {UNINITIALIZED: "unit"})
+
+
+# Memory whose elements the program writes before it reads them: kernels leave it as it is, others begin with zeros.
+uninitialized_p = SinglePrimitive(
+    "uninitialized",
+    shape=lambda *, dtype, shape: ShapedArray.of(shape, dtype),
+    eval=lambda *, dtype, shape: np.zeros(shape, dtype),
+    lower=_uninitialized_lower,
     jvp=NO_OPERANDS,
     transpose=NO_OPERANDS,
     batch=NO_OPERANDS,

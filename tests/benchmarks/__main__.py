@@ -3,13 +3,13 @@
 `python -m tests.benchmarks gpu [--device D]` checks and measures a device instead, and `python -m tests.benchmarks
 loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `outside` calls all public
 functions outside `jit`, beside JAX and beside their jitted forms. `rounds` compares loops that are one kernel with
-loops whose bodies are kernels, and `host` factorizations and transforms by NumPy and SciPy with those by stagec's own
-algorithms. `dynamic` compares programs for open dimensions with those for one size, `devices` two devices with one, and
-`processes` several processes of Dask with one. `front` compares five libraries, for the README's chart. `tiers`
-measures first results and stalls while the compiler works, `pages` the documentation's examples beside JAX, `passes`
-what the laws of the passes are worth, `reproducible` what the same bits everywhere cost, `memory` the memory that calls
-take beside JAX's, and `native` calls and those of the same kernels from C. `browser` compares WebAssembly modules with
-onnxruntime-web.
+loops whose bodies are kernels, `gradients` those through `while_loop` with those through `scan`, and `host`
+factorizations and transforms by NumPy and SciPy with those by stagec's own algorithms. `dynamic` compares programs for
+open dimensions with those for one size, `devices` two devices with one, and `processes` several processes of Dask with
+one. `front` compares five libraries, for the README's chart. `tiers` measures first results and stalls while the
+compiler works, `pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth,
+`reproducible` what the same bits everywhere cost, `memory` the memory that calls take beside JAX's, and `native` calls
+and those of the same kernels from C. `browser` compares WebAssembly modules with onnxruntime-web.
 
 `contractions/` and `axes/` are generated: all products of two arrays of up to three axes, and operations along each
 axis, by dtype, as in `axes/int8`. For `compile`, the table has the share of stagec's own code in the processor time of
@@ -42,6 +42,7 @@ from tests.benchmarks import (
     front,
     generated,
     gpu,
+    gradients,
     host,
     library_programs,
     loops,
@@ -73,6 +74,7 @@ MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "dynamic": dynamic.main,
     "front": front.main,
     "gpu": gpu.main,
+    "gradients": gradients.main,
     "host": host.main,
     "libraries": lambda arguments: loops.main(arguments, library_programs.PROGRAMS),
     "loops": loops.main,

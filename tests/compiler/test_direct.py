@@ -2,6 +2,7 @@
 
 import random
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -418,3 +419,19 @@ def test_a_target_printed_in_another_form_is_an_error_and_no_detour(monkeypatch)
     ):
         stagec.jit(lambda x: snp.exp(x) * 3)(np.ones(5, np.float32))
     library._target.cache_clear()
+
+
+def test_a_long_chain_of_operations_is_compiled_directly():
+    def chain(x):
+        y = x[0]
+        for i in range(400):
+            y = snp.sqrt(y * 0.5 + x[i % 4])
+        return y
+
+    x, limit = np.ones((4, 5), np.float32), sys.getrecursionlimit()
+    log.clear()
+    with stagec.config.override(enable_cache=False):
+        found = stagec.jit(chain)(x)
+    np.testing.assert_allclose(found, chain(x), rtol=1e-5)
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    assert sys.getrecursionlimit() == limit

@@ -45,6 +45,11 @@ def exchanged_state(x):
     return lax.fori_loop(0, 3, lambda i, s: (lax.fori_loop(0, 2, lambda j, d: d + x, s[1]), s[0]), (x, x * 2))
 
 
+def gradient_of_a_loop(x):
+    last = lambda x: lax.while_loop(lambda s: s[1] < 5, lambda s: (snp.sin(s[0]) + x, s[1] + 1), (x, x[0] * 0))  # noqa: E731
+    return stagec.grad(lambda x: last(x)[0].sum())(x)
+
+
 @pytest.mark.parametrize(
     "function",
     [
@@ -54,6 +59,7 @@ def exchanged_state(x):
         scan_in_branch_in_while,
         condition_on_what_an_inner_loop_made,
         exchanged_state,
+        gradient_of_a_loop,
     ],
     ids=lambda function: function.__name__,
 )

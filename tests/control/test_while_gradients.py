@@ -238,6 +238,12 @@ def test_a_loop_without_rounds_hands_the_cotangent_on():
     assert float(function(2.0)) == 3.0
 
 
+def test_memory_for_states_is_not_filled():
+    lowered = jit(grad(functools.partial(newton, lax.while_loop))).lower(0.75)
+    assert "{uninitialized}" in lowered.as_text("optimized")
+    assert "vector.store" not in lowered.as_text("kernels")
+
+
 def test_a_condition_on_what_is_transposed_is_refused():
     function = lambda x: lax.while_loop(lambda c: c < 9.0, lambda c: c * 2, x)  # noqa: E731
     with pytest.raises(stagec.errors.UnsupportedError, match="the condition depends on values") as caught:

@@ -36,8 +36,37 @@ def loss(params, x, y):
 def step(params, x, y):
     return stagec.tree.map(lambda p, g: p - 2.0 * g, params, stagec.grad(loss)(params, x, y))
 """
+BLOCK = """import stagec
+import stagec.numpy as snp
+
+
+def norm(x, g):
+    return (x - x.mean(-1, keepdims=True)) / snp.sqrt(x.var(-1, keepdims=True) + 1e-5) * g
+
+
+def block(x, g, qkv, out, h, up, down):
+    q, k, v = snp.moveaxis((norm(x, g) @ qkv).reshape(64, 3, 4, 32), (1, 2), (0, 1))
+    scores = stagec.nn.softmax(q @ k.swapaxes(1, 2) / 2.0, -1)
+    x = x + (scores @ v).swapaxes(0, 1).reshape(64, 128) @ out
+    return x + stagec.nn.gelu(norm(x, h) @ up) @ down
+"""
+CHAIN = """import stagec.numpy as snp
+
+
+def chain(x):
+    y = x * 2.0
+    for i in range(100):
+        y = snp.abs(y) * (i + 1) + x[i]
+    return y
+"""
 PARAMS = "[(f32[784,128],f32[128]),(f32[128,128],f32[128]),(f32[128,10],f32[10])]"
-PROGRAMS = [("layer", LAYER, ["f32[128,64]", "f32[64,32]"]), ("step", STEP, [PARAMS, "f32[32,784]", "f32[32,10]"])]
+WEIGHTS = ["f32[128]", "f32[128,384]", "f32[128,128]", "f32[128]", "f32[128,512]", "f32[512,128]"]
+PROGRAMS = [
+    ("layer", LAYER, ["f32[128,64]", "f32[64,32]"]),
+    ("step", STEP, [PARAMS, "f32[32,784]", "f32[32,10]"]),
+    ("block", BLOCK, ["f32[64,128]", *WEIGHTS]),
+    ("chain", CHAIN, ["f32[100,1000]"]),
+]
 # Notes when each version has been painted.
 WATCH = """() => {
     window.painted = [];

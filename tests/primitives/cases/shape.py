@@ -33,6 +33,7 @@ CASES = [
     Case("slice", [x((5, 6))], {"start_indices": (1, 0), "limit_indices": (4, 6), "strides": (1, 2)}),
     Case("split", [x((6, 2))], {"sizes": (1, 2, 3), "axis": 0}),
     Case("iota", [], {"dtype": np.dtype("int32"), "shape": (2, 3), "dimension": 1}),
+    *[Case("uninitialized", [], {"dtype": d, "shape": (2, 3)}) for d in _DTYPES],
     *[
         Case("dimension_size", [], {"size": 7, "dtype": d, "weak_type": False})
         for d in (np.dtype("int32"), np.dtype("float32"))
