@@ -134,13 +134,13 @@ class Code(Builder):
             self.writer.do("scf.yield", (item.name,), element.text)
         return Item(name)
 
-    def at_most(self, form: Linear, high: int) -> Linear:
-        """The smaller of a form and a number."""
+    def at_most(self, form: Linear, high: int, low: int = 0) -> Linear:
+        """The smaller of a form, which is at least `low`, and a number."""
         bounds = self.symbols.bounds(form)
         if bounds is not None and bounds[1] <= high:
             return form
         name = self.op("arith.minsi", (self.position(form), self.position(Linear(high))), "index")
-        return self.symbols.new(name, 0, high)
+        return self.symbols.new(name, low, high)
 
     def portion(self, number: Linear, count: int, units: int, step: int = 1) -> tuple[Linear, Linear]:
         """The range of the units, each `step` long, of one of `count` workgroups."""

@@ -21,6 +21,7 @@ from stagec.backends import Target
 from stagec.compiler import direct, log
 from stagec.compiler.flags import CompileOptions, FlagSet, Traits, ladder
 from stagec.compiler.session import parsed
+from stagec.core import forking
 
 
 class Memory(NamedTuple):
@@ -154,6 +155,15 @@ def deep_recursion() -> Iterator[None]:
             _deep -= 1
             if not _deep and sys.getrecursionlimit() == max(_before, _DEPTH):
                 sys.setrecursionlimit(_before)
+
+
+@forking.in_child
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
+    global _lock, _deep
+    _lock = threading.Lock()
+    if _deep:  # other threads do not exist here
+        _deep = 0
+        sys.setrecursionlimit(_before)
 
 
 def with_own_kernels(

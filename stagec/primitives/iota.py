@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from passes.match import UNINITIALIZED
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -50,6 +49,8 @@ iota_p = SinglePrimitive(
 
 
 def _uninitialized_lower(cx: Any, *, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    from passes.match import UNINITIALIZED  # the compiler's bindings come with it
+
     # Not a marked constant: MLIR merges equal constants, whatever their marks.
     (aval,) = cx.out_avals
     return cx.emit("stablehlo.optimization_barrier", [cx.constant(np.zeros((), dtype), aval)], {UNINITIALIZED: "unit"})

@@ -182,10 +182,10 @@ class Sweep:
         start = [*vectors, *(code.constant(neutral(kind, e), e) for kind, e in kinds)]
         lengths = [stop - start for start, stop in self.inner.values()]
 
-        def vectors_of(at: dict[int, Linear], last: int) -> Body:
+        def vectors_of(at: dict[int, Linear], first: int, last: int) -> Body:
             def whole(i: Linear, _: list[str]) -> list[str]:
                 with code.lanes(self.width):
-                    return self.visit({**at, lane: code.at_most(i, last).lanes()}, [])
+                    return self.visit({**at, lane: code.at_most(i, last, first).lanes()}, [])
 
             return whole
 
@@ -208,7 +208,7 @@ class Sweep:
                 low, high = Linear(begin), Linear(begin + -(-(size - begin) // step) * step)
                 if spanned and span is not None:
                     low, high = span.low, span.high
-                return self._loop(low, high, step, vectors_of(at, size - self.width), [], [], [], 0)
+                return self._loop(low, high, step, vectors_of(at, begin, size - self.width), [], [], [], 0)
             if self.width > 1:
                 position = begin + (size - begin) // step * step
                 low, high = (span.low, span.high) if spanned and span is not None else (Linear(begin), Linear(position))
