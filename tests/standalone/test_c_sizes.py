@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -165,6 +166,6 @@ def test_too_many_values_are_refused(tmp_path):
 
 def test_the_command_line_takes_them(tmp_path):
     (tmp_path / "model.py").write_text("import stagec.nn as nn\n\ndef f(x):\n    return nn.softmax(x, axis=1)\n")
-    command = ["stagec", "compile", "model.py:f", "f32[b,n <= 8]", "--emit", "c", "-o", "library"]
+    command = [sys.executable, "-m", "stagec", "compile", "model.py:f", "f32[b,n <= 8]", "--emit", "c", "-o", "library"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert "int f(size_t b, size_t n, " in (tmp_path / "library" / "f.h").read_text()
