@@ -87,4 +87,4 @@ def test_so_do_c_libraries(seed, tmp_path):
     function, text = program(seed)
     exported = written(lambda x, y: function(snp, x, y), [f"f32[b,{WIDTH}]"] * 2, tmp_path)
     for rows in SIZES:
-        assert_close(ran(tmp_path, exported, arguments(rows), rows=rows), function(np, *arguments(rows)), text, rows)
+        assert_close(ran(tmp_path, exported, arguments(rows), sizes=[rows]), function(np, *arguments(rows)), text, rows)
