@@ -1,8 +1,11 @@
 """Reports of faults show the faults by IREE's own tools, outside of stagec."""
 
+import os
+import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +14,9 @@ from tests.workarounds import upstream
 from tests.workarounds.records import Symptom
 
 REPORTS = upstream.smallest(20)
-pytestmark = pytest.mark.skipif(not shutil.which("iree-run-module"), reason="IREE's tools are not on the path")
+# Those of the environment, which need not be activated, come first.
+PATH = os.pathsep.join([str(pathlib.Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+pytestmark = pytest.mark.skipif(not shutil.which("iree-run-module", path=PATH), reason="IREE's tools are not here")
 
 
 def block(text, kind):
@@ -23,7 +28,13 @@ def test_the_commands_of_a_report_show_the_fault(record, program, tmp_path):
     text = upstream.report(record, program)
     (tmp_path / "main.mlir").write_text(block(text, "mlir"))
     done = subprocess.run(
-        ["sh", "-ec", block(text, "sh")], cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=100
+        ["sh", "-ec", block(text, "sh")],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": PATH},
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=100,
     )
     if record.symptom is Symptom.WRONG:
         printed = [line for line in done.stdout.splitlines() if re.match(r"[0-9x]*[fi]\d+=", line)]
