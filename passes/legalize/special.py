@@ -24,6 +24,7 @@ from passes.legalize.expressions import (
     two_product,
     where,
 )
+from passes.numeric.special import EULER_MACLAURIN
 
 
 def sinh(x: Tensor) -> Tensor:
@@ -174,20 +175,6 @@ def digamma(x: Tensor) -> Tensor:
     return where(x.equals(math.inf), x, result)
 
 
-# B(2k) / (2k)! for k = 1, 2, ..., of the Euler-Maclaurin formula.
-_EULER_MACLAURIN = (
-    1 / 12,
-    -1 / 720,
-    1 / 30240,
-    -1 / 1209600,
-    1 / 47900160,
-    -691 / 1307674368000,
-    1 / 74724249600,
-    -3617 / 10670622842880000,
-    43867 / 5109094217170944000,
-)
-
-
 def zeta(x: Tensor, q: Tensor) -> Tensor:
     """Hurwitz's zeta function, the sum of `(q + k)**-x` over k = 0, 1, ...: about 1e-13 relative in float64,
     about 1e-6 in float32.
@@ -227,7 +214,7 @@ def _zeta(x: Tensor, q: Tensor, raised: Callable[[Tensor], Tensor], terms: int, 
         term = raised(base)
         total = base * term / (x - 1) + term * 0.5
         factor, step = order * term / base, 1 / (base * base)
-        for k, coefficient in enumerate(_EULER_MACLAURIN[:corrections]):
+        for k, coefficient in enumerate(EULER_MACLAURIN[:corrections]):
             total = total + coefficient * factor
             factor = factor * ((order + (2 * k + 1)) * (order + (2 * k + 2)) * step)
         return total

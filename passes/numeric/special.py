@@ -90,8 +90,8 @@ def lgamma(x: Any) -> Array:
     return out
 
 
-# B(2k) / (2k)! of the Euler-Maclaurin formula.
-_EULER_MACLAURIN = (
+# B(2k) / (2k)! for k = 1, 2, ..., of the Euler-Maclaurin formula.
+EULER_MACLAURIN = (
     1 / 12,
     -1 / 720,
     1 / 30240,
@@ -135,7 +135,7 @@ def _zeta_of_positive(x: Any, q: Any) -> Array:
     # Of large exponents, only the first terms count.
     order = np.minimum(x, 1e15)
     factor = order * power / base
-    for k, coefficient in enumerate(_EULER_MACLAURIN):
+    for k, coefficient in enumerate(EULER_MACLAURIN):
         total = total + coefficient * factor
         factor = factor * (order + 2 * k + 1) * (order + 2 * k + 2) / (base * base)
     return total

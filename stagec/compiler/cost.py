@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
+from stagec.compiler.estimate import TRANSFORMS
 from stagec.core.graph import Equation, Graph, inner_graphs
 
 # Operations that move or name elements, and compute nothing.
@@ -115,7 +116,7 @@ def _flops(equation: Equation) -> float:
         return equation.inputs[-1].aval.size
     if name in ("sort", "top_k"):
         return operand.size * math.ceil(math.log2(max(operand.shape[params.get("dimension", -1)], 2)))
-    if name in ("fft", "rfft", "irfft"):
+    if name in TRANSFORMS:
         # As is usual for the fast transform of n numbers.
         return 5 * out * math.log2(max(operand.shape[-1], 2))
     return out

@@ -39,7 +39,7 @@ _SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
 _OF_INTEGERS = 9.0
 _OF_BLAS = {dtypes.float32, dtypes.float64}
 # Fast transforms, of several steps for each element.
-_TRANSFORMS = ("fft", "rfft", "irfft")
+TRANSFORMS = ("fft", "rfft", "irfft")
 # Operations that the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
 
@@ -165,7 +165,7 @@ def _work(equation: Equation) -> tuple[int, float]:
 def _steps(equation: Equation, out: int) -> float:
     """Steps for each element of the largest operand or result."""
     name, params = equation.primitive.name, equation.params
-    if name in _TRANSFORMS:
+    if name in TRANSFORMS:
         return 16.0
     if isinstance(params.get("callback"), LibraryCall) or equation.primitive.matrix_ranks:
         # A factorization is some loops of three levels.

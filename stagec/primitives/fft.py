@@ -168,31 +168,27 @@ def _along_last(x: np.ndarray, shape: tuple[int, ...]) -> Operand:
     return broadcast_in_dim(x, shape, (len(shape) - 1,))
 
 
-def _weighted(x: Operand, n: int, inner: float) -> Operand:
-    """The first half of a transform, whose elements that have a mirror image are multiplied by `inner`."""
+def _weighted(x: Operand, n: int, ends: float, inner: float) -> Operand:
+    """The first half of a transform times `ends` where an element has no mirror image, and `inner` elsewhere."""
     weights = np.full(n // 2 + 1, inner, aval_of(x).dtype)
-    weights[0] = 1
+    weights[0] = ends
     if n % 2 == 0:
-        weights[-1] = 1
+        weights[-1] = ends
     return ar.mul(x, _along_last(weights, aval_of(x).shape))
 
 
 def _real_at_ends(x: Operand, n: int) -> Operand:
     """The imaginary parts of the elements without a mirror image do not count."""
-    kept = np.ones(n // 2 + 1, aval_of(real(x)).dtype)
-    kept[0] = 0
-    if n % 2 == 0:
-        kept[-1] = 0
-    return complex(real(x), ar.mul(imag(x), _along_last(kept, aval_of(x).shape)))
+    return complex(real(x), _weighted(imag(x), n, 0, 1))
 
 
 def _rfft_transposed(ct: Any, x: Any) -> Operand:
     n = x.aval.shape[-1]
-    return ar.mul(irfft_last(_weighted(conj(ct), n, 0.5), n), literal(n, x.aval.dtype))
+    return ar.mul(irfft_last(_weighted(conj(ct), n, 1, 0.5), n), literal(n, x.aval.dtype))
 
 
 def _irfft_transposed(ct: Any, x: Any, *, n: int) -> Operand:
-    return ar.mul(_weighted(conj(rfft_last(ct)), n, 2.0), literal(1 / n, x.aval.dtype))
+    return ar.mul(_weighted(conj(rfft_last(ct)), n, 1, 2), literal(1 / n, x.aval.dtype))
 
 
 rfft_p = _row("rfft", _rfft_shape, lambda x: _library("rfft", x), _rfft, _rfft_transposed)
