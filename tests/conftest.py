@@ -17,6 +17,9 @@ os.environ.setdefault("STAGEC_CACHE_DIR", str(_ROOT / ".pytest_cache" / "stagec"
 # Tests start hundreds of processes: without bytecode on disk, each compiles stagec's sources anew for a second or more.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Workers share the cores: where OpenBLAS divides an operation, its threads wait for each other at every step, and each
+# step for the other workers. Ten times as long, for tests of factorizations.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # JAX is here to be compared with, once for each program: optimizing takes most of what it compiles.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 

@@ -318,6 +318,7 @@ LAZY = {
     "iree.compiler": "the compiler",
     "passes": "the compiler",
     "mpi4py": "an extra",
+    "threadpoolctl": "needed for factorizations",
     "passes.proving.verdict": "takes Bitwuzla, an extra",
     "stagec.foreign.parsed": "the compiler: a call of a stored program needs none",
     "stagec.commands.foreign": "reading a module needs MLIR, and stagec-runtime has neither",

@@ -10,6 +10,7 @@ from stagec.control.loops import fori_loop
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, MultiplePrimitive
+from stagec.factorizations.lapack import of_large
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
 from stagec.numpy.conditionals import where
@@ -34,6 +35,10 @@ def reduced(a: Any) -> tuple[Any, Any]:
     n = a.shape[-1]
     if not np.isfinite(a).all():
         return np.full_like(a, np.nan), np.full(max(n - 1, 0), np.nan, a.dtype)
+    gehrd = of_large("gehrd", a)
+    if gehrd is not None:
+        packed, scales, _ = gehrd(a)
+        return packed, scales
     a, scales = a.copy(), np.zeros(max(n - 1, 0), a.dtype)
     for k in range(n - 1):
         v, t, beta = reflection(a[k + 1 :, k])

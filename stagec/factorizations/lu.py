@@ -224,28 +224,18 @@ def _solve_shape(
 
 
 def _solve_eval(a: Any, b: Any, factors: Any, order: Any, *, transposed: bool) -> Any:
-    trsm = of_scipy("trsm", b.dtype, "blas") if a.size and b.size else None
-
     def one(a: Any, b: Any, factors: Any, order: Any) -> Any:
-        if trsm is not None:
-            # SciPy's functions take matrices in column-major order: the transpose, which needs no copy.
-            if not transposed:
-                x = trsm(1, factors.T, b[order], lower=0, trans_a=1, diag=1)
-                return trsm(1, factors.T, x, lower=1, trans_a=1, overwrite_b=1)
-            result = np.empty_like(b)
-            x = trsm(1, factors.T, b, lower=1)
-            result[order] = trsm(1, factors.T, x, lower=0, diag=1, overwrite_b=1)
-            return result
+        # The factorization has imported SciPy.
         if transposed:
             x = b.copy()
-            solve_in_place(factors.T, x, lower=True, unit=False)
-            solve_in_place(factors.T, x, lower=False, unit=True)
+            solve_in_place(factors.T, x, lower=True, unit=False, least=1)
+            solve_in_place(factors.T, x, lower=False, unit=True, least=1)
             result = np.empty_like(x)
             result[order] = x
             return result
         x = b[order]
-        solve_in_place(factors, x, lower=True, unit=True)
-        solve_in_place(factors, x, lower=False, unit=False)
+        solve_in_place(factors, x, lower=True, unit=True, least=1)
+        solve_in_place(factors, x, lower=False, unit=False, least=1)
         return x
 
     return each_matrix(one, a, b, factors, order, out=[ShapedArray.of(b.shape, b.dtype)], ranks=_SOLVE_RANKS)[0]

@@ -14,6 +14,7 @@ from stagec.core.dtype_info import finfo
 from stagec.core.libraries import has_scipy
 from stagec.core.primitive import MissingRule, MultiplePrimitive, SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.lapack import of_large
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
@@ -50,6 +51,9 @@ def _packed_eval(a: Any) -> list[Any]:
     out = _packed_shape(ShapedArray.of(a.shape, a.dtype))
     if 0 in a.shape:
         return [a.copy(), np.zeros(out[1].shape, a.dtype)]
+    geqrf = of_large("geqrf", a)
+    if geqrf is not None:
+        return each_matrix(lambda a: geqrf(a)[:2], a, out=out)
     packed, scales = np.linalg.qr(a, "raw")
     return [np.ascontiguousarray(packed.swapaxes(-1, -2)).astype(a.dtype), scales.astype(a.dtype)]
 
@@ -169,6 +173,10 @@ packed_qr_p = factorization(
 
 def _product_eval(a: Any, scales: Any) -> Any:
     m, k = a.shape[-2:]
+    orgqr = of_large("orgqr", a, "ungqr")
+    if orgqr is not None:
+        out = [ShapedArray.of(a.shape, a.dtype)]
+        return each_matrix(lambda a, scales: orgqr(a, scales)[0], a, scales, out=out, ranks=(2, 1))[0]
     return reflections_eval(a, scales, np.broadcast_to(np.eye(m, k, dtype=a.dtype), a.shape), False)
 
 
@@ -179,7 +187,12 @@ def reflections_eval(a: Any, scales: Any, c: Any, transpose: bool) -> Any:
       transpose: multiply by the adjoint of the product.
     """
 
+    ormqr = of_large("ormqr", a, "unmqr") if c.size else None
+    adjoint_of_product = "C" if a.dtype.kind == "c" else "T"
+
     def one(a: Any, scales: Any, c: Any) -> Any:
+        if ormqr is not None:
+            return ormqr("L", adjoint_of_product if transpose else "N", a[:, : scales.shape[0]], scales, c)[0]
         q = np.array(c)
         count = scales.shape[0]
         for j in range(count) if transpose else reversed(range(count)):

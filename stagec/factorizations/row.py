@@ -16,6 +16,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
 from stagec.core.primitive import NOT_LINEAR, Primitive
+from stagec.factorizations.one_thread import in_one_thread
 from stagec.factorizations.pairs import ALGORITHMS, in_pairs
 from stagec.numpy.creation import eye
 from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
@@ -78,7 +79,7 @@ def factorization(
     made = kind(
         name,
         shape=checked,
-        eval=eval,
+        eval=in_one_thread(eval),
         lower=lower,
         jvp=jvp,
         transpose=transpose,

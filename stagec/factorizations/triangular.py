@@ -12,6 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.factorizations.lapack import LARGE, of_scipy
 from stagec.factorizations.row import diagonal, factorization, matrix_argument, panels
 from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.manipulation import flip, matrix_transpose
@@ -51,22 +52,31 @@ def _eval(a: Any, b: Any, *, left_side: bool, lower: bool, transpose_a: bool, co
     return x if left_side else np.ascontiguousarray(x.swapaxes(-1, -2))
 
 
-def solve_in_place(a: Any, x: Any, lower: bool, unit: bool) -> None:
-    """Overwrite NumPy right-hand sides by the solutions of triangular systems."""
+def solve_in_place(a: Any, x: Any, lower: bool, unit: bool, least: int = LARGE) -> None:
+    """Overwrite NumPy right-hand sides by the solutions of triangular systems.
+
+    Args:
+      least: the number of rows from which SciPy solves a system.
+    """
     n = a.shape[-1]
-    if n > 16:
+    trsm = of_scipy("trsm", x.dtype, "blas") if n >= least and x.size else None
+    if trsm is not None:
+        # SciPy's functions take matrices in column-major order: the transposes, which need no copy.
+        for index in np.ndindex(x.shape[:-2]):
+            x[index] = trsm(1, a[index].T, x[index].T, side=1, lower=not lower, diag=unit, overwrite_b=1).T
+    elif n > 16:
         half = n // 2
         top, bottom = slice(0, half), slice(half, n)
         first, second = (top, bottom) if lower else (bottom, top)
-        solve_in_place(a[..., first, first], x[..., first, :], lower, unit)
+        solve_in_place(a[..., first, first], x[..., first, :], lower, unit, least)
         x[..., second, :] -= a[..., second, first] @ x[..., first, :]
-        solve_in_place(a[..., second, second], x[..., second, :], lower, unit)
-        return
-    for i in range(n) if lower else reversed(range(n)):
-        done = slice(0, i) if lower else slice(i + 1, n)
-        x[..., i, :] -= np.matmul(a[..., i : i + 1, done], x[..., done, :])[..., 0, :]
-        if not unit:
-            x[..., i, :] /= a[..., i, i, None]
+        solve_in_place(a[..., second, second], x[..., second, :], lower, unit, least)
+    else:
+        for i in range(n) if lower else reversed(range(n)):
+            done = slice(0, i) if lower else slice(i + 1, n)
+            x[..., i, :] -= np.matmul(a[..., i : i + 1, done], x[..., done, :])[..., 0, :]
+            if not unit:
+                x[..., i, :] /= a[..., i, i, None]
 
 
 def _algorithm(

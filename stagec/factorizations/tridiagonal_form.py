@@ -11,6 +11,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations import tridiagonal as reduction
+from stagec.factorizations.lapack import of_large
 from stagec.factorizations.row import each_matrix, factorization, from_lower, matrix_argument
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
@@ -39,7 +40,12 @@ def _reflector(column: Any) -> tuple[Any, Any, Any]:
 
 
 def _eval(a: Any) -> list[Any]:
+    sytrd = of_large("sytrd", a, "hetrd")
+
     def one(a: Any) -> tuple[Any, ...]:
+        if sytrd is not None:
+            found: tuple[Any, ...] = sytrd(a, lower=1)[:4]
+            return found
         n = a.shape[0]
         packed = np.array(a)
         whole = np.tril(a, -1) + np.tril(a, -1).conj().T + np.diag(a.diagonal().real)

@@ -10,7 +10,7 @@ from typing import Any
 
 from stagec.core.array import Array
 from stagec.core.dtypes import FLOATING
-from stagec.numpy.arguments import to_array
+from stagec.numpy.arguments import array_argument
 from stagec.primitives.checks import check_dtype, elementwise_shape, same_dtype
 from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.typing import ArrayLike
@@ -19,11 +19,11 @@ __all__ = ["betainc", "igamma", "igamma_grad_a", "igammac", "random_gamma_grad"]
 
 
 def _operands(name: str, *values: Any) -> list[Any]:
-    operands = promote_weak_scalars(*values)
+    operands = [array_argument(o, name) for o in promote_weak_scalars(*values)]
     avals = tuple(aval_of(o) for o in operands)
     check_dtype(name, same_dtype(name, avals), FLOATING)
     elementwise_shape(name, avals)
-    return [to_array(o) for o in operands]
+    return operands
 
 
 def igamma(a: ArrayLike, x: ArrayLike) -> Array:

@@ -7,6 +7,7 @@ a tenth to a hundredth of the time.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,13 +27,12 @@ class Threshold:
     """When a library computes an operation.
 
     Attributes:
-      least: returns the least number of rows and columns, or of elements, for the first operand's aval and the
-        parameters.
+      least: returns the least number of rows and columns, or of elements, for the operands' avals and the parameters.
       scipy: returns whether the function for an aval is SciPy's: NumPy has none, or only one for float64.
       matrices: whether `least` counts rows and columns.
     """
 
-    least: Callable[[ShapedArray, dict[str, Any]], int]
+    least: Callable[[Sequence[ShapedArray], dict[str, Any]], int]
     scipy: Callable[[ShapedArray], bool] = lambda aval: False
     matrices: bool = True
 
@@ -44,15 +44,21 @@ class Threshold:
         if always:
             return True
         size, factor = (min(first.shape[-2:]), _ROWS_IN_LOOPS) if self.matrices else (first.size, _ELEMENTS_IN_LOOPS)
-        return size >= self.least(first, params) * (factor if in_loop else 1)
+        return size >= self.least(avals, params) * (factor if in_loop else 1)
 
 
 def _rows(least: int, scipy: Callable[[ShapedArray], bool] = lambda aval: False) -> Threshold:
-    return Threshold(lambda aval, params: least, scipy)
+    return Threshold(lambda avals, params: least, scipy)
 
 
 def _every(aval: ShapedArray) -> bool:
     return True
+
+
+def _rows_of_solution(avals: Sequence[ShapedArray], params: dict[str, Any]) -> int:
+    """Few right-hand sides are no work for a library."""
+    columns = avals[1].shape[-1 if params["left_side"] else -2]
+    return max(128, math.isqrt(10**6 // max(columns, 1)))
 
 
 THRESHOLDS: dict[str, Threshold] = {
@@ -61,11 +67,13 @@ THRESHOLDS: dict[str, Threshold] = {
     "eig": _rows(64),
     "eigh": _rows(64),
     "eigvalsh": _rows(128),
-    **dict.fromkeys(("fft", "irfft", "rfft"), Threshold(lambda aval, params: 1 << 12, matrices=False)),
-    "lu": _rows(128, _every),
-    "lu_solve": _rows(128, _every),
+    **dict.fromkeys(("fft", "irfft", "rfft"), Threshold(lambda avals, params: 1 << 12, matrices=False)),
+    **dict.fromkeys(
+        ("geqrf", "hessenberg", "householder_product", "lu", "lu_solve", "ormqr", "tridiagonal"), _rows(128, _every)
+    ),
     "pinv": _rows(64),
     "qr": _rows(128, lambda aval: aval.dtype in _SINGLE),
     "schur": _rows(128, _every),
-    "svd": Threshold(lambda aval, params: 64 if params["compute_uv"] else 128),
+    "svd": Threshold(lambda avals, params: 64 if params["compute_uv"] else 128),
+    "triangular_solve": Threshold(_rows_of_solution, _every),
 }

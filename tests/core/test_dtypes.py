@@ -278,6 +278,7 @@ def test_functions_narrow_arrays_of_64_bits_after_the_block_that_made_them():
         lambda: snp.trunc(x),
         lambda: snp.nan_to_num(x),
         lambda: snp.vander(x),
+        lambda: stagec.lax.random_gamma_grad(x, x),
         lambda: stagec.nn.one_hot(i, 4),
         lambda: stagec.jit(snp.mean)(x),
         lambda: stagec.grad(lambda x: snp.mean(x) * 2)(x).astype("float32"),

@@ -1,6 +1,7 @@
 """Programs that call NumPy and SciPy: which they are, and that the call is nothing but another way to compute."""
 
 import importlib
+import itertools
 import os
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import threading
 
 import numpy as np
 import pytest
-from matrices import positive, random, well
+from matrices import adjoint, near, positive, random, well
 
 import stagec
 import stagec.numpy as snp
@@ -64,6 +65,63 @@ def test_what_only_scipy_has_is_an_algorithm_without_it(monkeypatch):
     assert [calls(f, struct(256, 256)) for f in functions] == [["lu"], ["schur"], ["qr"]]
     monkeypatch.setattr(host_choices, "has_scipy", lambda: False)
     assert [calls(f, struct(256, 256)) for f in functions] == [[], [], []]
+
+
+def test_few_right_hand_sides_are_no_work_for_a_library():
+    def solved(columns):
+        return calls(lax.linalg.triangular_solve, struct(300, 300), struct(columns, 300))
+
+    assert solved(64) == ["triangular_solve"]
+    assert solved(1) == []
+    assert calls(lax.linalg.triangular_solve, struct(1000, 1000), struct(1000)) == ["triangular_solve"]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_scipy_and_numpy_compute_the_same(monkeypatch, dtype):
+    a = random(2, 140, 130, dtype=dtype)
+    square, right = random(2, 130, 130, dtype=dtype), random(2, 130, 40, dtype=dtype)
+    triangle = (square * 0.01 + 2 * np.eye(130)).astype(dtype)
+    packed, scales = np.linalg.qr(a.astype(dtype), "raw")
+    packed, scales = np.ascontiguousarray(packed.mT).astype(dtype), scales.astype(dtype)
+
+    def found():
+        solutions = [
+            lax.linalg.triangular_solve(
+                triangle,
+                right if left else np.ascontiguousarray(right.mT),
+                left_side=left,
+                lower=lower,
+                transpose_a=transposed,
+                conjugate_a=transposed,
+                unit_diagonal=unit,
+            )
+            for left, lower, transposed, unit in itertools.product((True, False), repeat=4)
+        ]
+        return [
+            *solutions,
+            *LA.qr(a, mode="raw"),
+            *lax.linalg.hessenberg(square),
+            *lax.linalg.tridiagonal(square + adjoint(square)),
+            *lax.linalg.tridiagonal(square + adjoint(square), lower=False),
+            lax.linalg.householder_product(packed, scales),
+            lax.linalg.householder_product(packed[..., :99], scales[..., :70]),
+            *(
+                lax.linalg.ormqr(
+                    packed,
+                    scales[..., :100],
+                    random(2, 140, 3, dtype=dtype) if left else random(2, 3, 140, dtype=dtype),
+                    left=left,
+                    transpose=transpose,
+                )
+                for left, transpose in itertools.product((True, False), repeat=2)
+            ),
+        ]
+
+    with stagec.enable_x64(), stagec.config.override(host_libraries="always"):
+        by_scipy = found()
+        monkeypatch.setattr(lapack, "has_scipy", lambda: False)
+        for expected, actual in zip(found(), by_scipy, strict=True):
+            near(actual, expected, 200)
 
 
 def test_outside_of_jit_libraries_compute_and_nothing_is_compiled(monkeypatch):
@@ -323,3 +381,48 @@ def test_a_program_from_the_disk_calls_numpy_in_the_next_process(tmp_path):
         ).stdout
 
     assert [run(), run()] == [f"[0.0, 1.0, 2.0, 3.0] {compiled}\n" for compiled in (True, False)]
+
+
+def test_small_matrices_are_computed_in_one_thread():
+    code = textwrap.dedent("""
+        import threading
+        import numpy as np
+        import threadpoolctl
+        import stagec.numpy as snp
+        from stagec.factorizations import one_thread
+
+        def counts():
+            return [b["num_threads"] for b in threadpoolctl.threadpool_info() if b["user_api"] == "blas"]
+
+        before, seen = counts(), []
+        if not before or max(before) < 2:
+            print("not divided")
+        for n in (4, 100, 600):
+            observed = one_thread.in_one_thread(lambda a: seen.append(counts()))
+            observed(np.zeros((3, n, n)))
+        assert seen[0] == seen[2] == before and set(seen[1]) == {1}, seen
+
+        # Calls overlap: the last one that ends restores the number.
+        inside, go = threading.Barrier(3), threading.Event()
+        waiting = one_thread.in_one_thread(lambda a, i: (inside.wait(), i and go.wait()))
+        threads = [threading.Thread(target=waiting, args=(np.zeros((100, 100)), i), daemon=True) for i in range(2)]
+        [t.start() for t in threads]
+        inside.wait(), threads[0].join()
+        assert set(counts()) == {1}
+        go.set(), threads[1].join()
+        assert counts() == before
+
+        # An error does, too.
+        try:
+            one_thread.in_one_thread(lambda a: 1 / 0)(np.zeros((100, 100)))
+        except ZeroDivisionError:
+            assert counts() == before
+        snp.linalg.eigh(np.eye(40))
+        assert counts() == before
+        print("done")
+    """)
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    if run.stdout.startswith("not divided"):
+        pytest.skip("NumPy's library has one thread here")
