@@ -13,8 +13,8 @@ from passes.kernels.linear import Linear
 from passes.match import producer, shape_of, splat_of
 
 
-def bound(k: Lowering, values: Sequence[Any], axes: Sequence[int], identity: np.generic) -> Linear | None:
-    """The number of leading terms along an axis that count; None if it is not known.
+def bounds(k: Lowering, values: Sequence[Any], axes: Sequence[int], identity: np.generic) -> tuple[Linear, Linear]:
+    """The first position along an axis whose term counts, and the one after the last, as far as they are known.
 
     Args:
       values: operands whose elements are combined; masks of all of them have to set the same terms to the identity.
@@ -23,33 +23,45 @@ def bound(k: Lowering, values: Sequence[Any], axes: Sequence[int], identity: np.
 
     Exact: the accumulator is never what the identity would change, as -0.0 is by 0.0.
     """
-    found = [_limit(value, axis, identity) for value, axis in zip(values, axes, strict=True)]
-    known = k.env.get(found[0]) if found[0] is not None and all(limit == found[0] for limit in found) else None
-    return None if known is None else k.start(known, shape_of(values[0])[axes[0]])
+    size = shape_of(values[0])[axes[0]]
+    found = [_limits(value, axis, identity) for value, axis in zip(values, axes, strict=True)]
+    ends = [Linear(0), Linear(size)]
+    for i, name in enumerate(("GE", "LT")):
+        limit = found[0].get(name)
+        known = k.env.get(limit) if limit is not None and all(f.get(name) == limit for f in found) else None
+        if known is not None:
+            ends[i] = k.start(known, size)
+    return ends[0], ends[1]
 
 
-def _limit(value: Any, axis: int, identity: np.generic) -> Any:
-    """The scalar below which positions along an axis keep their values, of a select with the identity."""
+def _limits(value: Any, axis: int, identity: np.generic) -> dict[str, Any]:
+    """The scalars with which a select with the identity compares positions along an axis, by direction."""
     select = producer(value, "stablehlo.select")
     if select is None:
-        return None
+        return {}
     fill = splat_of(select.on_false)
-    return _of_mask(select.pred, axis) if fill is not None and fill.tobytes() == identity.tobytes() else None
+    return _of_mask(select.pred, axis) if fill is not None and fill.tobytes() == identity.tobytes() else {}
 
 
-def _of_mask(mask: Any, axis: int) -> Any:
+_SWAPPED = {"GT": "LT", "LE": "GE"}
+
+
+def _of_mask(mask: Any, axis: int) -> dict[str, Any]:
     maker = producer(mask)
     name = maker.operation.name if maker is not None else ""
     if name == "stablehlo.and":
-        return _of_mask(maker.lhs, axis) or _of_mask(maker.rhs, axis)
+        return {**_of_mask(maker.lhs, axis), **_of_mask(maker.rhs, axis)}
     if name == "stablehlo.broadcast_in_dim":
         dims = attrs.ints(maker, "broadcast_dimensions")
         inner = dims.index(axis) if axis in dims else None
         same = inner is not None and shape_of(maker.operand)[inner] == shape_of(mask)[axis]
-        return _of_mask(maker.operand, inner) if same else None
-    if name != "stablehlo.compare" or attrs.word(maker, "comparison_direction") != "LT":
-        return None
-    iota, spread = producer(maker.lhs, "stablehlo.iota"), producer(maker.rhs, "stablehlo.broadcast_in_dim")
+        return _of_mask(maker.operand, inner) if same else {}
+    if name != "stablehlo.compare":
+        return {}
+    direction, sides = attrs.word(maker, "comparison_direction"), (maker.lhs, maker.rhs)
+    if direction in _SWAPPED:
+        direction, sides = _SWAPPED[direction], sides[::-1]
+    iota, spread = producer(sides[0], "stablehlo.iota"), producer(sides[1], "stablehlo.broadcast_in_dim")
     if iota is None or attrs.integer(iota, "iota_dimension") != axis or spread is None or spread.operand.type.shape:
-        return None
-    return spread.operand
+        return {}
+    return {direction: spread.operand}

@@ -12,7 +12,7 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
-from passes.kernels.bounds import bound
+from passes.kernels.bounds import bounds
 from passes.kernels.builder import STEPS, Builder
 from passes.kernels.contractions import COMBINERS, Contraction, finish
 from passes.kernels.elements import Element, RefusedError
@@ -93,8 +93,8 @@ def _dot_general(k: Lowering, op: Any) -> None:
     positions = zip(left.contracted, right.contracted, strict=True)
     dtypes = [dtype_of(value) for value in op.operands]
     same = dtypes[0] == dtypes[1]
-    stops = [bound(k, list(op.operands), pair, dtypes[0].type(0)) if same else None for pair in positions]
-    finish(k, op, Contraction(shape, depth, [element], [zero], terms, combine, kinds, rows, stops))
+    ends = [bounds(k, list(op.operands), pair, dtypes[0].type(0)) for pair in positions] if same else None
+    finish(k, op, Contraction(shape, depth, [element], [zero], terms, combine, kinds, rows, ends))
 
 
 def _converted(builder: Builder, op: Any, value: Value, item: Item, element: Element) -> Item:

@@ -104,6 +104,12 @@ class Part(Value):
             return self.value
         return wrapped(self.whole[unwrapped(index) + self.bounds[0][0]])
 
+    def positions_in(self, array: Any) -> Any:
+        """`array[self]`: the rows at positions of which a traced number counts."""
+        if self.whole.ndim != 1 or not dtypes.is_integer(self.whole.dtype):
+            return self.value
+        return Part(array[self.whole], self.bounds, self.mask)
+
     def __setitem__(self, index: Any, value: Any) -> None:
         everything = index is Ellipsis or (isinstance(index, slice) and index == slice(None))
         if self._view is not None and everything:
@@ -252,6 +258,10 @@ def _part(value: Any) -> Part:
     return value if isinstance(value, Part) else Part(snp.asarray(unwrapped(value)), {})
 
 
+# The most values that are compared to find out whether two are the same.
+_MOST_SAME = 50
+
+
 def same_value(a: Any, b: Any) -> bool:
     """Whether two traced values are computed in the same way."""
     if a is b:
@@ -259,20 +269,21 @@ def same_value(a: Any, b: Any) -> bool:
     pair = (a, b)
     if not all(type(x) is GraphTracer for x in pair) or a._trace is not b._trace:
         return False
-    return _same_atom(a._var, b._var, 8)
+    return _same_atom(a._var, b._var, set())
 
 
-def _same_atom(a: Any, b: Any, depth: int) -> bool:
-    if a is b:
+def _same_atom(a: Any, b: Any, same: set[Any]) -> bool:
+    if a is b or (a, b) in same:
         return True
     if type(a) is Literal and type(b) is Literal:
         return a.aval == b.aval and bool(np.array_equal(a.value, b.value))
-    if type(a) is not Var or type(b) is not Var or a.equation is None or b.equation is None or not depth:
+    if type(a) is not Var or type(b) is not Var or a.equation is None or b.equation is None or len(same) > _MOST_SAME:
         return False
     x, y = a.equation, b.equation
     if x.primitive is not y.primitive or x.primitive.effects or len(x.outputs) > 1 or dict(x.params) != dict(y.params):
         return False
-    return all(_same_atom(i, j, depth - 1) for i, j in zip(x.inputs, y.inputs, strict=True))
+    same.add((a, b))
+    return all(_same_atom(i, j, same) for i, j in zip(x.inputs, y.inputs, strict=True))
 
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
@@ -285,7 +296,7 @@ def elementwise(function: Callable[..., Any], *args: Any) -> Any:
         if not same or any(v.ndim for a, v in zip(args, values) if not isinstance(a, Part)):
             what = "arrays of different traced lengths are combined"
             raise location.error(errors.UnsupportedError, what, fix="select from both with one mask")
-        return Part(function(*values), {}, mask)
+        return Part(function(*_operands(args, values)), {}, mask)
     items = [_part(a) for a in args]
     ndim = max(v.ndim for v in values)
     bounds: dict[int, tuple[Any, Any]] = {}
@@ -300,8 +311,12 @@ def elementwise(function: Callable[..., Any], *args: Any) -> Any:
             items[i] = items[i].moved(own[i], start if same else 0, size)
         found = [v.bounds[k] for v, k in zip(items, own) if k in v.bounds]
         bounds[axis] = next((b for b in found if not all(isinstance(end, int) for end in b)), found[0])
-    plain = (bool, int, float, complex)
-    return Part(function(*[unwrapped(a) if isinstance(a, plain) else v.whole for a, v in zip(args, items)]), bounds)
+    return Part(function(*_operands(args, [v.whole for v in items])), bounds)
+
+
+def _operands(args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """The arrays of arguments, except for Python's numbers, whose dtypes yield to those of others."""
+    return [a if isinstance(a, (bool, int, float, complex)) else array for a, array in zip(args, arrays)]
 
 
 def reduced(name: str, x: Part, axis: Any = None, **options: Any) -> Any:
