@@ -10,7 +10,7 @@ import numpy as np
 from passes import attributes as attrs
 from passes.kernels.kernel import Lowering
 from passes.kernels.linear import Linear
-from passes.match import producer, shape_of, splat_of
+from passes.match import dtype_of, producer, shape_of, splat_of
 
 
 def bounds(k: Lowering, values: Sequence[Any], axes: Sequence[int], identity: np.generic) -> tuple[Linear, Linear]:
@@ -27,10 +27,10 @@ def bounds(k: Lowering, values: Sequence[Any], axes: Sequence[int], identity: np
     found = [_limits(value, axis, identity) for value, axis in zip(values, axes, strict=True)]
     ends = [Linear(0), Linear(size)]
     for i, name in enumerate(("GE", "LT")):
-        limit = found[0].get(name)
-        known = k.env.get(limit) if limit is not None and all(f.get(name) == limit for f in found) else None
-        if known is not None:
-            ends[i] = k.start(known, size)
+        limits = [limits[name] for limits in found if name in limits]
+        if len(limits) == len(found) and all(limit == limits[0] for limit in limits):
+            known = k.env.get(limits[0])
+            ends[i] = ends[i] if known is None else k.start(known, size)
     return ends[0], ends[1]
 
 
@@ -64,4 +64,6 @@ def _of_mask(mask: Any, axis: int) -> dict[str, Any]:
     iota, spread = producer(sides[0], "stablehlo.iota"), producer(sides[1], "stablehlo.broadcast_in_dim")
     if iota is None or attrs.integer(iota, "iota_dimension") != axis or spread is None or spread.operand.type.shape:
         return {}
-    return {direction: spread.operand}
+    dtype = dtype_of(sides[0])
+    wraps = dtype.kind not in "iu" or np.iinfo(dtype).max < shape_of(sides[0])[axis] - 1
+    return {} if wraps else {direction: spread.operand}

@@ -243,8 +243,8 @@ def cells(row: dict[str, Any]) -> list[str]:
         agreement,
         f"{row['first']['stagec']:.1f} s",
         f"{1e3 * ours:.2f} ms",
-        f"{ours / seconds['numpy']:.2f}",
-        f"{ours / seconds[best]:.2f}" if best else "",
+        f"{ours / seconds['numpy']:.2g}",
+        f"{ours / seconds[best]:.2g}" if best else "",
         best,
     ]
 
