@@ -48,14 +48,15 @@ _SWAPPED = {"GT": "LT", "LE": "GE"}
 
 def _of_mask(mask: Any, axis: int) -> dict[str, Any]:
     maker = producer(mask)
-    name = maker.operation.name if maker is not None else ""
+    if maker is None:
+        return {}
+    name = maker.operation.name
     if name == "stablehlo.and":
         return {**_of_mask(maker.lhs, axis), **_of_mask(maker.rhs, axis)}
     if name == "stablehlo.broadcast_in_dim":
         dims = attrs.ints(maker, "broadcast_dimensions")
-        inner = dims.index(axis) if axis in dims else None
-        same = inner is not None and shape_of(maker.operand)[inner] == shape_of(mask)[axis]
-        return _of_mask(maker.operand, inner) if same else {}
+        inner = [k for k, d in enumerate(dims) if d == axis and shape_of(maker.operand)[k] == shape_of(mask)[axis]]
+        return _of_mask(maker.operand, inner[0]) if inner else {}
     if name != "stablehlo.compare":
         return {}
     direction, sides = attrs.word(maker, "comparison_direction"), (maker.lhs, maker.rhs)

@@ -213,9 +213,7 @@ class Contraction:
 
         def level(axis: int, inner: Index, values: list[str]) -> list[str]:
             if axis < len(self.depth):
-                return code.loop(
-                    *self.ends[axis], 1, lambda i, v: level(axis + 1, (*inner, i), v), values, types
-                )
+                return code.loop(*self.ends[axis], 1, lambda i, v: level(axis + 1, (*inner, i), v), values, types)
             found = []
             code.forget()
             for j, element in enumerate(index):

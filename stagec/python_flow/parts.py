@@ -60,7 +60,7 @@ class Part(Value):
             "compute with all elements, and leave those out that do not count with numpy.where(mask, x, 0)",
         )
 
-    @property
+    @property  # type: ignore[misc]
     def shape(self) -> Any:
         if self.mask is not None:
             return (wrapped(self.mask.sum()),)

@@ -191,7 +191,9 @@ class _Rewriter(ast.NodeTransformer):
         item = ast.Assign([self.visit(node.target)], _load(ITEM))
         body = self._function("round", shared, [ast.copy_location(item, node), *self._block(node.body)], ITEM)
         stop = _lambda(_call("any_of", *[_load(n) for n in stops])) if stops else ast.Constant(None)
-        run = ast.Expr(_call("for_", *about, self.visit(node.iter), _load(body.name), stop, ast.Constant(_depth(node.body))))
+        run = ast.Expr(
+            _call("for_", *about, self.visit(node.iter), _load(body.name), stop, ast.Constant(_depth(node.body)))
+        )
         return [placed(s, node) for s in (*before, body, run)]
 
     visit_Loop = visit_For

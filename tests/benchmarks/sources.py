@@ -1,8 +1,9 @@
 """Programs of npbench under `jit(python=True)` and Numba: `python -m tests.benchmarks sources DIRECTORY [program ...]`.
 
-DIRECTORY is a checkout of https://github.com/spcl/npbench, whose sources are not part of this repository. Each program's
-NumPy source is run by NumPy and, unmodified, by stagec; Numba runs the variants that the collection has for it. Numbers
-that the preset gives as integers are static arguments. Floats have 64 bits where the initialization lets one choose.
+DIRECTORY is a checkout of https://github.com/spcl/npbench, whose sources are not part of this repository. NumPy runs
+each program's NumPy source, and stagec compiles it as it stands; Numba runs the variants that the collection has for
+it. Numbers that the preset gives as integers are static arguments. Floats have 64 bits where the initialization lets
+one choose.
 
 Each variant has a process of its own. Their turns alternate, and the fastest call counts; arrays are copied for each
 call, outside of the time. Numba's best variant is the fastest of those whose results are NumPy's.

@@ -1,7 +1,5 @@
 """Algorithms with stacks, heaps, queues and tables in arrays, in plain Python: nested loops that leave and go on."""
 
-# ruff: noqa: B007
-
 import math
 
 import numpy as np

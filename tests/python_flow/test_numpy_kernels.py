@@ -1,4 +1,4 @@
-"""Kernels in NumPy, functions from textbooks and algorithms, compiled as they stand: results, and arguments that are written."""
+"""Kernels in NumPy, functions from textbooks and algorithms, compiled as they stand: results, and written arguments."""
 
 import copy
 import inspect
