@@ -266,7 +266,11 @@ def f(rounds, x):
 
 
 def test_programs_of_a_collection_run_unmodified_or_say_why_not(tmp_path):
-    for name, body in (("runs", ""), ("does_not", "+ np.sort(x[x > i]).size"), ("differs", "+ (type(x) is np.ndarray)")):
+    for name, body in (
+        ("runs", ""),
+        ("does_not", "+ np.sort(x[x > i]).size"),
+        ("differs", "+ (type(x) is np.ndarray)"),
+    ):
         for path, text in SOURCES.items():
             file = tmp_path / path.format(name)
             file.parent.mkdir(parents=True, exist_ok=True)
