@@ -240,3 +240,48 @@ def test_processor_time_does_not_count_waiting(clock):
     environment = {**os.environ, worker.CPU: clock}
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, check=True)
     assert (float(done.stdout) < 0.1) == bool(clock)
+
+
+SOURCES = {
+    "bench_info/{}.json": """{"benchmark": {
+        "short_name": "NAME", "relative_path": "NAME", "module_name": "NAME", "func_name": "f",
+        "parameters": {"S": {"n": 8, "rounds": 3}},
+        "init": {"func_name": "initialize", "input_args": ["n"], "output_args": ["x"]},
+        "input_args": ["rounds", "x"], "output_args": ["x"]}}""",
+    "npbench/benchmarks/{0}/{0}.py": """
+import numpy as np
+
+def initialize(n, datatype=np.float32):
+    return np.arange(n, dtype=datatype) / 3
+""",
+    "npbench/benchmarks/{0}/{0}_numpy.py": """
+import numpy as np
+
+def f(rounds, x):
+    for i in range(rounds):
+        x[i + 1:] += x[i] BODY
+    return x.sum()
+""",
+}
+
+
+def test_programs_of_a_collection_run_unmodified_or_say_why_not(tmp_path):
+    for name, body in (
+        ("runs", ""),
+        ("does_not", "+ np.sort(x[x > i]).size"),
+        ("differs", "+ (type(x) is np.ndarray)"),
+    ):
+        for path, text in SOURCES.items():
+            file = tmp_path / path.format(name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text.replace("NAME", name).replace("BODY", body))
+    lost = tmp_path / "bench_info/lost.json"
+    lost.write_text(SOURCES["bench_info/{}.json"].replace("NAME", "lost"))
+    rows = json.loads(run("sources", str(tmp_path), "--variants", "stagec", "--turns", "1", "--json"))
+    found = {row["name"]: row for row in rows}
+    assert sorted(found) == ["differs", "does_not", "runs"]
+    assert found["runs"]["errors"] == {}
+    assert found["runs"]["differ"] == []
+    assert found["runs"]["seconds"].keys() == {"numpy", "stagec"}
+    assert found["differs"]["differ"] == ["stagec"]
+    assert "length" in found["does_not"]["errors"]["stagec"]

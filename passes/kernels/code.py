@@ -142,6 +142,13 @@ class Code(Builder):
         name = self.op("arith.minsi", (self.position(form), self.position(Linear(high))), "index")
         return self.symbols.new(name, low, high)
 
+    def multiple(self, form: Linear, of: int, high: int) -> Linear:
+        """The greatest multiple of a number that is at most a form, which is from 0 to `high`."""
+        if form.is_constant:
+            return Linear(form.constant // of * of)
+        name = self.op("arith.divui", (self.position(form), self.position(Linear(of))), "index")
+        return self.symbols.new(name, 0, high // of) * of
+
     def portion(self, number: Linear, count: int, units: int, step: int = 1) -> tuple[Linear, Linear]:
         """The range of the units, each `step` long, of one of `count` workgroups."""
         each = -(-units // count)

@@ -12,7 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.analysis.identities import right_identity
 from passes.kernels.arithmetic import apply
+from passes.kernels.bounds import bounds
 from passes.kernels.builder import Builder
 from passes.kernels.code import Code
 from passes.kernels.conversions import rounded
@@ -24,7 +26,7 @@ from passes.kernels.record import Recorder
 from passes.kernels.regions import region
 from passes.kernels.scalars import limits
 from passes.kernels.values import Index, Item, NotVectorsError, Value, View
-from passes.match import combinations
+from passes.match import combinations, dtype_of, splat_of
 
 # Vectors of accumulators: along the result, and along a contracted axis.
 _STRIP, _PARTS = 4, 4
@@ -56,6 +58,7 @@ class Contraction:
       combine: the new accumulators, from accumulators and terms.
       kinds: how lanes are combined, if the order does not matter.
       rows: an axis of the results along which terms share reads, if there is one.
+      ends: for each contracted axis, the first term that counts, and the one after the last; by default, all count.
     """
 
     def __init__(
@@ -68,10 +71,12 @@ class Contraction:
         combine: Combine,
         kinds: Sequence[str] | None,
         rows: int | None = None,
+        ends: Sequence[tuple[Linear, Linear]] | None = None,
     ) -> None:
         self.shape, self.depth, self.elements = tuple(shape), tuple(depth), tuple(elements)
         self.initial, self.terms, self.combine, self.kinds = list(initial), terms, combine, kinds
         self.rows = rows
+        self.ends = ends or [(ZERO, Linear(n)) for n in depth]
 
     def write(self, k: Lowering) -> list[Value]:
         """Write the contraction; returns the results."""
@@ -208,9 +213,7 @@ class Contraction:
 
         def level(axis: int, inner: Index, values: list[str]) -> list[str]:
             if axis < len(self.depth):
-                return code.loop(
-                    ZERO, Linear(self.depth[axis]), 1, lambda i, v: level(axis + 1, (*inner, i), v), values, types
-                )
+                return code.loop(*self.ends[axis], 1, lambda i, v: level(axis + 1, (*inner, i), v), values, types)
             found = []
             code.forget()
             for j, element in enumerate(index):
@@ -276,7 +279,11 @@ class Contraction:
         def along(inner: dict[int, Linear], values: list[str], tail: list[str]) -> tuple[list[str], list[str]]:
             chunk, count = width * parts, len(self.elements)
             main = size // chunk * chunk
-            values = code.loop(ZERO, Linear(main), chunk, lambda i, v: step(inner, i, v, width), values, types)
+            # The first and the last vectors may have terms that do not count, which are identities.
+            start, stop = self.ends[axis]
+            stop = Linear(min(stop.constant, main)) if stop.is_constant else code.at_most(stop, main)
+            start = code.multiple(start, chunk, main)
+            values = code.loop(start, stop, chunk, lambda i, v: step(inner, i, v, width), values, types, True)
             position = main
             while size - position >= width:
                 values = [*step(inner, Linear(position), values[:count], width), *values[count:]]
@@ -296,7 +303,7 @@ class Contraction:
             def inside(i: Linear, values: list[str]) -> list[str]:
                 return level(number + 1, {**inner, outer: i}, values)
 
-            return code.loop(ZERO, Linear(self.depth[outer]), 1, inside, state, everything)
+            return code.loop(*self.ends[outer], 1, inside, state, everything)
 
         state = level(0, {}, [*neutrals * parts, *(item.name for item in self.initial)])
         count = len(self.elements)
@@ -390,8 +397,18 @@ def _reduce(k: Lowering, op: Any) -> None:
         terms,
         combine,
         kinds,
+        ends=_ends(k, op, axes),
     )
     finish(k, op, made)
+
+
+def _ends(k: Lowering, op: Any, axes: Sequence[int]) -> list[tuple[Linear, Linear]] | None:
+    """Where masks begin and end the loops of a reduction of one array."""
+    names, value, initial = combinations(op.regions[0]), op.operands[0], splat_of(list(op.operands)[-1])
+    known = right_identity(names[0], dtype_of(value)) if names and len(names) == 1 else None
+    if known is None or initial is None or initial != known:
+        return None
+    return [bounds(k, [value], [axis], initial) for axis in axes]
 
 
 def finish(k: Lowering, op: Any, made: Contraction) -> None:

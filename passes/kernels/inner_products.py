@@ -12,6 +12,7 @@ from typing import Any
 
 from passes import attributes as attrs
 from passes.kernels.arithmetic import apply
+from passes.kernels.bounds import bounds
 from passes.kernels.builder import STEPS, Builder
 from passes.kernels.contractions import COMBINERS, Contraction, finish
 from passes.kernels.elements import Element, RefusedError
@@ -20,7 +21,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import lanes_of, nest
 from passes.kernels.products.shapes import free
 from passes.kernels.values import Index, Item, Value, View
-from passes.match import operations_in, shape_of
+from passes.match import dtype_of, operations_in, shape_of
 
 # A product of more multiply-adds and results than these is faster in tiles of its own (`products`).
 LARGE_PRODUCT, LARGE_RESULT = 1 << 20, 4096
@@ -89,7 +90,11 @@ def _dot_general(k: Lowering, op: Any) -> None:
     zero = Item(k.code.constant(False if element.kind == "b" else 0, element))
     kinds = [COMBINERS["stablehlo.add"][element.kind]]
     rows = max((axis for axis in range(batch, middle) if shape[axis] > 1), default=None)
-    finish(k, op, Contraction(shape, depth, [element], [zero], terms, combine, kinds, rows))
+    positions = zip(left.contracted, right.contracted, strict=True)
+    dtypes = [dtype_of(value) for value in op.operands]
+    same = dtypes[0] == dtypes[1]
+    ends = [bounds(k, list(op.operands), pair, dtypes[0].type(0)) for pair in positions] if same else None
+    finish(k, op, Contraction(shape, depth, [element], [zero], terms, combine, kinds, rows, ends))
 
 
 def _converted(builder: Builder, op: Any, value: Value, item: Item, element: Element) -> Item:

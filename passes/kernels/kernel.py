@@ -21,6 +21,7 @@ from passes.kernels.record import Read, Recorder
 from passes.kernels.structure import Bodies
 from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 from passes.kernels.writer import Writer
+from passes.match import size_of
 from passes.types import spelled
 
 Rule = Callable[["Lowering", Any], None]
@@ -241,7 +242,8 @@ class Lowering:
     def _is_shared(self, result: Any) -> bool:
         users = [use.owner.operation for use in result.uses]
         return len(users) > 1 or any(
-            u.block != result.owner.operation.block or operations.of(u.name).repeats for u in users
+            u.block != result.owner.operation.block or (operations.of(u.name).repeats and not _is_dot_of_rows(u))
+            for u in users
         )
 
     def store(self, value: Value) -> None:
@@ -412,6 +414,11 @@ class Lowering:
     def function(self, shape: Sequence[int], element: Element, function: Callable[[Any, Index], Item]) -> Value:
         """An array as a function of its indices."""
         return Value(shape, element, function=function)
+
+
+def _is_dot_of_rows(op: Any) -> bool:
+    """Whether an operation is a product with one result, which reads each element once."""
+    return op.name == "stablehlo.dot_general" and size_of(op.results[0]) == 1
 
 
 def _small_part(read: Read, value: Value) -> Value | None:

@@ -63,10 +63,10 @@ def update_of_update(op: Any) -> Any:
     """Two updates, the second one of at least the size of the first and at the same indices -> the second one.
 
     Exact: starts that are clamped are those of the larger part, or lie in it. Starts along axes that are updated whole
-    do not matter.
+    do not matter. The law requires that nothing else reads the first update: two updates of one array are a copy of it.
     """
     inner = producer(op.operand, _UPDATE)
-    if inner is None or not is_static(op.operand) or not is_static(inner.update) or not is_static(op.update):
+    if inner is None or not used_once(inner) or not all(map(is_static, (op.operand, inner.update, op.update))):
         return None
     starts = zip(inner.start_indices, op.start_indices)
     sizes = zip(shape_of(inner.update), shape_of(op.update), shape_of(op.operand), strict=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import functools
 import operator
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,9 @@ from stagec.python_flow.states import Region, Undefined, restore
 from stagec.python_flow.values import Buffer, Value, index_of, unwrapped, wrapped
 
 slice = builtins.slice
-# Loops of at most so many rounds become straight code.
-_SHORT = 8
+# Loops of at most so many rounds become straight code, and nested ones of so many rounds together, where those inside
+# count as two each.
+_SHORT, _COPIES = 8, 32
 # Straight code is at most so long.
 _MOST = 20_000
 _MOST_ROUNDS = 1_000_000
@@ -76,6 +79,23 @@ class _Straight:
             ) from cause
 
 
+class _Unrolled(threading.local):
+    """How many copies of the code that is traced the loops around it make, in the innermost loop of the program."""
+
+    copies = 1
+
+    @contextlib.contextmanager
+    def become(self, copies: int) -> Iterator[None]:
+        before, self.copies = self.copies, copies
+        try:
+            yield
+        finally:
+            self.copies = before
+
+
+_unrolled = _Unrolled()
+
+
 def while_(about: Any, reads: Any, put: Any, others: Any, test: Callable[[], Any], body: Callable[[], None]) -> None:
     region = Region(about, reads, put, others)
     straight, cause, tries = _Straight(), None, True
@@ -104,7 +124,8 @@ def _tried(region: Region, loop: Loop) -> Exception | None:
     stale, containers = len(values.marked.arrays), region.snapshot()
     before = region.get()
     try:
-        loop.run()
+        with _unrolled.become(1):
+            loop.run()
         return None
     except (errors.StagecError, TypeError, ValueError, LookupError, NameError, Pure) as error:
         values.restore(stale)
@@ -127,13 +148,15 @@ def for_(
     items: Any,
     body: Callable[[Any], None],
     stop: Callable[[], Any] | None,
+    depth: int,
 ) -> None:
     region = Region(about, reads, put, others)
     many = indexed(items)
-    start, cause = 0, None
+    start, cause, copies = 0, None, _unrolled.copies
     if many is not None:
         known = isinstance(many.length, int)
-        if not known or many.length > _SHORT:
+        copies *= max(many.length, 1) if known else 1
+        if not known or many.length > _SHORT or (many.length > 1 and copies << depth > _COPIES):
             test = None if stop is None else lambda: not_(stop())
             for start in (0, 1):
                 rest = many.after(start)
@@ -149,6 +172,21 @@ def for_(
                 if not isinstance(cause, CarryChanged) or stop is not None:
                     break
             items = many.after(1) if start else many
+    with _unrolled.become(copies):
+        _straight(about, reads, put, others, items, body, stop, cause)
+
+
+def _straight(
+    about: Any,
+    reads: Any,
+    put: Any,
+    others: Any,
+    items: Any,
+    body: Callable[[Any], None],
+    stop: Callable[[], Any] | None,
+    cause: Exception | None,
+) -> None:
+    """A loop whose rounds Python runs while tracing."""
     straight = _Straight()
     for item in items:
         if stop is not None and straight.rounds:

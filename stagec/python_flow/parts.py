@@ -26,17 +26,17 @@ class Part(Value):
     """Elements of an array.
 
     Args:
-      whole: all elements; along an axis of `lengths`, the first ones count.
-      lengths: traced lengths by axis.
+      whole: all elements.
+      bounds: by axis, the positions of the first element that counts and of the one after the last.
       mask: which elements count, for what a mask selects: an array of rank 1 in NumPy.
       view: of a slice, the array's value, and a function that takes the slice from it; and where the slice is.
     """
 
-    __slots__ = ("_view", "_whole", "lengths", "mask")
+    __slots__ = ("_view", "_whole", "bounds", "mask")
     is_part = True
 
-    def __init__(self, whole: Any, lengths: dict[int, Any], mask: Any = None, view: Any = None) -> None:
-        self._whole, self.lengths, self.mask, self._view = whole, lengths, mask, view
+    def __init__(self, whole: Any, bounds: dict[int, tuple[Any, Any]], mask: Any = None, view: Any = None) -> None:
+        self._whole, self.bounds, self.mask, self._view = whole, bounds, mask, view
         self.aval = aval_of(whole)
 
     @property
@@ -60,28 +60,40 @@ class Part(Value):
             "compute with all elements, and leave those out that do not count with numpy.where(mask, x, 0)",
         )
 
-    @property
+    @property  # type: ignore[misc]
     def shape(self) -> Any:
         if self.mask is not None:
             return (wrapped(self.mask.sum()),)
-        return tuple([wrapped(self.lengths[k]) if k in self.lengths else n for k, n in enumerate(self.whole.shape)])
+        return tuple([wrapped(self._length(k)) if k in self.bounds else n for k, n in enumerate(self.whole.shape)])
 
     ndim = property(lambda self: len(self.shape))
+
+    def _length(self, axis: int) -> Any:
+        start, stop = self.bounds[axis]
+        return stop if _is_zero(start) else snp.maximum(stop - start, 0)
+
+    def moved(self, axis: int, start: Any, size: int) -> Part:
+        """The elements that count, from another position on, among `size` along an axis."""
+        n = self.whole.shape[axis]
+        first = self.bounds.get(axis, (0, n))[0]
+        if _is_same_start(first, start):
+            if size == n:
+                return self
+            first = start
+        length = self._length(axis) if axis in self.bounds else n
+        whole = _shifted(self.whole, axis, 0 if first is start else first - start, size)
+        return Part(whole, {**self.bounds, axis: (start, length + start)})
 
     def counts(self) -> Any:
         """Which elements count, in the shape of all."""
         if self.mask is not None:
             missing = self.whole.ndim - self.mask.ndim
             return snp.broadcast_to(self.mask.reshape(*self.mask.shape, *[1] * missing), self.whole.shape)
-        found: Any = np.True_
-        for axis, length in self.lengths.items():
-            positions = snp.arange(self.whole.shape[axis])
-            shape = [1] * self.whole.ndim
-            shape[axis] = -1
-            found = snp.logical_and(found, (positions < length).reshape(shape))
-        return snp.broadcast_to(found, self.whole.shape)
+        return snp.broadcast_to(_within(self.bounds, self.whole.shape), self.whole.shape)
 
     def filled(self, value: Any) -> Any:
+        if self.mask is None and not self.bounds:
+            return self.whole
         return snp.where(self.counts(), self.whole, snp.asarray(value, self.whole.dtype))
 
     def __getitem__(self, index: Any) -> Any:
@@ -90,7 +102,13 @@ class Part(Value):
         single = isinstance(index, (int, np.integer, Number))
         if self.mask is not None or self.whole.ndim != 1 or not single or (isinstance(index, int) and index < 0):
             return self.value
-        return wrapped(self.whole[unwrapped(index)])
+        return wrapped(self.whole[unwrapped(index) + self.bounds[0][0]])
+
+    def positions_in(self, array: Any) -> Any:
+        """`array[self]`: the rows at positions of which a traced number counts."""
+        if self.whole.ndim != 1 or not dtypes.is_integer(self.whole.dtype):
+            return self.value
+        return Part(array[self.whole], self.bounds, self.mask)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         everything = index is Ellipsis or (isinstance(index, slice) and index == slice(None))
@@ -98,7 +116,8 @@ class Part(Value):
             buffer, where = self._view[2]
             buffer[where] = value
         elif everything:
-            self._whole = elementwise(lambda old, new: new + snp.zeros_like(old), self, value).whole
+            new = elementwise(lambda old, new: new + snp.zeros_like(old), self, value)
+            self._whole, self.bounds = new.whole, new.bounds
         else:
             raise self._unknown()
 
@@ -176,20 +195,33 @@ def selected(buffer: Buffer, index: Any) -> Any:
         return wrapped(buffer.value[index])
     entries, bounds = found
 
-    def take(value: Any) -> Any:
-        part = value[entries]
-        for axis, (start, _) in bounds.items():
-            part = _shifted(part, axis, start, part.shape[axis])
-        return part
-
-    lengths = {axis: snp.maximum(stop - start, 0) for axis, (start, stop) in bounds.items()}
     value = buffer.value
-    return Part(take(value), lengths, None, (value, take, (buffer, index)))
+    return Part(value[entries], bounds, None, (value, lambda v: v[entries], (buffer, index)))
+
+
+def _is_zero(start: Any) -> bool:
+    return isinstance(start, int) and start == 0
+
+
+def _is_same_start(a: Any, b: Any) -> bool:
+    return a == b if isinstance(a, int) and isinstance(b, int) else same_value(a, b)
+
+
+def _within(bounds: dict[int, tuple[Any, Any]], shape: Sequence[int]) -> Any:
+    """Which elements of an array are within bounds; of rank 1 along each axis, so that they broadcast."""
+    found: Any = np.True_
+    for axis, (start, stop) in bounds.items():
+        positions = snp.arange(shape[axis])
+        inside = positions < stop
+        if not _is_zero(start):
+            inside = snp.logical_and(inside, positions >= start)
+        found = snp.logical_and(found, inside.reshape([-1 if k == axis else 1 for k in range(len(shape))]))
+    return found
 
 
 def _shifted(whole: Any, axis: int, start: Any, size: int) -> Any:
     """`size` elements from `start` on; those out of range are any."""
-    if isinstance(start, int) and start == 0 and whole.shape[axis] == size:
+    if _is_zero(start) and whole.shape[axis] == size:
         return whole
     return snp.take(whole, snp.arange(size) + start, axis=axis, mode="clip")
 
@@ -213,18 +245,21 @@ def assign(buffer: Buffer, index: Any, value: Any) -> None:
         return
     entries, bounds = found
     old = buffer.value[entries]
-    given = value.whole if isinstance(value, Part) else snp.asarray(unwrapped(value))
-    counts: Any = np.True_
-    for axis, (start, stop) in bounds.items():
-        size = old.shape[axis]
-        positions = snp.arange(size)
-        shape = [1] * old.ndim
-        shape[axis] = -1
-        counts = snp.logical_and(counts, snp.logical_and(positions >= start, positions < stop).reshape(shape))
-        own = axis - old.ndim + given.ndim
-        if own >= 0 and given.shape[own] != 1:
-            given = _shifted(given, own, -start, size)
-    buffer.write(entries, snp.where(counts, given, old).astype(buffer.dtype))
+    given = _part(value)
+    missing = old.ndim - given.whole.ndim
+    for axis in sorted({*bounds, *[k + missing for k in given.bounds]}):
+        if axis >= missing and given.whole.shape[axis - missing] != 1:
+            given = given.moved(axis - missing, bounds.get(axis, (0, 0))[0], old.shape[axis])
+    buffer.write(entries, snp.where(_within(bounds, old.shape), given.whole, old).astype(buffer.dtype))
+
+
+def _part(value: Any) -> Part:
+    """A part, or an array as one whose elements all count."""
+    return value if isinstance(value, Part) else Part(snp.asarray(unwrapped(value)), {})
+
+
+# The most values that are compared to find out whether two are the same.
+_MOST_SAME = 50
 
 
 def same_value(a: Any, b: Any) -> bool:
@@ -234,20 +269,21 @@ def same_value(a: Any, b: Any) -> bool:
     pair = (a, b)
     if not all(type(x) is GraphTracer for x in pair) or a._trace is not b._trace:
         return False
-    return _same_atom(a._var, b._var, 8)
+    return _same_atom(a._var, b._var, set())
 
 
-def _same_atom(a: Any, b: Any, depth: int) -> bool:
-    if a is b:
+def _same_atom(a: Any, b: Any, same: set[Any]) -> bool:
+    if a is b or (a, b) in same:
         return True
     if type(a) is Literal and type(b) is Literal:
         return a.aval == b.aval and bool(np.array_equal(a.value, b.value))
-    if type(a) is not Var or type(b) is not Var or a.equation is None or b.equation is None or not depth:
+    if type(a) is not Var or type(b) is not Var or a.equation is None or b.equation is None or len(same) > _MOST_SAME:
         return False
     x, y = a.equation, b.equation
     if x.primitive is not y.primitive or x.primitive.effects or len(x.outputs) > 1 or dict(x.params) != dict(y.params):
         return False
-    return all(_same_atom(i, j, depth - 1) for i, j in zip(x.inputs, y.inputs, strict=True))
+    same.add((a, b))
+    return all(_same_atom(i, j, same) for i, j in zip(x.inputs, y.inputs, strict=True))
 
 
 def elementwise(function: Callable[..., Any], *args: Any) -> Any:
@@ -255,23 +291,32 @@ def elementwise(function: Callable[..., Any], *args: Any) -> Any:
     parts = [a for a in args if isinstance(a, Part)]
     mask = parts[0].mask
     values = [a.whole if isinstance(a, Part) else snp.asarray(unwrapped(a)) for a in args]
-    given = [unwrapped(a) if isinstance(a, (bool, int, float, complex)) else v for a, v in zip(args, values)]
     if any(p.mask is not None for p in parts):
         same = mask is not None and all(p.mask is not None and same_value(mask, p.mask) for p in parts)
         if not same or any(v.ndim for a, v in zip(args, values) if not isinstance(a, Part)):
             what = "arrays of different traced lengths are combined"
             raise location.error(errors.UnsupportedError, what, fix="select from both with one mask")
-        return Part(function(*given), {}, mask)
+        return Part(function(*_operands(args, values)), {}, mask)
+    items = [_part(a) for a in args]
     ndim = max(v.ndim for v in values)
-    lengths: dict[int, Any] = {}
-    for p in parts:
-        lengths.update({k + ndim - p.whole.ndim: n for k, n in p.lengths.items()})
-    for axis in lengths:
-        sizes = [v.shape[axis - ndim] for v in values if v.ndim >= ndim - axis and v.shape[axis - ndim] != 1]
-        for i, v in enumerate(values):
-            if v.ndim >= ndim - axis and v.shape[axis - ndim] not in (1, min(sizes)):
-                given[i] = values[i] = snp.take(v, np.arange(min(sizes)), axis=axis - ndim)
-    return Part(function(*given), lengths)
+    bounds: dict[int, tuple[Any, Any]] = {}
+    for axis in sorted({k + ndim - p.whole.ndim for p in parts for k in p.bounds}):
+        own = [axis - ndim + v.ndim for v in values]
+        sized = [i for i, k in enumerate(own) if k >= 0 and values[i].shape[k] != 1]
+        size = min((values[i].shape[own[i]] for i in sized), default=1)
+        starts = [items[i].bounds.get(own[i], (0, size))[0] for i in sized]
+        for i in sized:
+            start = starts[0] if all(_is_same_start(starts[0], s) for s in starts) else 0
+            same = all(values[j].shape[own[j]] == size for j in sized)
+            items[i] = items[i].moved(own[i], start if same else 0, size)
+        found = [v.bounds[k] for v, k in zip(items, own) if k in v.bounds]
+        bounds[axis] = next((b for b in found if not all(isinstance(end, int) for end in b)), found[0])
+    return Part(function(*_operands(args, [v.whole for v in items])), bounds)
+
+
+def _operands(args: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+    """The arrays of arguments, except for Python's numbers, whose dtypes yield to those of others."""
+    return [a if isinstance(a, (bool, int, float, complex)) else array for a, array in zip(args, arrays)]
 
 
 def reduced(name: str, x: Part, axis: Any = None, **options: Any) -> Any:
@@ -291,39 +336,39 @@ def reduced(name: str, x: Part, axis: Any = None, **options: Any) -> Any:
 
 
 def _kept(x: Part, axes: Sequence[int]) -> bool:
-    return x.mask is None and any(k not in axes for k in x.lengths)
+    return x.mask is None and any(k not in axes for k in x.bounds)
 
 
 def _left(x: Part, value: Any, axes: Sequence[int]) -> Any:
     if not _kept(x, axes):
         return wrapped(value)
-    return Part(value, {k - sum(a < k for a in axes): n for k, n in x.lengths.items() if k not in axes})
+    return Part(value, {k - sum(a < k for a in axes): b for k, b in x.bounds.items() if k not in axes})
 
 
 def product(a: Any, b: Any) -> Any:
     """`a @ b`, without what does not count along the axis that is summed."""
-    x, y = [v.filled(0) if isinstance(v, Part) else snp.asarray(unwrapped(v)) for v in (a, b)]
-    if any(isinstance(v, Part) and v.mask is not None for v in (a, b)) or x.ndim > 2 or y.ndim > 2:
-        if x.ndim == y.ndim == 1:
+    x, y = _part(a), _part(b)
+    if x.mask is not None or y.mask is not None or x.whole.ndim > 2 or y.whole.ndim > 2:
+        if x.whole.ndim == y.whole.ndim == 1:
             return reduced("sum", elementwise(operator.mul, a, b))
         return (a if isinstance(a, Part) else b).value
-    inner = (x.shape[-1], y.shape[0])
-    if inner[0] != inner[1]:
-        x, y = x[..., : min(inner)], y[: min(inner)]
-    lengths: dict[int, Any] = {}
-    if isinstance(a, Part) and x.ndim == 2 and 0 in a.lengths:
-        lengths[0] = a.lengths[0]
-    if isinstance(b, Part) and y.ndim == 2 and 1 in b.lengths:
-        lengths[x.ndim - 1] = b.lengths[1]
-    return Part(x @ y, lengths) if lengths else wrapped(x @ y)
+    last = x.whole.ndim - 1
+    size = min(x.whole.shape[last], y.whole.shape[0])
+    starts = [v.bounds.get(k, (0, size))[0] for v, k in ((x, last), (y, 0))]
+    start = starts[0] if x.whole.shape[last] == y.whole.shape[0] and _is_same_start(*starts) else 0
+    x, y = x.moved(last, start, size), y.moved(0, start, size)
+    bounds = {0: x.bounds[0]} if last == 1 and 0 in x.bounds else {}
+    if 1 in y.bounds:
+        bounds[last] = y.bounds[1]
+    found = x.filled(0) @ y.filled(0)
+    return Part(found, bounds) if bounds else wrapped(found)
 
 
 def flipped(x: Part) -> Any:
     if x.mask is not None or x.whole.ndim != 1:
         return x.value
-    (length,) = x.lengths.values()
-    size = x.whole.shape[0]
-    return Part(snp.take(x.whole, length - 1 - snp.arange(size), mode="clip"), x.lengths)
+    size, (_, stop) = x.whole.shape[0], x.bounds[0]
+    return Part(snp.take(x.whole, stop - 1 - snp.arange(size), mode="clip"), {0: (0, x._length(0))})
 
 
 _REDUCTIONS = {"sum", "mean", "min", "max", "prod", "any", "all"}
@@ -376,4 +421,4 @@ for _name in _REDUCTIONS:
 setattr(Part, "__matmul__", lambda self, other: product(self, other))  # noqa: B010
 setattr(Part, "__rmatmul__", lambda self, other: product(other, self))  # noqa: B010
 setattr(Part, "dot", lambda self, other: product(self, other))  # noqa: B010
-setattr(Part, "copy", lambda self: Part(self.whole, self.lengths, self.mask))  # noqa: B010
+setattr(Part, "copy", lambda self: Part(self.whole, self.bounds, self.mask))  # noqa: B010

@@ -191,7 +191,9 @@ class _Rewriter(ast.NodeTransformer):
         item = ast.Assign([self.visit(node.target)], _load(ITEM))
         body = self._function("round", shared, [ast.copy_location(item, node), *self._block(node.body)], ITEM)
         stop = _lambda(_call("any_of", *[_load(n) for n in stops])) if stops else ast.Constant(None)
-        run = ast.Expr(_call("for_", *about, self.visit(node.iter), _load(body.name), stop))
+        run = ast.Expr(
+            _call("for_", *about, self.visit(node.iter), _load(body.name), stop, ast.Constant(_depth(node.body)))
+        )
         return [placed(s, node) for s in (*before, body, run)]
 
     visit_Loop = visit_For
@@ -294,6 +296,11 @@ class _Rewriter(ast.NodeTransformer):
             return self.visit(node)  # type: ignore[no-any-return]
         parts = [self.visit(p) if p else ast.Constant(None) for p in (node.lower, node.upper, node.step)]
         return placed(_call("slice", *parts), node)
+
+
+def _depth(nodes: Sequence[ast.AST]) -> int:
+    """How many loops over items are nested."""
+    return max((_depth([*ast.iter_child_nodes(n)]) + isinstance(n, ast.For) for n in nodes), default=0)
 
 
 def _binds(node: ast.AST) -> bool:

@@ -41,7 +41,15 @@ class Value(abc.ABC):
     def value(self) -> Any:
         """The array or tracer that it is now."""
 
-    shape = property(lambda self: self.aval.shape)
+    @property
+    def shape(self) -> Any:
+        return self.aval.shape
+
+    @shape.setter
+    def shape(self, new: Any) -> None:
+        what = "the shape of an array is assigned, which is another array in a program"
+        raise location.error(errors.UnsupportedError, what, fix="x = x.reshape(shape)")
+
     ndim = property(lambda self: len(self.aval.shape))
     size = property(lambda self: self.aval.size)
     dtype = property(lambda self: self.aval.dtype)
@@ -183,6 +191,8 @@ class Buffer(Value):
         references.write(self._ref, value)
 
     def __getitem__(self, index: Any) -> Any:
+        if getattr(index, "is_part", False):
+            return index.positions_in(self.value)
         index = index_of(index)
         if Buffer.is_selection(index):
             return self.selected(index)
@@ -287,8 +297,8 @@ class View(Buffer):
             self._base.write((*rows, *index) if isinstance(index, tuple) else (*rows, index), given)
 
     def __getitem__(self, index: Any) -> Any:
-        rows = self._leading()
-        index = index_of(index)
+        rows = None if getattr(index, "is_part", False) else self._leading()
+        index = index if rows is None else index_of(index)
         if rows is not None and _is_basic(index):
             entries = (*rows, *index) if isinstance(index, tuple) else (*rows, index)
             return self._base[entries]

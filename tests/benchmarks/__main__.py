@@ -9,7 +9,8 @@ open dimensions with those for one size, `devices` two devices with one, and `pr
 one. `front` compares five libraries, for the README's chart. `tiers` measures first results and stalls while the
 compiler works, `pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth,
 `reproducible` what the same bits everywhere cost, `memory` the memory that calls take beside JAX's, and `native` calls
-and those of the same kernels from C. `browser` compares WebAssembly modules with onnxruntime-web.
+and those of the same kernels from C. `browser` compares WebAssembly modules with onnxruntime-web, and `sources` the
+programs of npbench with Numba's.
 
 `contractions/` and `axes/` are generated: all products of two arrays of up to three axes, and operations along each
 axis, by dtype, as in `axes/int8`. For `compile`, the table has the share of stagec's own code in the processor time of
@@ -54,6 +55,7 @@ from tests.benchmarks import (
     reproducible,
     rounds,
     simplified,
+    sources,
     start,
     tiers,
 )
@@ -86,6 +88,7 @@ MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "processes": processes.main,
     "reproducible": reproducible.main,
     "rounds": rounds.main,
+    "sources": sources.main,
     "tiers": tiers.main,
 }
 

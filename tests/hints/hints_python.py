@@ -189,6 +189,16 @@ def iterates_all(x):
     return list(x)
 
 
+def sets_shape(x):
+    x.shape = (1, -1)
+    return x
+
+
+def reshapes(x):
+    x = x.reshape((1, -1))
+    return x
+
+
 def returns_some(x):
     return x[x > 1]
 
@@ -303,4 +313,5 @@ CASES = [
         lambda: run(adds_to_part, X.copy()),
     ),
     ("iterate an array", lambda: run(iterates, X), lambda: run(iterates_all, X)),
+    ("x = x.reshape(shape)", lambda: run(sets_shape, X), lambda: run(reshapes, X)),
 ]

@@ -1,8 +1,9 @@
-"""Kernels in NumPy and functions from textbooks, compiled as they stand: results, and arguments that are written."""
+"""Kernels in NumPy, functions from textbooks and algorithms, compiled as they stand: results, and written arguments."""
 
 import copy
 import inspect
 
+import algorithms
 import numpy as np
 import numpy_kernels as kernels
 import pytest
@@ -11,7 +12,7 @@ import textbook
 import stagec
 
 SIZE = 12
-CASES = [(kernels, *case) for case in kernels.cases(SIZE)] + [(textbook, *case) for case in textbook.cases(SIZE)]
+CASES = [(module, *case) for module in (kernels, textbook, algorithms) for case in module.cases(SIZE)]
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,14 @@ func.func @update_of_update__of_a_part(%x: tensor<6x4xf32>, %y: tensor<1x2xf32>,
 }
 
 // keeps
+func.func @an_update_of_an_update_that_is_read(%x: tensor<6xf32>, %y: tensor<1xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<6xf32> {
+  %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<6xf32>, tensor<1xf32>, tensor<i32>) -> tensor<6xf32>
+  %z = stablehlo.dynamic_slice %0, %j, sizes = [1] : (tensor<6xf32>, tensor<i32>) -> tensor<1xf32>
+  %r = stablehlo.dynamic_update_slice %0, %z, %i : (tensor<6xf32>, tensor<1xf32>, tensor<i32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// keeps
 func.func @an_update_that_leaves_some_of_the_first(%x: tensor<6xf32>, %y: tensor<2xf32>, %z: tensor<1xf32>, %i: tensor<i32>) -> tensor<6xf32> {
   %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<6xf32>, tensor<2xf32>, tensor<i32>) -> tensor<6xf32>
   %r = stablehlo.dynamic_update_slice %0, %z, %i : (tensor<6xf32>, tensor<1xf32>, tensor<i32>) -> tensor<6xf32>
