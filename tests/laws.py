@@ -50,8 +50,9 @@ makes of it. `python -m tests.laws` writes this page from the laws and from `tes
 that each example keeps its results.
 
 What is said to be *proven* [holds for all values](../explanation/proofs.md): `python -m tests.proving` has a solver
-show it, for arrays of the shapes of the examples, in each width of numbers in which the law fires. What is *proven in
-part* has examples or widths of which the solver knows no answer. The others are tested.
+show it, for arrays of the shapes of the examples, in each width of numbers in which the law fires; what is *proven for
+all sizes*, for all shapes of up to so many axes. What is *proven in part* has examples or widths of which the solver
+knows no answer. The others are tested.
 
 Laws are exact unless their heading says what they assume: the bits of every result stay, for every input, except where
 StableHLO itself leaves the order of a sum open. A few run only for some targets, by the names of `python -m passes
@@ -82,9 +83,12 @@ def _section(law, example):
     assumes = f" (assumes {'all' if len(law.assumes) == len(FLAGS) else assumed})" if assumed else ""
     if law.targets:
         assumes += f" (for {', '.join(f'`{name}`' for name in sorted(law.targets))})"
-    known = {"proven": " *Proven.*", "partly": " *Proven in part.*"}.get(
-        VERDICTS.get(law.name, "") if law.exact else "", ""
-    )
+    word, _, rank = (VERDICTS[law.name] if law.exact else "").partition("-")
+    known = {
+        "rank": f" *Proven for all sizes (rank <= {rank}).*",
+        "proven": " *Proven.*",
+        "partly": " *Proven in part.*",
+    }.get(word, "")
     return (
         f"### `{law.name}`{assumes}\n\n{law.doc}{known}\n\n```mlir\n{_body(before)}```\n\n```mlir\n{_body(module)}```\n"
     )

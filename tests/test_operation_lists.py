@@ -31,6 +31,7 @@ ALLOWED = {
     ("passes/legalize/windows.py", "and or xor"): "what each is for the integers 0 and 1",
     ("passes/proving/terms.py", "sine tan tanh cbrt"): "what each means",
     ("passes/proving/terms.py", "negate abs"): "what each means",
+    ("passes/proving/terms.py", "is_inf is_pos_inf is_neg_inf"): "what each means",
     ("passes/proving/terms.py", "maximum minimum"): "what each means",
     ("passes/proving/terms.py", "negate not"): "what each means",
     ("passes/proving/terms.py", "divide remainder"): "what each means",

@@ -1,17 +1,26 @@
 """Laws are proven as the page says, and laws that are wrong are refuted."""
 
+import contextlib
 import os
 import random
+import time
 
 import pytest
 
 pytest.importorskip("bitwuzla", reason="Bitwuzla is not installed: pip install '.[test]'")
 
+pytest.importorskip("z3", reason="z3 is not installed: pip install '.[test]'")
+
+import passes
 from tests.laws import VERDICTS
-from tests.proving.__main__ import ALL, mutants, parse, proofs, summary, verdict
+from tests.proving import wrong
+from tests.proving.__main__ import ALL, differ, examples, mutants, parse, proofs, summary, verdict
+from tests.proving.sizes import is_proven, runs
+from tests.proving.templates import Template
 
 EXACT = [law for law in ALL if law.exact]
-SAMPLE = random.Random(0).sample([law for law in EXACT if VERDICTS[law.name] == "proven"], 40)
+SAMPLE = random.Random(0).sample([law for law in EXACT if VERDICTS[law.name] == "proven"], 20)
+OF_ALL_SIZES = [e for e in examples() if e.leaves is not None and VERDICTS.get(e.law.name, "").startswith("rank")]
 
 
 def program(body, arguments="%x: tensor<f32>", result="tensor<f32>"):
@@ -56,3 +65,26 @@ def test_mutants_are_refuted():
     found = mutants(15 * int(os.environ.get("STAGEC_FUZZ", "1")), 5)
     known = found["refuted"] + sum(n for word, n in found.items() if word.startswith(("no answer", "not described")))
     assert found["refuted"] >= 0.9 * known and found["confirmed"] >= 0.9 * found["refuted"] > 0
+
+
+@pytest.mark.parametrize("example", random.Random(0).sample(OF_ALL_SIZES, 30), ids=lambda example: example.name)
+def test_laws_are_proven_for_all_sizes(example):
+    assert is_proven(example.main, example.law, 0, 30)
+
+
+@pytest.mark.parametrize("example", random.Random(1).sample(OF_ALL_SIZES, 30), ids=lambda example: example.name)
+def test_what_laws_make_of_unknown_sizes_is_what_they_make_of_numbers(example):
+    template = Template(example.main, 0, fixed=True)
+    with contextlib.closing(runs(template, example.law, time.monotonic() + 60)) as steps:
+        found = [wrong.elsewhere(run) for run in steps if run.after]
+    for values, expected in found:
+        module = template.module(values)
+        passes.apply(module, [example.law])
+        assert str(module) == expected
+
+
+def test_wrong_places_are_refuted_for_unknown_sizes():
+    found = wrong.mutants(15 * int(os.environ.get("STAGEC_FUZZ", "1")), differ)
+    assert found["moved refuted"] > 0 and found["moved not known"] == 0
+    confirmed = found["moved confirmed"] + found["asked confirmed"]
+    assert confirmed >= 0.9 * (found["moved refuted"] + found["asked refuted"])

@@ -30,12 +30,10 @@ class Program:
         """A term for each element of each argument."""
         found = []
         for number, value in enumerate(_block(module).arguments):
-            array = np.empty(shape_of(value), object)
-            if array.size > _SIZE or -1 in array.shape:
+            shape, dtype = shape_of(value), dtype_of(value)
+            if math.prod(shape) > _SIZE or -1 in shape:
                 raise UnsupportedError("a large array")
-            for i in np.ndindex(array.shape):
-                array[i] = self.terms.variable(dtype_of(value), f"x{number}{list(i)}")
-            found.append(array)
+            found.append(_each(shape, lambda i, n=number, dtype=dtype: self.terms.variable(dtype, f"x{n}{list(i)}")))
         return found
 
     def results(self, module: Any, arguments: Any) -> Any:
@@ -69,20 +67,17 @@ class Program:
             raise UnsupportedError("a total order")
         dtypes = [dtype_of(v) for v in op.operands]
         shape, dtype = shape_of(op.results[0]), dtype_of(op.results[0])
-        found = np.empty(shape, object)
-        for i in np.ndindex(shape):
-            items = [v[i] if v.shape == shape else v[()] for v in values]
-            found[i] = self.terms.apply(name, items, dtypes, dtype, word)
-        return [found]
+
+        def item(i: Any) -> Any:
+            return self.terms.apply(name, [v[i if v.shape == shape else ()] for v in values], dtypes, dtype, word)
+
+        return [_each(shape, item)]
 
     def _constant(self, op: Any, values: Any, env: Any) -> Any:
         array = constant_of(op.results[0])
         if array is None:
             raise UnsupportedError("a large constant")
-        found, dtype = np.empty(array.shape, object), dtype_of(op.results[0])
-        for i in np.ndindex(array.shape):
-            found[i] = self.terms.number(array[i], dtype)
-        return found
+        return _each(array.shape, lambda i: self.terms.number(array[i], dtype_of(op.results[0])))
 
     def _optimization_barrier(self, op: Any, values: Any, env: Any) -> Any:
         return values
@@ -112,10 +107,20 @@ class Program:
 
     def _iota(self, op: Any, values: Any, env: Any) -> Any:
         shape, axis, dtype = shape_of(op.results[0]), attrs.integer(op, "iota_dimension"), dtype_of(op.results[0])
-        found = np.empty(shape, object)
-        for i in np.ndindex(shape):
-            found[i] = self.terms.number(i[axis], dtype)
-        return found
+        return _each(shape, lambda i: self.terms.number(i[axis], dtype))
+
+    _dynamic_reshape, _dynamic_broadcast_in_dim, _dynamic_iota = _reshape, _broadcast_in_dim, _iota
+
+    def _broadcast(self, op: Any, values: Any, env: Any) -> Any:
+        return np.broadcast_to(values[0], shape_of(op.results[0]))
+
+    def _get_dimension_size(self, op: Any, values: Any, env: Any) -> Any:
+        return self.terms.number(values[0].shape[attrs.integer(op, "dimension")], "int32")
+
+    def _sort(self, op: Any, values: Any, env: Any) -> Any:
+        if values[0].shape[attrs.sort_dimension(op)] > 1:
+            raise UnsupportedError("sort")
+        return values
 
     def _pad(self, op: Any, values: Any, env: Any) -> Any:
         array, edge = values
@@ -167,10 +172,7 @@ class Program:
         return found
 
     def _chosen(self, test: Any, yes: Any, no: Any) -> Any:
-        found = np.empty(yes.shape, object)
-        for i in np.ndindex(yes.shape):
-            found[i] = self.terms.choose(test, yes[i], no[i])
-        return found
+        return _each(yes.shape, lambda i: self.terms.choose(test, yes[i], no[i]))
 
     def _reduce(self, op: Any, values: Any, env: Any) -> Any:
         names = combinations(op.regions[0])
@@ -183,8 +185,8 @@ class Program:
             made, dtype = np.empty(shape_of(result), object), dtype_of(result)
             moved = np.moveaxis(array, axes, range(len(axes))).reshape(-1, *made.shape)
             for i in np.ndindex(made.shape):
-                items = [moved[(k,) + i] for k in range(len(moved))]
-                made[i] = self.terms.total(name.removeprefix("stablehlo."), [first[()], *items], dtype)
+                items = [first[()], *(moved[(k, *i)] for k in range(len(moved)))]
+                made[i] = self.terms.total(name.removeprefix("stablehlo."), items, dtype)
             found.append(made)
         return found
 
@@ -203,14 +205,14 @@ class Program:
         y = np.transpose(y, (*numbers.rhs_batch, *free[1], *numbers.rhs_contract))
         batch, depth = len(numbers.lhs_batch), len(numbers.lhs_contract)
         inner = x.shape[x.ndim - depth :]
-        found = np.empty(shape_of(op.results[0]), object)
-        for i in np.ndindex(found.shape):
-            rows = x[i[: batch + len(free[0])]]
-            columns = y[i[:batch] + i[batch + len(free[0]) :]]
+
+        def item(i: Any) -> Any:
+            rows, columns = x[i[: batch + len(free[0])]], y[i[:batch] + i[batch + len(free[0]) :]]
             pairs = [(np.asarray(rows, object)[k], np.asarray(columns, object)[k]) for k in np.ndindex(inner)]
             items = [self._product(pair, dtypes, dtype) for pair in pairs]
-            found[i] = self.terms.total("add", [self.terms.number(0, dtype), *items], dtype)
-        return found
+            return self.terms.total("add", [self.terms.number(0, dtype), *items], dtype)
+
+        return _each(shape_of(op.results[0]), item)
 
     def _product(self, pair: Any, dtypes: Any, dtype: Any) -> Any:
         wide = [self.terms.convert(item, source, dtype) for item, source in zip(pair, dtypes)]
@@ -303,11 +305,10 @@ class Program:
         return found
 
     def _map(self, op: Any, values: Any, env: Any) -> Any:
-        found = np.empty(shape_of(op.results[0]), object)
-        for i in np.ndindex(found.shape):
-            (made,) = self.block(op.regions[0].blocks[0], [_filled((), v[i]) for v in values], env)
-            found[i] = made[()]
-        return found
+        def item(i: Any) -> Any:
+            return self.block(op.regions[0].blocks[0], [_filled((), v[i]) for v in values], env)[0][()]
+
+        return _each(shape_of(op.results[0]), item)
 
     def _if(self, op: Any, values: Any, env: Any) -> Any:
         yes, no = (self.block(region.blocks[0], [], env) for region in op.regions)
@@ -339,7 +340,11 @@ def _block(module: Any) -> Any:
 
 
 def _filled(shape: Any, item: Any) -> Any:
+    return _each(shape, lambda _: item)
+
+
+def _each(shape: Any, item: Any) -> Any:
     found = np.empty(shape, object)
     for i in np.ndindex(found.shape):
-        found[i] = item
+        found[i] = item(i)
     return found

@@ -191,6 +191,10 @@ class Terms:
             larger = self.apply("maximum", [low, x], dtypes[:2], dtype)
             return self.apply("minimum", [larger, high], dtypes[:2], dtype)
         if kind == "c":
+            if name == "chlo.conj":
+                return Pair(operands[0].real, self.do(Kind.FP_NEG, operands[0].imag))
+            if name == "abs":
+                operands = [Pair(*(self.do(Kind.FP_ABS, part) for part in operands[0].parts))]
             if name in ("add", "subtract", "negate"):
                 part = np.dtype(f"f{np.dtype(dtypes[0]).itemsize // 2}")
                 each = zip(*(o.parts for o in operands))
@@ -213,6 +217,9 @@ class Terms:
             return self.do(Kind.FP_RTI, self.manager.mk_rm_value(_ROUNDED[name]), a)
         if name == "is_finite":
             return self.do(Kind.NOT, self.do(Kind.OR, self.do(Kind.FP_IS_INF, a), self.do(Kind.FP_IS_NAN, a)))
+        if name in ("chlo.is_inf", "chlo.is_pos_inf", "chlo.is_neg_inf"):
+            sign = {"chlo.is_pos_inf": [Kind.FP_IS_POS], "chlo.is_neg_inf": [Kind.FP_IS_NEG]}.get(name, [])
+            return self.do(Kind.AND, *(self.do(kind, a) for kind in (Kind.FP_IS_INF, Kind.FP_IS_INF, *sign)))
         if name in ("maximum", "minimum"):
             return self.extreme(name, a, b)
         if name == "sign":
@@ -272,15 +279,11 @@ class Terms:
                 same = self.equal(a, b)
             return same if word == "EQ" else self.do(Kind.NOT, same)
         if kind == "b":
-            below = self.do(Kind.AND, self.do(Kind.NOT, a), b), self.do(Kind.AND, a, self.do(Kind.NOT, b))
-            less, more = below
+            less, more = self.do(Kind.AND, self.do(Kind.NOT, a), b), self.do(Kind.AND, a, self.do(Kind.NOT, b))
             found = {"LT": less, "GT": more, "GE": self.do(Kind.NOT, less), "LE": self.do(Kind.NOT, more)}
             return found[word]
         prefix = {"f": "FP_", "i": "BV_S", "u": "BV_U"}[kind]
-        suffix = {"LT": "LT", "GT": "GT", "LE": "LE", "GE": "GE"}[word] if kind != "f" else word
-        if kind == "f":
-            suffix = {"LT": "LT", "GT": "GT", "LE": "LEQ", "GE": "GEQ"}[word]
-        return self.do(getattr(Kind, prefix + suffix), a, b)
+        return self.do(getattr(Kind, prefix + word + "Q" * (kind == "f" and word.endswith("E"))), a, b)
 
     def convert(self, a: Any, source: Any, target: Any) -> Any:
         source, target = np.dtype(source), np.dtype(target)

@@ -321,6 +321,8 @@ def slice_within_slice(op: Any) -> Any:
     dynamic = [value for pair in zip(*starts) for value in pair if not isinstance(value, int)]
     if any(found is None for found in sums) or any(value.type != dynamic[0].type for value in dynamic[1:]):
         return None
+    if any(not values and offset > np.iinfo(dtype_of(dynamic[0])).max for values, offset in sums):  # type: ignore[misc]
+        return None
     begin = [functools.reduce(_added, values, offset) for values, offset in sums]  # type: ignore[misc]
     begin = [build.full(start, dynamic[0]) if isinstance(start, int) else start for start in begin]
     return build.dynamic_slice(inner.operand, begin, shape_of(op.operation.results[0]))

@@ -197,6 +197,14 @@ func.func @two_cuts_of_one_dimension_may_be_clamped(%x: tensor<8x4xf32>, %i: ten
   return %r : tensor<2x2xf32>
 }
 
+// keeps
+func.func @a_start_that_the_type_of_the_others_does_not_hold(%x: tensor<300x8xf32>, %i: tensor<i8>) -> tensor<2x2xf32> {
+  %z = stablehlo.constant dense<0> : tensor<i8>
+  %0 = stablehlo.slice %x [200:202, 0:8] : (tensor<300x8xf32>) -> tensor<2x8xf32>
+  %r = stablehlo.dynamic_slice %0, %z, %i, sizes = [2, 2] : (tensor<2x8xf32>, tensor<i8>, tensor<i8>) -> tensor<2x2xf32>
+  return %r : tensor<2x2xf32>
+}
+
 // leaves constant, constant, constant, clamp, clamp, add, dynamic_slice
 func.func @slice_within_slice__of_one_dimension(%x: tensor<12x2xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1x2xf32> {
   %0 = stablehlo.constant dense<0> : tensor<i32>
