@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.analysis import facts
 from passes.match import (
-    captured_values,
     is_boolean,
     is_static,
     operations_in,
@@ -16,7 +14,6 @@ from passes.match import (
     sides,
     size_of,
     splat_of,
-    uses,
     yielded,
 )
 from passes.patterns import laws_of, pattern
@@ -27,7 +24,6 @@ from passes.simplify.regions import (
     is_function,
     is_pure,
     may_trap,
-    operations_of,
     with_regions,
 )
 
@@ -56,26 +52,6 @@ def _rebuilt(op: Any, name: str, index: Any, branches: Sequence[int]) -> list[An
     return list(with_regions(name, [index], [r.type for r in op.operation.results], regions).results)
 
 
-@pattern("stablehlo.if", of="stablehlo.not")
-def if_not(op: Any) -> Any:
-    """if(not p, x, y) -> if(p, y, x). Exact."""
-    negated = producer(op.operation.operands[0], "stablehlo.not")
-    return None if negated is None else _rebuilt(op, "stablehlo.if", negated.operand, [1, 0])
-
-
-@pattern("stablehlo.case", of="stablehlo.select")
-def case_of_selected_constants(op: Any) -> Any:
-    """case(select(p, 2, 0), a, b, c) -> if(p, c, a). Exact; a number out of range is that of the last branch."""
-    chosen, count = producer(op.operation.operands[0], "stablehlo.select"), len(op.operation.regions)
-    if chosen is None or chosen.on_true == chosen.on_false:
-        return None
-    numbers = [splat_of(value) for value in (chosen.on_true, chosen.on_false)]
-    if any(number is None for number in numbers):
-        return None
-    first, second = (int(n) if 0 <= int(n) < count else count - 1 for n in numbers)  # type: ignore[arg-type]
-    return None if first == second else _rebuilt(op, "stablehlo.if", chosen.pred, [first, second])
-
-
 @pattern("stablehlo.case", of="stablehlo.minimum")
 def case_of_minimum(op: Any) -> Any:
     """case(min(i, n)) -> case(i), where n is at least the number of the last branch.
@@ -88,15 +64,6 @@ def case_of_minimum(op: Any) -> Any:
         if number is not None and int(number) >= last:
             return _rebuilt(op, "stablehlo.case", value, range(last + 1))
     return None
-
-
-@pattern("stablehlo.case", of=facts.KNOWN)
-def branches_out_of_range(op: Any) -> Any:
-    """A case whose index never reaches the last branches -> one without them. Exact."""
-    known, count = facts.of(op.operation.operands[0]), len(op.operation.regions)
-    if known is None or known.low < 0 or known.high >= count - 1:
-        return None
-    return _rebuilt(op, "stablehlo.case", op.operation.operands[0], range(int(known.high) + 1))
 
 
 @pattern(*operations.CONDITIONALS)
@@ -204,34 +171,6 @@ def _takes_first(operation: Any) -> Any:
 
 
 @pattern(*operations.CONDITIONALS)
-def conditionals_of_one_index(op: Any) -> Any:
-    """Two conditionals with the same index -> one. Exact.
-
-    The second one has no effects, and reads nothing that is computed between the two.
-    """
-    operation = op.operation
-    other = _next(operation)
-    if other is None:
-        return None
-    first, second = operation.clone(ip=False), other.clone(ip=False)
-    for region, later in zip(first.regions, second.regions):
-        end = list(region.blocks[0].operations)[-1].operation
-        given = list(end.operands)
-        for inner in operations_of(later.blocks[0]):
-            for result, value in zip(operation.results, given):
-                inner.replace_uses_of_with(result, value)
-        with bindings.ir.InsertionPoint(end), end.location:
-            build.op("stablehlo.return", [*given, *build.inlined(later.blocks[0], [])], [])
-        end.erase()
-    types = [result.type for result in (*operation.results, *other.results)]
-    results = list(with_regions(operation.name, list(operation.operands), types, list(first.regions)).results)
-    count = len(operation.results)
-    for result, value in zip(other.results, results[count:]):
-        result.replace_all_uses_with(value)
-    return results[:count]
-
-
-@pattern(*operations.CONDITIONALS)
 def cheap_branches(op: Any) -> Any:
     """A conditional of two branches of a few cheap ops -> the ops of both branches, and a select. Exact."""
     return _both_branches(op, _CHEAP)
@@ -266,25 +205,6 @@ def _both_branches(op: Any, most: int) -> Any:
     condition = _takes_first(operation)
     first, second = (inlined_region(op, number, []) for number in range(2))
     return [build.select(condition, a, b) for a, b in zip(first, second)]
-
-
-def _next(operation: Any) -> Any:
-    """A later conditional that can run together with this one; None if there is none."""
-    index = operation.operands[0]
-    readers = [use.owner.operation for use in index.uses]
-    found = [o for o in readers if o != operation and o.name == operation.name and o.block == operation.block]
-    if not found or not len(operation.results):
-        return None
-    order = {o.operation: n for n, o in enumerate(operation.block.operations)}
-    here = order[operation]
-    for other in sorted(found, key=order.__getitem__):
-        # One whose results are not read has been merged before.
-        if order[other] < here or not any(map(uses, other.results)) or any(map(has_effects, operations_in(other))):
-            continue
-        makers = [v.owner.operation for v in captured_values(other) if not isinstance(v.owner, bindings.ir.Block)]
-        if all(order.get(maker, -1) <= here for maker in makers):
-            return other
-    return None
 
 
 PATTERNS = laws_of(globals())

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs, bindings, build, operations
-from passes.match import SPLAT, is_static, operations_in, splat_of, uses, yielded
-from passes.operations import Cost
+from passes import bindings, build, operations
+from passes.match import SPLAT, is_static, splat_of, uses
 from passes.patterns import laws_of, pattern
 from passes.simplify.regions import (
-    has_effects,
-    hoisted,
     inlined_region,
-    is_function,
     operations_of,
     with_results,
-    with_sources,
     with_zeros,
 )
-
-
-def _returned(op: Any) -> list[list[Any]]:
-    """Return the values that each branch returns."""
-    return [yielded(region.blocks[0]) for region in op.operation.regions]
 
 
 @pattern(*operations.CONDITIONALS, of=SPLAT)
@@ -37,12 +27,6 @@ def known_branch(op: Any) -> Any:
     else:
         index = int(number) if 0 <= int(number) < count else count - 1
     return inlined_region(op, index, [])
-
-
-@pattern("stablehlo.case")
-def single_branch(op: Any) -> Any:
-    """case of one branch -> its ops. Exact."""
-    return inlined_region(op, 0, []) if len(op.operation.regions) == 1 else None
 
 
 @pattern(*operations.CONDITIONALS)
@@ -86,73 +70,6 @@ def unused_results(op: Any) -> Any:
     if len(kept) == len(results) or not kept:
         return None
     return with_zeros(op, dict(zip(kept, with_results(op, kept))))
-
-
-@pattern(*operations.CONDITIONALS)
-def equal_results(op: Any) -> Any:
-    """A conditional with two results that are equal in each branch -> one that returns the value once. Exact."""
-    columns = list(zip(*_returned(op)))
-    first = {column: i for i, column in reversed(list(enumerate(columns)))}
-    if len(first) == len(columns):
-        return None
-    kept = sorted(first.values())
-    made = dict(zip(kept, with_results(op, kept)))
-    return [made[first[column]] for column in columns]
-
-
-@pattern(*operations.CONDITIONALS)
-def branches_that_agree(op: Any) -> Any:
-    """A conditional whose branches all return the same value from outside -> that value. Exact.
-
-    Calls of the host in branches are kept.
-    """
-    results = op.operation.results
-    columns = [set(column) for column in zip(*_returned(op))]
-    agreed = {i: next(iter(c)) for i, c in enumerate(columns) if len(c) == 1 and uses(results[i])}
-    if not agreed:
-        return None
-    kept = [i for i in range(len(columns)) if i not in agreed]
-    if not kept and any(has_effects(inner) for inner in operations_in(op)):
-        kept = [0]
-    made = dict(zip(kept, with_results(op, kept))) if kept else {}
-    return [agreed[i] if i in agreed else made[i] for i in range(len(columns))]
-
-
-@pattern(*operations.CONDITIONALS)
-def op_of_all_branches(op: Any) -> Any:
-    """An op that each branch computes from the same values -> the op before the conditional. Exact: one branch runs."""
-    blocks = [[o.operation for o in region.blocks[0].operations] for region in op.operation.regions]
-    shared = set.intersection(*({o.name for o in ops if is_function(o)} for ops in blocks))
-    if all(operations.of(name).cost is Cost.FREE for name in shared):
-        return None
-    numbers: dict[Any, int] = {}
-    found = [_numbered(ops, shared, numbers) for ops in blocks]
-    common = set.intersection(*(set(each) for each in found))
-    # An op of no cost is hoisted only if a hoisted op reads it.
-    hoistable = {number: blocks[0][found[0][number]] for number in common}
-    wanted = with_sources(hoistable, lambda o: operations.of(o.name).cost is not Cost.FREE)
-    return hoisted(op, [[each[number] for number in wanted] for each in found]) if wanted else None
-
-
-def _numbered(ops: list[Any], names: set[str], numbers: dict[Any, int]) -> dict[int, int]:
-    """Return the positions of the ops of a branch that depend on nothing else in it, by value number.
-
-    Args:
-      numbers: value numbers by name, attributes, types and operands of an op; extended here.
-    """
-    inside = {result for o in ops for result in o.results}
-    known: dict[Any, Any] = {}
-    found: dict[int, int] = {}
-    for position, o in enumerate(ops):
-        if o.name not in names or not is_function(o) or any(v in inside and v not in known for v in o.operands):
-            continue
-        operands = tuple(known.get(v, v) for v in o.operands)
-        types = tuple(result.type for result in o.results)
-        number = numbers.setdefault((o.name, tuple(attrs.copied(o).items()), types, operands), len(numbers))
-        if number not in found:
-            found[number] = position
-            known.update((result, (number, i)) for i, result in enumerate(o.results))
-    return found
 
 
 PATTERNS = laws_of(globals())

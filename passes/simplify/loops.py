@@ -196,7 +196,7 @@ def _invariant(op: Any, least: int) -> Any:
     count = trip_count(op.operation)
     rounds = _ROUNDS if count is None else count
     wanted = with_sources(invariant, lambda o: _is_costly(o) and rounds * _elements(o) >= least)
-    return hoisted(op, [[], wanted]) if wanted else None
+    return hoisted(op, wanted) if wanted else None
 
 
 def _is_costly(operation: Any) -> bool:

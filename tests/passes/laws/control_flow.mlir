@@ -7,12 +7,6 @@ func.func @known_branch(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves nothing
-func.func @single_branch(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %r = "stablehlo.case"(%i) ({ stablehlo.return %x : tensor<4xf32> }) : (tensor<i32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves if
 func.func @index_inside_branch(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.if"(%p) ({
@@ -66,42 +60,6 @@ func.func @unused_results(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
     stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>
   }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
   return %r#0 : tensor<4xf32>
-}
-
-// leaves if
-func.func @equal_results(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %r:2 = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    stablehlo.return %0, %0 : tensor<4xf32>, tensor<4xf32>
-  }, {
-    stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>
-  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
-  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
-}
-
-// leaves if
-func.func @branches_that_agree(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %r:2 = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    stablehlo.return %0, %y : tensor<4xf32>, tensor<4xf32>
-  }, {
-    stablehlo.return %x, %y : tensor<4xf32>, tensor<4xf32>
-  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
-  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
-}
-
-// leaves sine, if
-func.func @op_of_all_branches(%p: tensor<i1>, %x: tensor<90xf32>, %y: tensor<90xf32>) -> tensor<90xf32> {
-  %r = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    %1 = stablehlo.add %0, %y : tensor<90xf32>
-    stablehlo.return %1 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    %1 = stablehlo.multiply %0, %y : tensor<90xf32>
-    stablehlo.return %1 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
 }
 
 // keeps
@@ -575,56 +533,10 @@ func.func @case_of_boolean(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32>
   return %r : tensor<90xf32>
 }
 
-// leaves if
-func.func @if_not(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %q = stablehlo.not %p : tensor<i1>
-  %r = "stablehlo.if"(%q) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
-// leaves if
-func.func @case_of_selected_constants(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %two = stablehlo.constant dense<2> : tensor<i32>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %i = stablehlo.select %p, %two, %zero : tensor<i1>, tensor<i32>
-  %r = "stablehlo.case"(%i) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i32>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
 // leaves case
 func.func @case_of_minimum(%n: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
   %two = stablehlo.constant dense<2> : tensor<i32>
   %i = stablehlo.minimum %n, %two : tensor<i32>
-  %r = "stablehlo.case"(%i) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i32>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
-// leaves constant, and, case
-func.func @branches_out_of_range(%n: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %i = stablehlo.and %n, %one : tensor<i32>
   %r = "stablehlo.case"(%i) ({
     %0 = stablehlo.sine %x : tensor<90xf32>
     stablehlo.return %0 : tensor<90xf32>
@@ -667,26 +579,6 @@ func.func @branches_of_one_form__all_of_them(%i: tensor<i32>, %x: tensor<90xf32>
     %0 = stablehlo.reverse %x, dims = [0] : tensor<90xf32>
     stablehlo.return %0 : tensor<90xf32>
   }) : (tensor<i32>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
-// leaves if, add, multiply
-func.func @conditionals_of_one_index(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %a = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %y = stablehlo.add %x, %x : tensor<90xf32>
-  %b = "stablehlo.if"(%p) ({
-    %0 = stablehlo.tanh %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %r = stablehlo.multiply %b, %y : tensor<90xf32>
   return %r : tensor<90xf32>
 }
 
@@ -930,33 +822,6 @@ func.func @unused_barrier_results(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tenso
   %r:2 = stablehlo.optimization_barrier %x, %y : tensor<4xf32>, tensor<4xf32>
   %s = stablehlo.sine %r#1 : tensor<4xf32>
   return %s : tensor<4xf32>
-}
-
-// leaves if, add, add
-func.func @conditionals_of_one_index__three_of_them(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %a = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %b = "stablehlo.if"(%p) ({
-    %0 = stablehlo.tanh %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %c = "stablehlo.if"(%p) ({
-    %0 = stablehlo.exponential %b : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.logistic %b : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %y = stablehlo.add %a, %b : tensor<90xf32>
-  %r = stablehlo.add %c, %y : tensor<90xf32>
-  return %r : tensor<90xf32>
 }
 
 // leaves constant, reduce_window
