@@ -40,7 +40,6 @@ ALLOWED = {
     ("passes/simplify/complexes.py", "add subtract"): "the subject of its laws",
     ("passes/simplify/independent.py", "slice dynamic_slice"): "the two ways to read a part of an array",
     ("passes/simplify/joins.py", "transpose reverse pad broadcast_in_dim"): "the subject of a law",
-    ("passes/simplify/known_shapes.py", "dynamic_reshape dynamic_broadcast_in_dim"): "the subject of its laws",
     ("passes/simplify/integers.py", "shift_left shift_right_logical shift_right_arithmetic"): "the subject of its laws",
     ("passes/simplify/layouts.py", "transpose reshape reverse"): "the subject of its laws",
 }

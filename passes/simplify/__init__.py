@@ -33,7 +33,6 @@ from passes.simplify import (
     integers,
     iotas,
     joins,
-    known_shapes,
     layouts,
     logic,
     loops,
@@ -72,7 +71,6 @@ __all__ = [
 
 # Laws of ops that move elements.
 MOVES = (
-    *known_shapes.PATTERNS,
     *shapes.PATTERNS,
     *slices.PATTERNS,
     *dynamic_slices.PATTERNS,
