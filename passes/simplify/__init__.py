@@ -16,7 +16,6 @@ from passes.simplify import (
     casts,
     commutative,
     comparisons,
-    complexes,
     conditionals,
     constants,
     control_flow,
@@ -34,7 +33,6 @@ from passes.simplify import (
     iotas,
     joins,
     layouts,
-    logic,
     loops,
     monotone,
     pads,
@@ -88,12 +86,10 @@ _ALGEBRA = (
     *algebra.PATTERNS,
     *ranges.PATTERNS,
     *integers.PATTERNS,
-    *logic.PATTERNS,
     *comparisons.PATTERNS,
     *selections.PATTERNS,
     *arms.PATTERNS,
     *extremes.PATTERNS,
-    *complexes.PATTERNS,
 )
 _PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, *convolutions.PATTERNS)
 _REDUCTIONS = (*reductions.PATTERNS, *monotone.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)

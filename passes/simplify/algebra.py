@@ -57,13 +57,11 @@ negated_factors = law(
     "integer division is left: the smallest integer is its own negation."
 )
 abs_of_same_size = law("abs(-x) -> abs(x) and abs(abs(x)) -> abs(x) for real. Exact.")
-sign_of_sign = law("sign(sign(x)) -> sign(x) for real. Exact.")
 same_operands = law("f(x, x) -> x for idempotent f. Exact, for max, min, and, or; NaN stays NaN.")
 logic_with_constant = law(
     "x & ones -> x and x & 0 -> 0 and x | 0 -> x and x | ones -> ones and x ^ 0 -> x and x ^ ones -> ~x. Exact."
 )
 xor_itself = law("x ^ x -> 0. Exact.")
-shift_by_zero = law("f(x, 0) -> x for f in shift_left|shift_right_logical|shift_right_arithmetic. Exact.")
 select_same = law("select(p, x, x) -> x. Exact.")
 select_constant = law("select(true, x, y) -> x and select(false, x, y) -> y. Exact.")
 select_not = law("select(~p, x, y) -> select(p, y, x). Exact.")
@@ -82,10 +80,22 @@ not_compare = law(
     "~(x == y) -> x != y and ~(x != y) -> x == y; ~f(x, y) -> g(x, y) for opposite f g, integers|booleans. Exact; "
     "an order of floats is left, because NaN makes both sides false."
 )
-power_one = law("x ** 1 -> x and x ** zero -> 1 for real. Exact: IEEE pow(NaN, 0) is 1.")
 power_two = law("x ** 2 -> x * x for real. The product is correctly rounded; pow need not be.")
-clamp_of_same_clamp = law("clamp(a, clamp(a, x, b), b) -> clamp(a, x, b). Exact.")
 part_of_complex = law("real(complex(a, b)) -> a and imag(complex(a, b)) -> b. Exact.")
 complex_of_parts = law("complex(real(z), imag(z)) -> z for complex z. Exact.")
+
+complements = law("[~x] & [~y] -> ~(x | y) and [~x] | [~y] -> ~(x & y). Exact.")
+absorbed_complement = law(
+    "x & (~x | y) -> x & y and ~x & (x | y) -> ~x & y and x | (~x & y) -> x | y and ~x | (x & y) -> ~x | y. Exact."
+)
+part_of_sum = law(
+    "g([f(z, w)]) -> f(g(z), g(w)) for g in real|imag, f in add|subtract, complex z; "
+    "g([-z]) -> -g(z) for g in real|imag, complex z. Exact: real and imaginary parts are added separately."
+)
+part_of_converted = law("real(convert(x)) -> convert(x) and imag(convert(x)) -> 0 for real. Exact.")
+complex_of_negated_parts = law(
+    "complex([-a], [-b]) -> -complex(a, b); complex(real(z), -imag(z)) -> conj(z) for complex z. Exact."
+)
+conjugate_of_parts = law("conj(complex(a, b)) -> complex(a, -b). Exact; other laws may simplify the parts.")
 
 PATTERNS = laws_of(globals())

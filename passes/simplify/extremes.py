@@ -16,7 +16,6 @@ from passes.match import (
     splat_of,
 )
 from passes.patterns import laws_of, pattern
-from passes.simplify.terms import law
 
 MAXIMUM, MINIMUM, CLAMP, NEGATE = "stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp", "stablehlo.negate"
 # A value, its lower bound and its upper bound.
@@ -95,10 +94,5 @@ def clamp_on_one_side(op: Any) -> Any:
         return build.op(MAXIMUM, [op.operand, build.full(low, op.operand)])
     return None
 
-
-extreme_of_negated = law(
-    "max(x, -x) -> abs(x) for signed; max([-x], [-y]) -> -min(x, y) and min([-x], [-y]) -> -max(x, y) for floats. "
-    "Exact: the smallest integer is its own negation, and its own absolute value."
-)
 
 PATTERNS = laws_of(globals())

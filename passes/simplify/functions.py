@@ -153,6 +153,5 @@ multiply_by_boolean = law(
 compare_difference_with_zero = law(
     "f(x - y, zero) -> f(x, y) for f in EQ|NE|LT|LE|GT|GE, floats. Differs for infinities.", assumes="nnan,ninf"
 )
-divide_zero = law("zero / x -> 0 for floats. Differs for zero and NaN, and in the sign of zero.", assumes="nnan,nsz")
 
 PATTERNS = laws_of(globals())

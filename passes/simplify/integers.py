@@ -77,9 +77,6 @@ constant_of_difference = law(
 subtract_part = law(
     "(x + y) - y -> x and y - (x + y) -> -x and x - (x - y) -> y and (x - y) - x -> -y for integers. Exact."
 )
-add_difference = law("(x - y) + y -> x for integers. Exact.")
-xor_again = law("x ^ (x ^ y) -> y. Exact.")
-negated_difference = law("-(x - y) -> y - x for integers. Exact; for floats, the sign of zero would change.")
 negated_sum_with_constant = law("-(x + n) -> -n - x for integers. Exact.")
 negated_product_with_constant = law(
     "-[x * c] -> x * -c for real; -[x / c] -> x / -c and -[c / x] -> -c / x for floats. Exact."
@@ -91,7 +88,6 @@ divide_twice = law(
     "(x / m) / n -> x / (m * n) for integers where m > 0 and n > 0 and m * n <= largest. Exact: both round toward zero."
 )
 remainder_of_one = law("x % 1 -> 0 and x % -1 -> 0 for integers. Exact.")
-remainder_twice = law("(x % m) % n -> x % n for integers where m > 0 and n > 0 and m % n == 0. Exact.")
 
 
 def _shift(value: Any, bits: int) -> int | None:
@@ -116,22 +112,12 @@ def shift_twice(op: Any) -> Any:
     return build.full(0, op.lhs) if amount == bits else build.op(name, [inner.lhs, build.full(amount, op.lhs)])
 
 
-shift_there_and_back = law(
-    "shift_right_logical(x << m, n) -> x & (2**bits - 1 >> n) "
-    "and shift_right_logical(x, m) << n -> x & (2**bits - 1 >> n << n) for integers where m == n and 0 <= n < bits. "
-    "Exact."
-)
-logic_of_shifts = law(
-    "f([g(x, z)], [g(y, z)]) -> g(f(x, y), z) for f in and|or|xor, g in "
-    "shift_left|shift_right_logical|shift_right_arithmetic. Exact."
-)
 common_factor = law(
     "[x * y] + [x * z] -> (y + z) * x and [x * y] - [x * z] -> (y - z) * x for integers; "
     "[x & y] ^ [x & z] -> (y ^ z) & x; f([g(x, y)], [g(x, z)]) -> g(f(y, z), x) for dual f g, real. "
     "Exact for integers, and for floats where nothing is rounded."
 )
 one_more_times = law("[x * n] + x -> x * (n + 1) and [x * n] - x -> x * (n - 1) for integers. Exact.")
-sign_times_abs = law("sign(x) * abs(x) -> x for real. Exact: zeros and NaN keep their signs.")
 product_of_abs = law(
     "abs(x) * abs(x) -> x * x for real; [abs(x)] * [abs(y)] -> abs(x * y) "
     "and [abs(x)] / [abs(y)] -> abs(x / y) for floats, floats y. Exact."

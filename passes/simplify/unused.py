@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from passes import attributes as attrs, build
-from passes.match import is_static, shape_of, uses, yielded
+from passes import build
+from passes.match import is_static, uses, yielded
 from passes.patterns import laws_of, pattern
 from passes.simplify.regions import reached, with_operands, with_zeros
 
@@ -52,13 +52,6 @@ def unused_sort_results(op: Any) -> Any:
 def _only(op: Any, kept: list[int], arguments: list[int]) -> list[Any]:
     """Return the results of the op in `kept`, with zeros for the others."""
     return with_zeros(op, dict(zip(kept, with_operands(op, kept, arguments))))
-
-
-@pattern("stablehlo.sort")
-def sort_of_one_element(op: Any) -> Any:
-    """A sort along an axis of at most one element -> its operands. Exact: nothing moves."""
-    operands = list(op.operation.operands)
-    return operands if is_static(operands[0]) and shape_of(operands[0])[attrs.sort_dimension(op)] <= 1 else None
 
 
 @pattern("stablehlo.optimization_barrier")

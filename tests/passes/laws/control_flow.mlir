@@ -250,16 +250,6 @@ func.func @unused_sort_results(%x: tensor<6xi32>, %y: tensor<6xi32>, %z: tensor<
   return %r#2 : tensor<6xi32>
 }
 
-// leaves nothing
-func.func @sort_of_one_element(%x: tensor<6x1xi32>) -> tensor<6x1xi32> {
-  %r = "stablehlo.sort"(%x) ({
-  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-    %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }) {dimension = 1 : i64, is_stable = true} : (tensor<6x1xi32>) -> tensor<6x1xi32>
-  return %r : tensor<6x1xi32>
-}
-
 // leaves constant, constant, constant, reshape, while, reshape
 func.func @reshaped_state(%x: tensor<6xf32>) -> tensor<6xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>

@@ -391,13 +391,6 @@ func.func @compare_difference_with_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) ->
   return %r : tensor<4xi1>
 }
 
-// leaves constant
-func.func @divide_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %r = stablehlo.divide %c, %x : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves dot_general, negate
 func.func @product_of_negative(%x: tensor<2x9xf32>, %y: tensor<9x4xf32>) -> tensor<2x4xf32> {
   %0 = stablehlo.negate %x : tensor<2x9xf32>
