@@ -82,7 +82,6 @@ class Operation:
       integral: whether results are whole numbers.
       modular: whether each bit of an integer result depends only on that bit and lower ones of the operands. Then
         signed and unsigned integers have the same bits, and a narrow type computes the low bits of a wide one.
-      any_width: whether a float type computes the same numbers as a wider one, apart from the rounding of the result.
       partial: whether some integers have no defined result, so that targets differ, as on division by zero.
       random: whether equal operands may give different results.
       of_booleans: the logical operation that it is on booleans.
@@ -122,7 +121,6 @@ class Operation:
     chooses: bool = False
     integral: bool = False
     modular: bool = False
-    any_width: bool = False
     partial: bool = False
     random: bool = False
     of_booleans: str = ""

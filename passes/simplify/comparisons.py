@@ -24,7 +24,7 @@ from passes.patterns import laws_of, pattern
 from passes.simplify.terms import law
 from passes.types import is_lossless
 
-COMPARE, NEGATE, ADD = "stablehlo.compare", "stablehlo.negate", "stablehlo.add"
+COMPARE, ADD = "stablehlo.compare", "stablehlo.add"
 MAXIMUM, MINIMUM = "stablehlo.maximum", "stablehlo.minimum"
 AND, OR, XOR, CONVERT = "stablehlo.and", "stablehlo.or", "stablehlo.xor", "stablehlo.convert"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.analysis.strided import View, box, row_strides
-from passes.match import dtype_of, is_splat, is_static, producer, same_type, shape_of, single_op, splat_of
+from passes.match import dtype_of, is_splat, is_static, producer, shape_of, single_op, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.gathers import taken
 from passes.simplify.moves import cloned, is_static_op
@@ -93,23 +93,6 @@ def sum_of_selected_diagonal(op: Any) -> Any:
     (result,) = cloned(op, [elements, initial], [operation.results[0].type])
     result.owner.operation.attributes["dimensions"] = build.i64_array(rest)
     return result
-
-
-@pattern("stablehlo.select", of="stablehlo.broadcast_in_dim")
-def diagonal_where_it_was(op: Any) -> Any:
-    """select(eye, broadcast(the diagonal of x), y) -> select(eye, x, y), as in `diag(diag(x))`. Exact."""
-    spread, found = producer(op.on_true, "stablehlo.broadcast_in_dim"), diagonal(op.pred)
-    part = producer(spread.operand, "stablehlo.slice") if spread is not None else None
-    flat = producer(part.operand, "stablehlo.reshape") if part is not None else None
-    if spread is None or part is None or flat is None or found is None or found.offset:
-        return None
-    x, shape = flat.operand, shape_of(op.on_true)
-    if not same_type(x, op.on_true) or len(shape) != 2 or shape[0] != shape[1] or not is_static(x):
-        return None
-    cut = attrs.cut(part)
-    if len(cut.starts) != 1 or cut.starts[0] or cut.strides[0] != shape[1] + 1 or shape_of(spread.operand) != shape[:1]:
-        return None
-    return build.select(op.pred, x, op.on_false)
 
 
 PATTERNS = laws_of(globals())

@@ -17,7 +17,7 @@ from passes.match import (
 )
 from passes.patterns import laws_of, pattern
 
-MAXIMUM, MINIMUM, CLAMP, NEGATE = "stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp", "stablehlo.negate"
+MAXIMUM, MINIMUM, CLAMP = "stablehlo.maximum", "stablehlo.minimum", "stablehlo.clamp"
 # A value, its lower bound and its upper bound.
 Bounds = tuple[Any, Any, Any]
 

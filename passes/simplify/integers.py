@@ -20,8 +20,6 @@ from passes.patterns import laws_of, pattern
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.terms import law
 
-ADD, SUBTRACT, NEGATE = "stablehlo.add", "stablehlo.subtract", "stablehlo.negate"
-MULTIPLY, DIVIDE = "stablehlo.multiply", "stablehlo.divide"
 _COMMUTATIVE = tuple(name for name in operations.where(commutative=True) if name.startswith("stablehlo."))
 _ASSOCIATIVE = operations.where(associative=True)
 _SHIFTS = ("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")

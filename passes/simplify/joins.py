@@ -152,19 +152,6 @@ def concatenate_of_equal_parts(op: Any) -> Any:
     return build.reshape(repeated, shape_of(result))
 
 
-@pattern("stablehlo.concatenate", of="stablehlo.broadcast_in_dim")
-def concatenate_of_broadcasts(op: Any) -> Any:
-    """concatenate of broadcasts of one array, along a dimension in which it is repeated -> one broadcast. Exact."""
-    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    producers = producers_of(values, "stablehlo.broadcast_in_dim")
-    if len(values) < 2 or not producers or not is_static_op(op):
-        return None
-    if not _repeat_one(producers, dim):
-        return None
-    dims = attrs.ints(producers[0], "broadcast_dimensions")
-    return build.broadcast_in_dim(producers[0].operand, shape_of(op.operation.results[0]), dims)
-
-
 _MOVES = ("stablehlo.transpose", "stablehlo.reverse", "stablehlo.pad", "stablehlo.broadcast_in_dim")
 
 
@@ -264,27 +251,6 @@ def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
 
 
 @pattern("stablehlo.concatenate", of="stablehlo.constant")
-def concatenate_of_splats(op: Any) -> Any:
-    """Neighbors in a concatenate that repeat one number -> one constant. Exact."""
-    if not is_static_op(op) or dtype_of(op.operation.results[0]).kind == "c":
-        return None
-    dim, changed = attrs.integer(op, "dimension"), False
-    parts: list[Any] = []
-    for value in op.operation.operands:
-        number = splat_of(value)
-        if parts and number is not None and producer(value, "stablehlo.constant") and same_number(parts[-1], value):
-            shape = list(shape_of(value))
-            shape[dim] += shape_of(parts[-1])[dim]
-            parts[-1] = build.full(number, build.tensor_type(shape, value.type.element_type))
-            changed = True
-        else:
-            parts.append(value)
-    if not changed:
-        return None
-    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
-
-
-@pattern("stablehlo.concatenate", of="stablehlo.constant")
 def concatenate_that_pads(op: Any) -> Any:
     """concatenate(c, x) for a constant of equal numbers -> pad(x), the form that other laws look for. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
@@ -303,20 +269,6 @@ def concatenate_that_pads(op: Any) -> Any:
             (low if i < middle else high)[dim] = shape_of(value)[dim]
     number = build.full(splat_of(splats[0]), build.tensor_type((), splats[0].type.element_type))
     return build.pad(values[middle], number, low, high)
-
-
-@pattern("stablehlo.concatenate", of=ELEMENTWISE)
-def concatenate_of_batches(op: Any) -> Any:
-    """f(x[0:2]) ++ f(x[2:4]) -> f(x[0:4]): equal ops on parts of an array become one op on the whole. Exact.
-
-    The operands are adjacent slices of one array, splats of one number, or broadcasts of one array; or results of such
-    ops.
-    """
-    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if len(values) < 2 or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
-        return None
-    plan = whole_array(values, dim)
-    return plan() if plan is not None else None
 
 
 def whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:

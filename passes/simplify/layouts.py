@@ -179,16 +179,6 @@ def transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], A
     return lambda: elementwise(maker, shape, lambda operand: plans[operand]())  # type: ignore[misc]
 
 
-@pattern("stablehlo.transpose", of="stablehlo.iota")
-def transpose_of_iota(op: Any) -> Any:
-    """transpose(iota) -> iota along another dimension. Exact."""
-    inner = producer(op.operand, "stablehlo.iota")
-    result = op.operation.results[0]
-    if inner is None or not all_static(result):
-        return None
-    return _iota(result.type, attrs.ints(op, "permutation").index(attrs.integer(inner, "iota_dimension")))
-
-
 def _iota(type_: Any, dim: int) -> Any:
     return build.op("stablehlo.iota", [], type_, attributes={"iota_dimension": build.i64(dim)})
 
@@ -199,17 +189,6 @@ def _smaller_padded(op: Any) -> Any:
     if inner is None or not is_static_op(inner) or not used_once(inner):
         return None
     return inner if size_of(inner.operand) < size_of(op.operand) else None
-
-
-@pattern("stablehlo.transpose", of="stablehlo.pad")
-def transpose_of_pad(op: Any) -> Any:
-    """transpose(pad(x)) -> pad(transpose(x)). Exact: fewer elements are transposed."""
-    inner = _smaller_padded(op)
-    if inner is None:
-        return None
-    order = attrs.ints(op, "permutation")
-    low, high, between = ([amounts[d] for d in order] for amounts in attrs.padding(inner))
-    return build.pad(build.transpose(inner.operand, order), inner.padding_value, low, high, between)
 
 
 @pattern("stablehlo.reshape", of="stablehlo.iota")
@@ -288,16 +267,6 @@ def broadcast_of_merged_dimensions(op: Any) -> Any:
         return None
     targets = [places[k] for k in attrs.ints(first, "broadcast_dimensions")]
     return build.reshape(build.broadcast_in_dim(first.operand, shape, targets), shape_of(result))
-
-
-@pattern("stablehlo.reverse", of="stablehlo.reverse")
-def reverse_of_reverse(op: Any) -> Any:
-    """reverse(reverse(x)) -> one reversal of the dimensions that only one of them reverses, or x. Exact."""
-    inner = producer(op.operand, "stablehlo.reverse")
-    if inner is None:
-        return None
-    dims = sorted(set(attrs.ints(op, "dimensions")) ^ set(attrs.ints(inner, "dimensions")))
-    return build.reverse(inner.operand, dims) if dims else inner.operand
 
 
 @pattern("stablehlo.reverse", of="stablehlo.reshape")

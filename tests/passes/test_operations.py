@@ -88,14 +88,6 @@ def test_modular_operations_in_a_narrow_type_are_the_low_bits_of_those_in_a_wide
     assert found.astype(np.int8).tobytes() == row.numpy(*columns.astype(np.int8)).tobytes()
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.any_width and row.numpy], ids=lambda row: row.name)
-def test_operations_of_any_width_round_to_the_same_numbers_in_a_wide_type(row):
-    columns, found = results(row, FLOATS.astype(np.float32))
-    with np.errstate(all="ignore"):
-        wide = np.asarray(row.numpy(*columns.astype(np.float64))).astype(np.float32)
-    assert bits(found) == bits(wide)
-
-
 @pytest.mark.parametrize("row", [row for row in ROWS if row.dual], ids=lambda row: row.name)
 def test_an_operation_absorbs_its_dual_and_distributes_over_it(row):
     dual = operations.of(row.dual)

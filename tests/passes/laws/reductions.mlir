@@ -279,19 +279,6 @@ func.func @parts_of_several_rows_are_reduced(%x: tensor<2x4xf32>, %y: tensor<1x4
   return %r : tensor<4xf32>
 }
 
-// leaves constant, iota, iota, compare, select
-func.func @diagonal_where_it_was(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>
-  %0 = stablehlo.reshape %x : (tensor<4x4xf32>) -> tensor<16xf32>
-  %1 = stablehlo.slice %0 [0:16:5] : (tensor<16xf32>) -> tensor<4xf32>
-  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>
-  %i = stablehlo.iota dim = 0 : tensor<4x4xi32>
-  %j = stablehlo.iota dim = 1 : tensor<4x4xi32>
-  %3 = stablehlo.compare EQ, %i, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
-  %r = stablehlo.select %3, %2, %c : tensor<4x4xi1>, tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
 // keeps
 func.func @the_first_column_where_the_diagonal_was(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>
