@@ -18,7 +18,6 @@ from passes.simplify import (
     comparisons,
     conditionals,
     constants,
-    control_flow,
     convolutions,
     diagonals,
     dynamic_slices,
@@ -28,7 +27,6 @@ from passes.simplify import (
     functions,
     gathers,
     independent,
-    induction,
     integers,
     iotas,
     joins,
@@ -46,8 +44,6 @@ from passes.simplify import (
     slices,
     sparse_products,
     stacks,
-    unrolling,
-    unused,
     updates,
     windows,
 )
@@ -93,16 +89,15 @@ _ALGEBRA = (
 )
 _PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, *convolutions.PATTERNS)
 _REDUCTIONS = (*reductions.PATTERNS, *monotone.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)
-LAWS = (
-    *control_flow.PATTERNS,
+_FLOW = (
     *conditionals.PATTERNS,
     *loops.PATTERNS,
-    *induction.PATTERNS,
     *recurrences.PATTERNS,
     *independent.PATTERNS,
-    *unrolling.PATTERNS,
-    *unused.PATTERNS,
     *empty.PATTERNS,
+)
+LAWS = (
+    *_FLOW,
     *constants.PATTERNS,
     *_ALGEBRA,
     *casts.PATTERNS,
@@ -161,17 +156,6 @@ SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move element
 PRODUCTS = pattern_pass("products", _PRODUCTS, "Laws of products and convolutions: less to multiply, or to move.")
 REDUCTIONS = pattern_pass("reductions", _REDUCTIONS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
-_FLOW = (
-    *control_flow.PATTERNS,
-    *conditionals.PATTERNS,
-    *loops.PATTERNS,
-    *induction.PATTERNS,
-    *recurrences.PATTERNS,
-    *independent.PATTERNS,
-    *unrolling.PATTERNS,
-    *unused.PATTERNS,
-    *empty.PATTERNS,
-)
 CONTROL_FLOW = pattern_pass("control_flow", _FLOW, "Laws of conditionals and loops: known branches, unused state.")
 INLINE = Pass("inline", _inline, "Inline function calls.")
 CSE = Pass("cse", _cse, "Merge equal ops.")

@@ -18,7 +18,7 @@ from passes.match import (
     size_of,
     splat_of,
 )
-from passes.patterns import laws_of, pattern
+from passes.patterns import laws_of
 from passes.simplify.moves import is_static_op, rebuilt, used_once
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.sides import (
@@ -65,46 +65,6 @@ def _sum(value: Any, dims: Sequence[int]) -> Any:
     zero = build.full(0, build.tensor_type((), value.type.element_type))
     (found,) = build.reduce(["stablehlo.add"], [value], [zero], dims)
     return found
-
-
-@pattern(*_BILINEAR, of=_NEGATE)
-def product_of_negatives(op: Any) -> Any:
-    """dot(-x, -y) -> dot(x, y), and the same for convolutions. Exact: each product of two elements stays."""
-    first, second = producer(op.lhs, _NEGATE), producer(op.rhs, _NEGATE)
-    if first is None or second is None:
-        return None
-    return build.op(
-        op.operation.name, [first.operand, second.operand], op.operation.results[0].type, attributes=attrs.copied(op)
-    )
-
-
-@exact_if_proven(*_BILINEAR, of=_NEGATE, assumes="nsz")
-def product_of_negative(op: Any, exactly: bool) -> Any:
-    """dot(-x, y) -> -dot(x, y), where the result has no more elements than x; the same for convolutions.
-
-    Exact for integers; differs in the sign of zero.
-    """
-    result = op.operation.results[0]
-    if not is_static_op(op) or (exactly and not is_integer(result)):
-        return None
-    for number, value in enumerate((op.lhs, op.rhs)):
-        inner = producer(value, _NEGATE)
-        if inner is not None and used_once(inner) and size_of(result) <= size_of(value):
-            return build.op(_NEGATE, [_with(op, number, inner.operand)])
-    return None
-
-
-@exact_if_proven(_NEGATE, of=_BILINEAR, assumes="nsz")
-def negative_of_product(op: Any, exactly: bool) -> Any:
-    """-dot(-x, y) -> dot(x, y), and the same for convolutions. Exact for integers; differs in the sign of zero."""
-    inner = _maker(op.operand)
-    if inner is None or (exactly and not is_integer(op.operand)):
-        return None
-    for number, value in enumerate((inner.lhs, inner.rhs)):
-        maker = producer(value, _NEGATE)
-        if maker is not None:
-            return _with(inner, number, maker.operand)
-    return None
 
 
 def _scaled(value: Any) -> tuple[Any, Any] | None:
@@ -174,27 +134,6 @@ def scaled_product(op: Any, exactly: bool) -> Any:
             if found is not None:
                 together = build.op(_MULTIPLY, [_number(found[1]), _number(factor)])
                 return _times(_with(inner, number, found[0]), together)
-    return None
-
-
-@exact_if_proven("stablehlo.add", "stablehlo.subtract", of=_BILINEAR, assumes="reassoc,nnan")
-def sum_of_products(op: Any, exactly: bool) -> Any:
-    """dot(x, y) + dot(x, z) -> dot(x, y + z), and the same for differences, the other side, and convolutions.
-
-    Exact for integers; differs by rounding, and where y + z overflows.
-    """
-    if exactly and not is_integer(op.lhs):
-        return None
-    first, second = _maker(op.lhs), _maker(op.rhs)
-    if first is None or second is None or op.lhs == op.rhs or first.operation.name != second.operation.name:
-        return None
-    if not is_wide_real(first) or attrs.copied(first) != attrs.copied(second):
-        return None
-    name = op.operation.name
-    if first.lhs == second.lhs and first.rhs.type == second.rhs.type:
-        return _again(first, first.lhs, build.op(name, [first.rhs, second.rhs]))
-    if first.rhs == second.rhs and first.lhs.type == second.lhs.type:
-        return _again(first, build.op(name, [first.lhs, second.lhs]), first.rhs)
     return None
 
 

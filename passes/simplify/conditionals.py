@@ -1,4 +1,6 @@
-"""Laws of conditionals that become selections, of their conditions, and of several with the same condition."""
+"""Laws of conditionals: known branches, conditions, branches that become selections; and of results that nothing reads,
+which sorts and barriers have, too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
 from passes.match import (
+    SPLAT,
     is_boolean,
     is_static,
     operations_in,
@@ -14,6 +17,7 @@ from passes.match import (
     sides,
     size_of,
     splat_of,
+    uses,
     yielded,
 )
 from passes.patterns import laws_of, pattern
@@ -24,7 +28,12 @@ from passes.simplify.regions import (
     is_function,
     is_pure,
     may_trap,
+    operations_of,
+    reached,
+    with_operands,
     with_regions,
+    with_results,
+    with_zeros,
 )
 
 # A select reads both of its operands, a conditional only runs one branch.
@@ -205,6 +214,99 @@ def _both_branches(op: Any, most: int) -> Any:
     condition = _takes_first(operation)
     first, second = (inlined_region(op, number, []) for number in range(2))
     return [build.select(condition, a, b) for a, b in zip(first, second)]
+
+
+@pattern(*operations.CONDITIONALS, of=SPLAT)
+def known_branch(op: Any) -> Any:
+    """A conditional with a constant index -> the ops of that branch. Exact."""
+    number = splat_of(op.operation.operands[0])
+    if number is None:
+        return None
+    count = len(op.operation.regions)
+    if op.operation.name == "stablehlo.if":
+        index = 0 if bool(number) else 1
+    else:
+        index = int(number) if 0 <= int(number) < count else count - 1
+    return inlined_region(op, index, [])
+
+
+@pattern(*operations.CONDITIONALS)
+def index_inside_branch(op: Any) -> Any:
+    """The index of a conditional, read inside a branch -> the constant that selects the branch. Exact.
+
+    The last branch of a case is left, since it also runs for indices out of range.
+    """
+    operation = op.operation
+    index = operation.operands[0]
+    is_case = operation.name == "stablehlo.case"
+    known = list(operation.regions)[:-1] if is_case else list(operation.regions)
+    readers = [use.owner.operation for use in index.uses]
+    inside = [n for n, region in enumerate(known) if any(_is_in_region(r, region, operation) for r in readers)]
+    if not inside:
+        return None
+    constants = {number: build.full(number if is_case else number == 0, index) for number in inside}
+    copy = operation.clone(bindings.ir.InsertionPoint.current).operation
+    for number, constant in constants.items():
+        for inner in operations_of(copy.regions[number].blocks[0]):
+            inner.replace_uses_of_with(index, constant)
+    return copy
+
+
+def _is_in_region(inner: Any, region: Any, operation: Any) -> bool:
+    """Whether an op is in a region of an operation, at any depth."""
+    first, block = region.blocks[0], inner.block
+    while block != first:
+        owner = block.owner.operation
+        if owner == operation or owner.name in ("func.func", "builtin.module"):
+            return False
+        block = owner.block
+    return True
+
+
+@pattern(*operations.CONDITIONALS)
+def unused_results(op: Any) -> Any:
+    """A conditional with unused results -> one that returns only the others. Exact."""
+    results = list(op.operation.results)
+    kept = [i for i, result in enumerate(results) if uses(result) or not is_static(result)]
+    if len(kept) == len(results) or not kept:
+        return None
+    return with_zeros(op, dict(zip(kept, with_results(op, kept))))
+
+
+@pattern("stablehlo.sort")
+def unused_sort_results(op: Any) -> Any:
+    """A sort of several arrays with unused results -> a sort of the arrays that are needed. Exact.
+
+    An array is needed, too, if the comparison reads it.
+    """
+    operation = op.operation
+    results, block = list(operation.results), operation.regions[0].blocks[0]
+    found = reached(block, yielded(block))
+    if found is None:
+        return None
+    kept = {i for i, result in enumerate(results) if uses(result) or not is_static(result)}
+    kept |= {number // 2 for number in found}
+    if len(kept) == len(results) or not kept:
+        return None
+    return _only(op, sorted(kept), [2 * i + side for i in sorted(kept) for side in (0, 1)])
+
+
+def _only(op: Any, kept: list[int], arguments: list[int]) -> list[Any]:
+    """Return the results of the op in `kept`, with zeros for the others."""
+    return with_zeros(op, dict(zip(kept, with_operands(op, kept, arguments))))
+
+
+@pattern("stablehlo.optimization_barrier")
+def unused_barrier_results(op: Any) -> Any:
+    """A barrier with unused results -> one of the values that are read. Exact."""
+    results = list(op.operation.results)
+    kept = [i for i, result in enumerate(results) if uses(result)]
+    if len(kept) == len(results) or not kept:
+        return None
+    operands = list(op.operation.operands)
+    made = build.op(op.operation.name, [operands[i] for i in kept], [results[i].type for i in kept])
+    instead = dict(zip(kept, [made] if len(kept) == 1 else made))
+    return [instead.get(i, operand) for i, operand in enumerate(operands)]
 
 
 PATTERNS = laws_of(globals())

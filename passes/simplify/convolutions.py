@@ -9,7 +9,6 @@ from passes import attributes as attrs, build
 from passes.match import producer, rank_of, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import is_static_op, unit_map, used_once
-from passes.simplify.proven import exact_if_proven, is_finite
 from passes.simplify.sides import Side, is_zero
 
 CONVOLUTION = "stablehlo.convolution"
@@ -94,25 +93,6 @@ def convolution_of_pad(op: Any) -> Any:
     dilation = tuple((padding.interior[d] + 1) * by for d, by in zip(dims.lhs_spatial, window.lhs_dilation))
     changed = dataclasses.replace(window, padding=ends, lhs_dilation=dilation)
     return _convolution(op, inner.operand, op.rhs, changed)
-
-
-@exact_if_proven(CONVOLUTION, of="stablehlo.pad", assumes="nnan")
-def convolution_with_padded_kernel(op: Any, exactly: bool) -> Any:
-    """A convolution with a kernel that has zeros between its elements -> one with a dilated kernel.
-
-    Exact for a finite left operand; else differs where the zeros are multiplied by infinities or NaN.
-    """
-    inner = producer(op.rhs, "stablehlo.pad")
-    if inner is None or not _is_plain(op) or not is_zero(inner.padding_value) or size_of(inner.operand) == 0:
-        return None
-    padding, window, dims = attrs.padding(inner), _Window.of(op), attrs.convolution_dimensions(op)
-    if any(padding.low) or any(padding.high) or padding.interior[dims.rhs_input] or padding.interior[dims.rhs_output]:
-        return None
-    if exactly and not is_finite(op.lhs):
-        return None
-    dilation = tuple((padding.interior[d] + 1) * by for d, by in zip(dims.rhs_spatial, window.rhs_dilation))
-    changed = dataclasses.replace(window, rhs_dilation=dilation)
-    return _convolution(op, op.lhs, inner.operand, changed)
 
 
 @pattern(CONVOLUTION, of=("stablehlo.reverse", "stablehlo.reshape"))

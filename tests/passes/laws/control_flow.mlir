@@ -215,18 +215,6 @@ func.func @counter_that_wraps_around() -> tensor<i8> {
   return %r : tensor<i8>
 }
 
-// leaves constant, reduce
-func.func @unused_reduce_results(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %r:2 = stablehlo.reduce(%x init: %zero), (%y init: %zero) across dimensions = [1] : (tensor<4x3xi32>, tensor<4x3xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
-  reducer(%a: tensor<i32>, %c: tensor<i32>) (%b: tensor<i32>, %d: tensor<i32>) {
-    %0 = stablehlo.maximum %b, %d : tensor<i32>
-    %1 = stablehlo.add %a, %c : tensor<i32>
-    stablehlo.return %1, %0 : tensor<i32>, tensor<i32>
-  }
-  return %r#1 : tensor<4xi32>
-}
-
 // keeps
 func.func @reduction_that_another_reads(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -729,20 +717,6 @@ func.func @counters_in_step(%n: tensor<i32>, %k: tensor<i32>, %x: tensor<4xi32>)
   %v = stablehlo.add %j, %two : tensor<i32>
   stablehlo.return %u, %v, %t : tensor<i32>, tensor<i32>, tensor<4xi32> }
   return %r#2, %r#1 : tensor<4xi32>, tensor<i32>
-}
-
-// leaves constant, constant, constant, while
-func.func @rotated_state(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %n = stablehlo.constant dense<9> : tensor<i32>
-  %r:4 = stablehlo.while(%i = %zero, %a = %x, %b = %y, %c = %z) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
-  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-  stablehlo.return %p : tensor<i1> } do {
-  %j = stablehlo.add %i, %one : tensor<i32>
-  %d = stablehlo.sine %c : tensor<4xf32>
-  stablehlo.return %j, %b, %a, %d : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }
-  return %r#1, %r#3 : tensor<4xf32>, tensor<4xf32>
 }
 
 // keeps

@@ -23,14 +23,6 @@ func.func @padding_of_features_stays(%x: tensor<2x6x3xi32>, %w: tensor<3x5x4xi32
 }
 
 // leaves convolution
-func.func @convolution_with_padded_kernel(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x4x4xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.pad %w, %c, low = [0, 0, 0], high = [0, 0, 0], interior = [1, 0, 0] : (tensor<3x3x4xi32>, tensor<i32>) -> tensor<5x3x4xi32>
-  %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<5x3x4xi32>) -> tensor<2x4x4xi32>
-  return %r : tensor<2x4x4xi32>
-}
-
-// leaves convolution
 func.func @convolution_with_reversed_kernel(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x6x4xi32> {
   %0 = stablehlo.reverse %w, dims = [0] : tensor<3x3x4xi32>
   %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<3x3x4xi32>) -> tensor<2x6x4xi32>

@@ -391,21 +391,6 @@ func.func @compare_difference_with_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) ->
   return %r : tensor<4xi1>
 }
 
-// leaves dot_general, negate
-func.func @product_of_negative(%x: tensor<2x9xf32>, %y: tensor<9x4xf32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.negate %x : tensor<2x9xf32>
-  %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<2x9xf32>, tensor<9x4xf32>) -> tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
-}
-
-// leaves dot_general
-func.func @negative_of_product(%x: tensor<4x2xf32>, %y: tensor<2x4xf32>) -> tensor<4x4xf32> {
-  %0 = stablehlo.negate %x : tensor<4x2xf32>
-  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
-  %r = stablehlo.negate %1 : tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
 // leaves dot_general, broadcast_in_dim, multiply
 func.func @product_of_scaled(%x: tensor<2x9xf32>, %y: tensor<9x4xf32>, %s: tensor<f32>) -> tensor<2x4xf32> {
   %c = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<2x9xf32>
@@ -432,14 +417,6 @@ func.func @scaled_product(%x: tensor<5x2xf32>, %y: tensor<2x4xf32>) -> tensor<5x
   %d = stablehlo.constant dense<3.0> : tensor<5x4xf32>
   %r = stablehlo.multiply %1, %d : tensor<5x4xf32>
   return %r : tensor<5x4xf32>
-}
-
-// leaves add, dot_general
-func.func @sum_of_products(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %z: tensor<3x4xf32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
-  %1 = stablehlo.dot_general %x, %z, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
-  %r = stablehlo.add %0, %1 : tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
 }
 
 // leaves abs, dot_general, dot_general
@@ -517,14 +494,6 @@ func.func @dot_with_diagonal(%v: tensor<4xf32>, %y: tensor<4x2xf32>) -> tensor<4
   return %r : tensor<4x2xf32>
 }
 
-// leaves convolution
-func.func @convolution_with_padded_kernel(%x: tensor<2x8x3xf32>, %w: tensor<3x3x4xf32>) -> tensor<2x4x4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.pad %w, %c, low = [0, 0, 0], high = [0, 0, 0], interior = [1, 0, 0] : (tensor<3x3x4xf32>, tensor<f32>) -> tensor<5x3x4xf32>
-  %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
-  return %r : tensor<2x4x4xf32>
-}
-
 // leaves constant, constant, reduce, add
 func.func @independent_rounds_and_sums(%x: tensor<4xf32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -557,15 +526,6 @@ func.func @subtract_from_part(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x
   %a = stablehlo.add %y, %x : tensor<4xf32>
   %r = stablehlo.subtract %y, %a : tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves constant, reduce, multiply
-func.func @sum_of_scaled__floats(%x: tensor<3x5xf32>, %y: tensor<f32>) -> tensor<f32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %b = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<3x5xf32>
-  %p = stablehlo.multiply %x, %b : tensor<3x5xf32>
-  %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x5xf32>, tensor<f32>) -> tensor<f32>
-  return %r : tensor<f32>
 }
 
 // leaves constant, multiply
