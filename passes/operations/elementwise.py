@@ -175,11 +175,9 @@ _CHLO = (
     _row("chlo.conj", "operand", np.conj, by_parts=True),
     _function("chlo.cosh", through_float32(np.cosh), inverse="chlo.acosh", **_EVEN),
     _function("chlo.digamma", through_float64(special.digamma)),
-    _function(
-        "chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", complement="chlo.erfc", **_ODD, **_RISING
-    ),
+    _function("chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", **_ODD, **_RISING),
     _function("chlo.erf_inv", through_float64(special.erf_inv), inverse="chlo.erf", **_ODD),
-    _function("chlo.erfc", through_float64(special.erfc), complement="chlo.erf", **_FALLING),
+    _function("chlo.erfc", through_float64(special.erfc), **_FALLING),
     _row("chlo.is_inf", "operand", np.isinf, retypes=True),
     _row("chlo.is_neg_inf", "operand", np.isneginf, retypes=True),
     _row("chlo.is_pos_inf", "operand", np.isposinf, retypes=True),

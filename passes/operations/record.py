@@ -77,7 +77,6 @@ class Operation:
         may wrap, and results in which targets differ may be in another order.
       domain: the bounds of the numbers whose result is not NaN.
       inverse: the function that it inverts, up to rounding, and within that function's domain.
-      complement: the function g with f(x) + g(x) = 1, up to rounding.
       chooses: whether each element of the result is one of an operand's elements, bit for bit.
       integral: whether results are whole numbers.
       modular: whether each bit of an integer result depends only on that bit and lower ones of the operands. Then
@@ -117,7 +116,6 @@ class Operation:
     monotone: int = 0
     domain: tuple[float, float] = (-math.inf, math.inf)
     inverse: str = ""
-    complement: str = ""
     chooses: bool = False
     integral: bool = False
     modular: bool = False

@@ -26,11 +26,6 @@ exponential_of_log = law(
 log_of_root = law(
     "log(sqrt(x)) -> 0.5 * log(x) and log(rsqrt(x)) -> -0.5 * log(x) for floats. Differs by rounding.", assumes="afn"
 )
-log_of_power = law(
-    "log(x ** n) -> n * log(x) for floats where isfinite(n) and n % 2 != 0. Differs by rounding, and "
-    "where the power over- or underflows; an even power of a negative x would turn into NaN, so those are left.",
-    assumes="afn,ninf",
-)
 square_of_root = law(
     "sqrt(x) * sqrt(x) -> x for floats. Differs by rounding, and for negative x, where it gives x instead of NaN.",
     assumes="reassoc,nnan,nsz",

@@ -99,12 +99,6 @@ def test_an_operation_absorbs_its_dual_and_distributes_over_it(row):
         assert row.numpy(x, dual.numpy(y, z)).tolist() == distributed.tolist()
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row.complement], ids=lambda row: row.name)
-def test_a_function_and_its_complement_add_up_to_one(row):
-    columns, found = results(row, np.linspace(-3, 3))
-    np.testing.assert_allclose(found + operations.of(row.complement).numpy(*columns), 1, rtol=1e-12)
-
-
 @pytest.mark.parametrize("row", [row for row in ROWS if row.of_booleans], ids=lambda row: row.name)
 def test_the_operation_on_booleans_is_the_one_that_is_named(row):
     columns, found = results(row, BOOLEANS)

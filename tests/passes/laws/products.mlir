@@ -227,18 +227,6 @@ func.func @a_matrix_with_two_ones_in_a_row_selects_none(%y: tensor<3x2xi32>) -> 
   return %r : tensor<3x2xi32>
 }
 
-// leaves broadcast_in_dim, multiply
-func.func @dot_with_diagonal(%v: tensor<4xi32>, %y: tensor<4x2xi32>) -> tensor<4x2xi32> {
-  %0 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<4xi32>) -> tensor<4x4xi32>
-  %1 = stablehlo.iota dim = 0 : tensor<4x4xi32>
-  %2 = stablehlo.iota dim = 1 : tensor<4x4xi32>
-  %3 = stablehlo.compare EQ, %1, %2 : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
-  %c = stablehlo.constant dense<0> : tensor<4x4xi32>
-  %4 = stablehlo.select %3, %0, %c : tensor<4x4xi1>, tensor<4x4xi32>
-  %r = stablehlo.dot_general %4, %y, contracting_dims = [1] x [0] : (tensor<4x4xi32>, tensor<4x2xi32>) -> tensor<4x2xi32>
-  return %r : tensor<4x2xi32>
-}
-
 // leaves dot_general, broadcast_in_dim, multiply
 func.func @product_of_scaled(%x: tensor<2x9xi32>, %y: tensor<9x4xi32>, %s: tensor<i32>) -> tensor<2x4xi32> {
   %c = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i32>) -> tensor<2x9xi32>
@@ -322,16 +310,6 @@ func.func @dot_of_repeated_terms__ones(%y: tensor<5x6xi32>) -> tensor<4x6xi32> {
 }
 
 // leaves dot_general
-func.func @sum_of_outer_products(%x: tensor<4x5xi32>, %y: tensor<5x6xi32>) -> tensor<4x6xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<4x5xi32>) -> tensor<4x5x6xi32>
-  %1 = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<5x6xi32>) -> tensor<4x5x6xi32>
-  %2 = stablehlo.multiply %0, %1 : tensor<4x5x6xi32>
-  %r = stablehlo.reduce(%2 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x5x6xi32>, tensor<i32>) -> tensor<4x6xi32>
-  return %r : tensor<4x6xi32>
-}
-
-// leaves dot_general
 func.func @transpose_of_dot__batches(%x: tensor<5x7x2x3xi32>, %y: tensor<5x7x3x4xi32>) -> tensor<7x5x4x2xi32> {
   %0 = stablehlo.dot_general %x, %y, batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2] : (tensor<5x7x2x3xi32>, tensor<5x7x3x4xi32>) -> tensor<5x7x2x4xi32>
   %r = stablehlo.transpose %0, dims = [1, 0, 3, 2] : (tensor<5x7x2x4xi32>) -> tensor<7x5x4x2xi32>
@@ -344,14 +322,4 @@ func.func @transpose_of_dot__of_a_transpose(%x: tensor<2x5x3xi32>, %y: tensor<3x
   %1 = stablehlo.dot_general %0, %y, contracting_dims = [2] x [0] : (tensor<5x2x3xi32>, tensor<3x4xi32>) -> tensor<5x2x4xi32>
   %r = stablehlo.transpose %1, dims = [1, 0, 2] : (tensor<5x2x4xi32>) -> tensor<2x5x4xi32>
   return %r : tensor<2x5x4xi32>
-}
-
-// leaves constant, constant, constant, gather, compare, compare, and, broadcast_in_dim, select
-func.func @dot_with_one_hot(%i: tensor<4xi32>, %x: tensor<9x2xi32>) -> tensor<4x2xi32> {
-  %0 = stablehlo.iota dim = 1 : tensor<4x9xi32>
-  %1 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x9xi32>
-  %2 = stablehlo.compare EQ, %1, %0 : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi1>
-  %3 = stablehlo.convert %2 : (tensor<4x9xi1>) -> tensor<4x9xi32>
-  %r = stablehlo.dot_general %3, %x, contracting_dims = [1] x [0] : (tensor<4x9xi32>, tensor<9x2xi32>) -> tensor<4x2xi32>
-  return %r : tensor<4x2xi32>
 }
