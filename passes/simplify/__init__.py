@@ -19,21 +19,15 @@ from passes.simplify import (
     conditionals,
     constants,
     convolutions,
-    diagonals,
     dynamic_slices,
     empty,
-    extremes,
     fast_math,
-    functions,
     gathers,
     independent,
-    integers,
-    iotas,
     joins,
     layouts,
     loops,
     monotone,
-    pads,
     products,
     ranges,
     recurrences,
@@ -70,8 +64,6 @@ MOVES = (
     *dynamic_slices.PATTERNS,
     *layouts.PATTERNS,
     *joins.PATTERNS,
-    *iotas.PATTERNS,
-    *pads.PATTERNS,
     *stacks.PATTERNS,
     *updates.PATTERNS,
     *gathers.PATTERNS,
@@ -81,14 +73,12 @@ MOVES = (
 _ALGEBRA = (
     *algebra.PATTERNS,
     *ranges.PATTERNS,
-    *integers.PATTERNS,
     *comparisons.PATTERNS,
     *selections.PATTERNS,
     *arms.PATTERNS,
-    *extremes.PATTERNS,
 )
 _PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, *convolutions.PATTERNS)
-_REDUCTIONS = (*reductions.PATTERNS, *monotone.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)
+_REDUCTIONS = (*reductions.PATTERNS, *monotone.PATTERNS, *windows.PATTERNS)
 _FLOW = (
     *conditionals.PATTERNS,
     *loops.PATTERNS,
@@ -105,7 +95,6 @@ LAWS = (
     *_PRODUCTS,
     *_REDUCTIONS,
     *fast_math.PATTERNS,
-    *functions.PATTERNS,
 )
 
 

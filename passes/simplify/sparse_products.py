@@ -24,9 +24,9 @@ from passes.match import (
 )
 from passes.patterns import laws_of
 from passes.simplify.constants import computed
-from passes.simplify.diagonals import diagonal
 from passes.simplify.moves import is_static_op
 from passes.simplify.proven import exact_if_proven, is_finite
+from passes.simplify.reductions import diagonal
 from passes.simplify.sides import (
     DOT,
     Side,

@@ -486,3 +486,10 @@ func.func @window_of_monotone(%x: tensor<6xf32>) -> tensor<3xf32> {
   }) : (tensor<6xf32>, tensor<f32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
 }
+
+// leaves constant
+func.func @divide_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.divide %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
