@@ -101,40 +101,6 @@ def concatenate_of_concatenates(op: Any) -> Any:
     return build.concatenate(parts, dim) if changed and all_static(op.operation.results[0], *parts) else None
 
 
-@pattern("stablehlo.concatenate", of="stablehlo.slice")
-def concatenate_of_neighbors(op: Any) -> Any:
-    """Adjacent slices of one array among the parts of a concatenate -> one slice of it. Exact."""
-    dim, changed = attrs.integer(op, "dimension"), False
-    parts: list[Any] = []
-    if not is_static_op(op):
-        return None
-    for value in op.operation.operands:
-        joined = _joined(parts[-1], value, dim) if parts else None
-        changed = changed or joined is not None
-        parts[-1:] = [joined] if joined is not None else [*parts[-1:], value]
-    if not changed:
-        return None
-    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
-
-
-def _joined(a: Any, b: Any, dim: int) -> Any:
-    """Return one slice for two that are adjacent along `dim`, or None."""
-    first, second = producer(a, "stablehlo.slice"), producer(b, "stablehlo.slice")
-    if first is None or second is None or first.operand != second.operand:
-        return None
-    (starts, limits, strides), (begin, end, steps) = attrs.cut(first), attrs.cut(second)
-    step, count, more = strides[dim], shape_of(a)[dim], shape_of(b)[dim]
-    # A slice of one element has any stride.
-    if 0 in (count, more) or begin[dim] != starts[dim] + count * step or (steps[dim] != step and more != 1):
-        return None
-    others = [d for d in range(len(starts)) if d != dim]
-    if any((starts[d], limits[d], strides[d]) != (begin[d], end[d], steps[d]) for d in others):
-        return None
-    ends = list(limits)
-    ends[dim] = begin[dim] + (more - 1) * step + 1
-    return build.slice_(first.operand, starts, ends, strides)
-
-
 @pattern("stablehlo.concatenate")
 def concatenate_of_equal_parts(op: Any) -> Any:
     """concatenate(x, x, x) -> broadcast(x), and a reshape where x has several elements along the dimension. Exact."""

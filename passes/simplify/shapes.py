@@ -239,26 +239,6 @@ def _made(op: Any) -> tuple[Any, int] | None:
     return (inner, dim) if exact else None
 
 
-def _sum(value: Any, number: int) -> Any:
-    return build.op("stablehlo.add", [value, build.full(number, value)]) if number else value
-
-
-@pattern("stablehlo.slice", of=_IOTA)
-def part_of_iota(op: Any) -> Any:
-    """iota[a:b:s] -> iota * s + a. Exact: integers, or floats that represent them."""
-    found = _made(op)
-    if found is None:
-        return None
-    inner, dim = found
-    starts, _, strides = attrs.cut(op)
-    if starts[dim] == 0 and strides[dim] == 1:
-        return None
-    counted = rebuilt(inner, [], shape_of(op.operation.results[0]))
-    if strides[dim] != 1:
-        counted = build.op("stablehlo.multiply", [counted, build.full(strides[dim], counted)])
-    return _sum(counted, starts[dim])
-
-
 @pattern("stablehlo.reverse", of=_IOTA)
 def reverse_of_iota(op: Any) -> Any:
     """reverse(iota) -> n - 1 - iota, or the iota where the reversal is along other dimensions. Exact."""

@@ -16,6 +16,7 @@ from passes.match import (
     dtype_of,
     is_integer,
     is_real,
+    is_unsigned,
     producer,
     rank_of,
     shape_of,
@@ -242,6 +243,63 @@ def _selected(value: Any, along: int, runs: list[Run]) -> Any:
 def _begun_with_zero(value: Any) -> Any:
     """A sum of one term: -0.0 becomes +0.0."""
     return value if is_integer(value) else build.op("stablehlo.add", [value, build.full(0, value)])
+
+
+@exact_if_proven(DOT, of="stablehlo.convert", assumes="nnan")
+def dot_with_one_hot(op: Any, exactly: bool) -> Any:
+    """one_hot(i) @ x -> x[i], and zeros where i is out of range.
+
+    Exact for finite x; else differs for infinities and NaN in rows that are not selected.
+    """
+    result = op.operation.results[0]
+    for number, one, other in _real_sides(op):
+        index = _hot_index(one)
+        if index is None or (exactly and not is_finite(other.value)):
+            continue
+        (along,), shape, rank = other.contract, list(shape_of(other.value)), rank_of(index)
+        free = range(rank_of(result) - rank)
+        offsets = [d + rank for d in free] if number == 0 else list(free)
+        shape[along] = 1
+        fields = f"collapsed_slice_dims = [{along}], start_index_map = [{along}], index_vector_dim = {rank}"
+        found = build.op(
+            "stablehlo.gather",
+            [other.value, index],
+            result.type,
+            attributes={
+                "dimension_numbers": f"#stablehlo.gather<offset_dims = {offsets}, {fields}>",
+                "slice_sizes": build.i64_array(shape),
+                "indices_are_sorted": "false",
+            },
+        )
+        low, high = build.full(0, index), build.full(shape_of(other.value)[along] - 1, index)
+        kind = "UNSIGNED" if is_unsigned(index) else "SIGNED"
+        within = build.op(
+            "stablehlo.and", [build.compare(index, low, "GE", kind), build.compare(index, high, "LE", kind)]
+        )
+        dims = [d for d in range(rank_of(result)) if d not in offsets]
+        within = build.broadcast_in_dim(within, shape_of(result), dims)
+        return _begun_with_zero(build.select(within, found, build.full(0, result)))
+    return None
+
+
+def _hot_index(side: Side) -> Any | None:
+    """The indices of the ones of `one_hot`, whose last dimension is summed over; None for other sides."""
+    if side.batch or len(side.contract) != 1:
+        return None
+    convert = producer(side.value, "stablehlo.convert")
+    compare = producer(convert.operand, "stablehlo.compare") if convert is not None else None
+    if compare is None or attrs.word(compare, "comparison_direction") != "EQ" or not is_integer(compare.lhs):
+        return None
+    for index, count in sides(compare):
+        broadcast, iota = producer(index, "stablehlo.broadcast_in_dim"), producer(count, "stablehlo.iota")
+        if broadcast is None or iota is None or attrs.integer(iota, "iota_dimension") != side.contract[0]:
+            continue
+        # The index type must hold the size, as the iota does.
+        kept = [shape_of(side.value)[d] for d in side.free]
+        if attrs.ints(broadcast, "broadcast_dimensions") == side.free and list(shape_of(broadcast.operand)) == kept:
+            size = shape_of(side.value)[side.contract[0]]
+            return broadcast.operand if size - 1 <= np.iinfo(dtype_of(index)).max else None
+    return None
 
 
 PATTERNS = laws_of(globals())

@@ -11,6 +11,7 @@ from passes import attributes as attrs, bindings, build, operations
 from passes.analysis.identities import right_identity
 from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, rank_of, shape_of, sides, size_of, splat_of
 from passes.patterns import laws_of, pattern
+from passes.simplify.joins import same_number
 from passes.simplify.monotone import FUNCTIONS, extreme_of_function
 from passes.simplify.moves import elementwise, used_once
 from passes.simplify.proven import exact_if_proven
@@ -345,6 +346,24 @@ def _longer(op: Any, name: str, first: Any, dim: int, forwards: bool) -> Any:
         return None
     parts = [first, op.inputs[0]] if forwards else [op.inputs[0], first]
     return _windows(op, build.concatenate(parts, dim), window(n + 1))
+
+
+@pattern(WINDOW, of="stablehlo.pad")
+def window_of_pad(op: Any) -> Any:
+    """reduce_window(pad(x, c)) -> reduce_window(x) with more padding, where c is the initial value. Exact."""
+    name, inner = _name(op), producer(op.inputs[0], "stablehlo.pad")
+    if name is None or inner is None or not is_static(inner.operand) or size_of(inner.operand) == 0:
+        return None
+    if not same_number(inner.padding_value, op.init_values[0]) or not _is_neutral(name, op.init_values[0]):
+        return None
+    padding, window = attrs.padding(inner), _Window.of(op)
+    # The CPU backend has no code for dilated arrays, and for padding of dilated windows.
+    if any(padding.interior) or min((*padding.low, *padding.high)) < 0 or max((*window.base, *window.dilations)) > 1:
+        return None
+    if any(min(ends) < 0 for ends in window.padding):
+        return None
+    ends = tuple((a + low, b + high) for (a, b), low, high in zip(window.padding, padding.low, padding.high))
+    return _windows(op, inner.operand, dataclasses.replace(window, padding=ends))
 
 
 PATTERNS = laws_of(globals())

@@ -493,3 +493,13 @@ func.func @divide_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.divide %c, %x : tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant, constant, constant, gather, compare, compare, and, broadcast_in_dim, select
+func.func @dot_with_one_hot(%i: tensor<4xi32>, %x: tensor<9x2xf32>) -> tensor<4x2xf32> {
+  %0 = stablehlo.iota dim = 1 : tensor<4x9xi32>
+  %1 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x9xi32>
+  %2 = stablehlo.compare EQ, %1, %0 : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi1>
+  %3 = stablehlo.convert %2 : (tensor<4x9xi1>) -> tensor<4x9xf32>
+  %r = stablehlo.dot_general %3, %x, contracting_dims = [1] x [0] : (tensor<4x9xf32>, tensor<9x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
+}

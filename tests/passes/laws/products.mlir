@@ -323,3 +323,13 @@ func.func @transpose_of_dot__of_a_transpose(%x: tensor<2x5x3xi32>, %y: tensor<3x
   %r = stablehlo.transpose %1, dims = [1, 0, 2] : (tensor<5x2x4xi32>) -> tensor<2x5x4xi32>
   return %r : tensor<2x5x4xi32>
 }
+
+// leaves constant, constant, constant, gather, compare, compare, and, broadcast_in_dim, select
+func.func @dot_with_one_hot(%i: tensor<4xi32>, %x: tensor<9x2xi32>) -> tensor<4x2xi32> {
+  %0 = stablehlo.iota dim = 1 : tensor<4x9xi32>
+  %1 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x9xi32>
+  %2 = stablehlo.compare EQ, %1, %0 : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi1>
+  %3 = stablehlo.convert %2 : (tensor<4x9xi1>) -> tensor<4x9xi32>
+  %r = stablehlo.dot_general %3, %x, contracting_dims = [1] x [0] : (tensor<4x9xi32>, tensor<9x2xi32>) -> tensor<4x2xi32>
+  return %r : tensor<4x2xi32>
+}

@@ -460,3 +460,20 @@ func.func @reduce_of_broadcast__of_a_row(%x: tensor<1x6xf32>, %c: tensor<f32>) -
   %r = stablehlo.reduce(%1 init: %c) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x3x6xf32>, tensor<f32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
 }
+
+// leaves constant, reduce, reduce, maximum
+func.func @reduce_of_concatenate(%x: tensor<2x5000xi32>, %y: tensor<2x4000xi32>) -> tensor<2xi32> {
+  %c = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %b = stablehlo.concatenate %x, %y, dim = 1 : (tensor<2x5000xi32>, tensor<2x4000xi32>) -> tensor<2x9000xi32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<2x9000xi32>, tensor<i32>) -> tensor<2xi32>
+  return %r : tensor<2xi32>
+}
+
+// leaves constant, multiply, reduce, multiply, reduce, add
+func.func @reduce_of_concatenate__of_squares(%x: tensor<5000xf32>, %y: tensor<4000xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.concatenate %x, %y, dim = 0 : (tensor<5000xf32>, tensor<4000xf32>) -> tensor<9000xf32>
+  %s = stablehlo.multiply %b, %b : tensor<9000xf32>
+  %r = stablehlo.reduce(%s init: %c) applies stablehlo.add across dimensions = [0] : (tensor<9000xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}

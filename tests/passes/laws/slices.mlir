@@ -296,3 +296,38 @@ func.func @a_product_of_which_more_than_a_dynamic_part_is_read(%x: tensor<6x3xi3
   %r = stablehlo.dynamic_slice %0, %i, %i, sizes = [1, 1] : (tensor<6x5xi32>, tensor<i32>, tensor<i32>) -> tensor<1x1xi32>
   return %r, %0 : tensor<1x1xi32>, tensor<6x5xi32>
 }
+
+// leaves slice, reverse
+func.func @slice_of_reverse(%x: tensor<9xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<9xf32>
+  %r = stablehlo.slice %0 [1:7:2] : (tensor<9xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// leaves slice, slice, convolution
+func.func @slice_of_convolution(%x: tensor<4x5x2xi32>, %y: tensor<3x2x6xi32>) -> tensor<2x3x3xi32> {
+  %0 = stablehlo.convolution(%x, %y) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x5x2xi32>, tensor<3x2x6xi32>) -> tensor<4x3x6xi32>
+  %r = stablehlo.slice %0 [0:2, 0:3, 1:4] : (tensor<4x3x6xi32>) -> tensor<2x3x3xi32>
+  return %r : tensor<2x3x3xi32>
+}
+
+// leaves constant, dynamic_slice, reverse
+func.func @dynamic_slice_of_reverse(%x: tensor<6x3xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.reverse %x, dims = [1] : tensor<6x3xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<6x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// leaves constant, dynamic_slice, pad
+func.func @dynamic_slice_of_pad(%x: tensor<6x3xf32>, %c: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x8xf32> {
+  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<6x3xf32>, tensor<f32>) -> tensor<6x8xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 8] : (tensor<6x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+
+// leaves constant, dynamic_slice, dynamic_slice, concatenate
+func.func @dynamic_slice_of_concatenate(%x: tensor<6x3xf32>, %y: tensor<6x2xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x5xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<6x3xf32>, tensor<6x2xf32>) -> tensor<6x5xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 5] : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x5xf32>
+  return %r : tensor<2x5xf32>
+}

@@ -283,3 +283,15 @@ func.func @windows_of_padding_alone(%x: tensor<6xf32>) -> tensor<4xf32> {
   }) : (tensor<6xf32>, tensor<f32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// leaves constant, reduce_window
+func.func @window_of_pad(%x: tensor<2x6xf32>) -> tensor<2x7xf32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 0] : (tensor<2x6xf32>, tensor<f32>) -> tensor<2x9xf32>
+  %r = "stablehlo.reduce_window"(%0, %c) <{window_dimensions = array<i64: 1, 3>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2x9xf32>, tensor<f32>) -> tensor<2x7xf32>
+  return %r : tensor<2x7xf32>
+}
