@@ -298,4 +298,38 @@ def _whole_slice(values: list[Any], dim: int) -> Callable[[], Any] | None:
     return lambda: build.slice_(x, *zip(*bounds[0]))
 
 
+@pattern("stablehlo.concatenate", of="stablehlo.slice")
+def concatenate_of_neighbors(op: Any) -> Any:
+    """Adjacent slices of one array among the parts of a concatenate -> one slice of it. Exact."""
+    dim, changed = attrs.integer(op, "dimension"), False
+    parts: list[Any] = []
+    if not is_static_op(op):
+        return None
+    for value in op.operation.operands:
+        joined = _joined(parts[-1], value, dim) if parts else None
+        changed = changed or joined is not None
+        parts[-1:] = [joined] if joined is not None else [*parts[-1:], value]
+    if not changed:
+        return None
+    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
+
+
+def _joined(a: Any, b: Any, dim: int) -> Any:
+    """Return one slice for two that are adjacent along `dim`, or None."""
+    first, second = producer(a, "stablehlo.slice"), producer(b, "stablehlo.slice")
+    if first is None or second is None or first.operand != second.operand:
+        return None
+    (starts, limits, strides), (begin, end, steps) = attrs.cut(first), attrs.cut(second)
+    step, count, more = strides[dim], shape_of(a)[dim], shape_of(b)[dim]
+    # A slice of one element has any stride.
+    if 0 in (count, more) or begin[dim] != starts[dim] + count * step or (steps[dim] != step and more != 1):
+        return None
+    others = [d for d in range(len(starts)) if d != dim]
+    if any((starts[d], limits[d], strides[d]) != (begin[d], end[d], steps[d]) for d in others):
+        return None
+    ends = list(limits)
+    ends[dim] = begin[dim] + (more - 1) * step + 1
+    return build.slice_(first.operand, starts, ends, strides)
+
+
 PATTERNS = laws_of(globals())

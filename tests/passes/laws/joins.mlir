@@ -250,3 +250,20 @@ func.func @concatenate_of_reshapes__and_one_element(%x: tensor<3x1xf32>, %y: ten
   %r = stablehlo.concatenate %a, %b, dim = 2 : (tensor<3x1x1xf32>, tensor<3x1x5xf32>) -> tensor<3x1x6xf32>
   return %r : tensor<3x1x6xf32>
 }
+
+// leaves slice, concatenate
+func.func @concatenate_of_neighbors(%x: tensor<8xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
+  %0 = stablehlo.slice %x [0:3:2] : (tensor<8xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %x [4:5] : (tensor<8xf32>) -> tensor<1xf32>
+  %r = stablehlo.concatenate %y, %0, %1, dim = 0 : (tensor<3xf32>, tensor<2xf32>, tensor<1xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// leaves slice
+func.func @concatenate_of_neighbors(%x: tensor<12xf32>) -> tensor<5xf32> {
+  // The stride and the limit of one element mean nothing.
+  %0 = stablehlo.slice %x [0:4] : (tensor<12xf32>) -> tensor<4xf32>
+  %1 = stablehlo.slice %x [4:9:5] : (tensor<12xf32>) -> tensor<1xf32>
+  %r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<4xf32>, tensor<1xf32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
+}
