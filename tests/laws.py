@@ -27,7 +27,6 @@ HEADINGS = {
     "constants": "Constants",
     "casts": "Conversions",
     "shapes": "Operations that only move elements",
-    "known_shapes": "Shapes given as operands",
     "slices": "Slices",
     "layouts": "Broadcasts, transposes, reshapes, reversals",
     "joins": "Concatenations, pads, batches",

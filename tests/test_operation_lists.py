@@ -38,11 +38,9 @@ ALLOWED = {
     ("passes/proving/terms.py", "add multiply"): "what each means",
     ("passes/proving/terms.py", "add subtract negate"): "what each means",
     ("passes/proving/terms.py", "add maximum multiply minimum"): "what each means",
-    ("passes/simplify/complexes.py", "add subtract"): "the subject of its laws",
     ("passes/simplify/independent.py", "slice dynamic_slice"): "the two ways to read a part of an array",
     ("passes/simplify/joins.py", "transpose reverse pad broadcast_in_dim"): "the subject of a law",
-    ("passes/simplify/known_shapes.py", "dynamic_reshape dynamic_broadcast_in_dim"): "the subject of its laws",
-    ("passes/simplify/integers.py", "shift_left shift_right_logical shift_right_arithmetic"): "the subject of its laws",
+    ("passes/simplify/algebra.py", "shift_left shift_right_logical shift_right_arithmetic"): "the subject of its laws",
     ("passes/simplify/layouts.py", "transpose reshape reverse"): "the subject of its laws",
 }
 

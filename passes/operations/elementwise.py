@@ -34,7 +34,6 @@ def _rounding(name: str, numpy: Callable[..., Any]) -> Operation:
         "operand",
         through_float32(numpy),
         integral=True,
-        any_width=True,
         memory=Memory.NEW,
         **_RISING,
     )
@@ -50,7 +49,7 @@ _FALLING: dict[str, Any] = {"monotone": -1}
 _NOT_NEGATIVE: dict[str, Any] = {"domain": (0.0, math.inf)}
 
 _UNARY = (
-    _row("stablehlo.abs", "operand", meaning.absolute, retypes=True, any_width=True, **_CHEAP),
+    _row("stablehlo.abs", "operand", meaning.absolute, retypes=True, **_CHEAP),
     _function("stablehlo.cbrt", meaning.cbrt, **_ODD, **_RISING),
     _rounding("ceil", np.ceil),
     _function("stablehlo.cosine", through_float32(np.cos), inverse="chlo.acos", **_EVEN),
@@ -77,7 +76,6 @@ _UNARY = (
         np.negative,
         by_parts=True,
         modular=True,
-        any_width=True,
         host=_INTEGERS,
         **_CHEAP,
         **_FALLING,
@@ -88,13 +86,12 @@ _UNARY = (
     _rounding("round_nearest_afz", meaning.round_away),
     _rounding("round_nearest_even", np.rint),
     _function("stablehlo.rsqrt", meaning.rsqrt, **_FALLING, **_NOT_NEGATIVE),
-    _row("stablehlo.sign", "operand", meaning.sign, any_width=True, memory=Memory.NEW, **_RISING),
+    _row("stablehlo.sign", "operand", meaning.sign, memory=Memory.NEW, **_RISING),
     _function("stablehlo.sine", through_float32(np.sin), inverse="chlo.asin", **_ODD),
     _row(
         "stablehlo.sqrt",
         "operand",
         through_float32(np.sqrt),
-        any_width=True,
         cost=Cost.COSTLY,
         memory=Memory.NEW,
         **_ROUNDED,
@@ -107,7 +104,7 @@ _UNARY = (
 
 _BINARY = (
     _row(
-        "stablehlo.add", "lhs rhs", meaning.add, ufunc=np.add, by_parts=True, modular=True, any_width=True,
+        "stablehlo.add", "lhs rhs", meaning.add, ufunc=np.add, by_parts=True, modular=True,
         host=_INTEGERS, of_booleans="stablehlo.or", **_ROUNDED, **_SYMMETRIC,
     ),
     _row(
@@ -116,17 +113,17 @@ _BINARY = (
     ),
     _function("stablehlo.atan2", through_float32(np.arctan2), "lhs rhs"),
     _row("stablehlo.complex", "lhs rhs", meaning.complex_of, retypes=True, by_parts=True),
-    _row("stablehlo.divide", "lhs rhs", meaning.divide, any_width=True, partial=True, cost=Cost.COSTLY, **_ROUNDED),
+    _row("stablehlo.divide", "lhs rhs", meaning.divide, partial=True, cost=Cost.COSTLY, **_ROUNDED),
     _row(
-        "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, any_width=True, host=_INTEGERS,
+        "stablehlo.maximum", "lhs rhs", meaning.maximum, ufunc=np.maximum, chooses=True, host=_INTEGERS,
         of_booleans="stablehlo.or", idempotent=True, dual="stablehlo.minimum", **_SYMMETRIC,
     ),
     _row(
-        "stablehlo.minimum", "lhs rhs", meaning.minimum, ufunc=np.minimum, chooses=True, any_width=True, host=_INTEGERS,
+        "stablehlo.minimum", "lhs rhs", meaning.minimum, ufunc=np.minimum, chooses=True, host=_INTEGERS,
         of_booleans="stablehlo.and", idempotent=True, dual="stablehlo.maximum", **_SYMMETRIC,
     ),
     _row(
-        "stablehlo.multiply", "lhs rhs", meaning.multiply, ufunc=np.multiply, modular=True, any_width=True,
+        "stablehlo.multiply", "lhs rhs", meaning.multiply, ufunc=np.multiply, modular=True,
         host=_INTEGERS, of_booleans="stablehlo.and", **_ROUNDED, **_SYMMETRIC,
     ),
     _row(
@@ -140,7 +137,7 @@ _BINARY = (
     _row("stablehlo.shift_right_arithmetic", "lhs rhs", meaning.shift_right_arithmetic),
     _row("stablehlo.shift_right_logical", "lhs rhs", meaning.shift_right_logical),
     _row(
-        "stablehlo.subtract", "lhs rhs", meaning.subtract, by_parts=True, modular=True, any_width=True, host=_INTEGERS,
+        "stablehlo.subtract", "lhs rhs", meaning.subtract, by_parts=True, modular=True, host=_INTEGERS,
         **_ROUNDED, **_CHEAP,
     ),
     _row(
@@ -151,7 +148,7 @@ _BINARY = (
 
 # Operations whose results depend on attributes, or on operands that may be scalars.
 _OTHER = (
-    _row("stablehlo.clamp", "min operand max", None, retypes=True, chooses=True, any_width=True),
+    _row("stablehlo.clamp", "min operand max", None, retypes=True, chooses=True),
     _row("stablehlo.compare", "lhs rhs", None, retypes=True, by_parts=True, host=_NUMBERS, **_CHEAP),
     _row(
         "stablehlo.convert", "operand", None, retypes=True, host=_NUMBERS, memory=Memory.VIEW, **_ROUNDED, **_CHEAP,
@@ -178,11 +175,9 @@ _CHLO = (
     _row("chlo.conj", "operand", np.conj, by_parts=True),
     _function("chlo.cosh", through_float32(np.cosh), inverse="chlo.acosh", **_EVEN),
     _function("chlo.digamma", through_float64(special.digamma)),
-    _function(
-        "chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", complement="chlo.erfc", **_ODD, **_RISING
-    ),
+    _function("chlo.erf", through_float64(special.erf), inverse="chlo.erf_inv", **_ODD, **_RISING),
     _function("chlo.erf_inv", through_float64(special.erf_inv), inverse="chlo.erf", **_ODD),
-    _function("chlo.erfc", through_float64(special.erfc), complement="chlo.erf", **_FALLING),
+    _function("chlo.erfc", through_float64(special.erfc), **_FALLING),
     _row("chlo.is_inf", "operand", np.isinf, retypes=True),
     _row("chlo.is_neg_inf", "operand", np.isneginf, retypes=True),
     _row("chlo.is_pos_inf", "operand", np.isposinf, retypes=True),

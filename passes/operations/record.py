@@ -77,12 +77,10 @@ class Operation:
         may wrap, and results in which targets differ may be in another order.
       domain: the bounds of the numbers whose result is not NaN.
       inverse: the function that it inverts, up to rounding, and within that function's domain.
-      complement: the function g with f(x) + g(x) = 1, up to rounding.
       chooses: whether each element of the result is one of an operand's elements, bit for bit.
       integral: whether results are whole numbers.
       modular: whether each bit of an integer result depends only on that bit and lower ones of the operands. Then
         signed and unsigned integers have the same bits, and a narrow type computes the low bits of a wide one.
-      any_width: whether a float type computes the same numbers as a wider one, apart from the rounding of the result.
       partial: whether some integers have no defined result, so that targets differ, as on division by zero.
       random: whether equal operands may give different results.
       of_booleans: the logical operation that it is on booleans.
@@ -118,11 +116,9 @@ class Operation:
     monotone: int = 0
     domain: tuple[float, float] = (-math.inf, math.inf)
     inverse: str = ""
-    complement: str = ""
     chooses: bool = False
     integral: bool = False
     modular: bool = False
-    any_width: bool = False
     partial: bool = False
     random: bool = False
     of_booleans: str = ""

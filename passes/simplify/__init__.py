@@ -16,29 +16,18 @@ from passes.simplify import (
     casts,
     commutative,
     comparisons,
-    complexes,
     conditionals,
     constants,
-    control_flow,
     convolutions,
-    diagonals,
     dynamic_slices,
     empty,
-    extremes,
     fast_math,
-    functions,
     gathers,
     independent,
-    induction,
-    integers,
-    iotas,
     joins,
-    known_shapes,
     layouts,
-    logic,
     loops,
     monotone,
-    pads,
     products,
     ranges,
     recurrences,
@@ -49,8 +38,6 @@ from passes.simplify import (
     slices,
     sparse_products,
     stacks,
-    unrolling,
-    unused,
     updates,
     windows,
 )
@@ -72,14 +59,11 @@ __all__ = [
 
 # Laws of ops that move elements.
 MOVES = (
-    *known_shapes.PATTERNS,
     *shapes.PATTERNS,
     *slices.PATTERNS,
     *dynamic_slices.PATTERNS,
     *layouts.PATTERNS,
     *joins.PATTERNS,
-    *iotas.PATTERNS,
-    *pads.PATTERNS,
     *stacks.PATTERNS,
     *updates.PATTERNS,
     *gathers.PATTERNS,
@@ -89,26 +73,21 @@ MOVES = (
 _ALGEBRA = (
     *algebra.PATTERNS,
     *ranges.PATTERNS,
-    *integers.PATTERNS,
-    *logic.PATTERNS,
     *comparisons.PATTERNS,
     *selections.PATTERNS,
     *arms.PATTERNS,
-    *extremes.PATTERNS,
-    *complexes.PATTERNS,
 )
 _PRODUCTS = (*products.PATTERNS, *sparse_products.PATTERNS, *bilinear.PATTERNS, *convolutions.PATTERNS)
-_REDUCTIONS = (*reductions.PATTERNS, *monotone.PATTERNS, *windows.PATTERNS, *diagonals.PATTERNS)
-LAWS = (
-    *control_flow.PATTERNS,
+_REDUCTIONS = (*reductions.PATTERNS, *monotone.PATTERNS, *windows.PATTERNS)
+_FLOW = (
     *conditionals.PATTERNS,
     *loops.PATTERNS,
-    *induction.PATTERNS,
     *recurrences.PATTERNS,
     *independent.PATTERNS,
-    *unrolling.PATTERNS,
-    *unused.PATTERNS,
     *empty.PATTERNS,
+)
+LAWS = (
+    *_FLOW,
     *constants.PATTERNS,
     *_ALGEBRA,
     *casts.PATTERNS,
@@ -116,7 +95,6 @@ LAWS = (
     *_PRODUCTS,
     *_REDUCTIONS,
     *fast_math.PATTERNS,
-    *functions.PATTERNS,
 )
 
 
@@ -167,17 +145,6 @@ SHAPES = pattern_pass("shapes", MOVES, "Exact laws of ops that only move element
 PRODUCTS = pattern_pass("products", _PRODUCTS, "Laws of products and convolutions: less to multiply, or to move.")
 REDUCTIONS = pattern_pass("reductions", _REDUCTIONS, "Laws of reductions: fewer elements to combine, or none.")
 CASTS = pattern_pass("casts", casts.PATTERNS, "Exact laws of conversions.")
-_FLOW = (
-    *control_flow.PATTERNS,
-    *conditionals.PATTERNS,
-    *loops.PATTERNS,
-    *induction.PATTERNS,
-    *recurrences.PATTERNS,
-    *independent.PATTERNS,
-    *unrolling.PATTERNS,
-    *unused.PATTERNS,
-    *empty.PATTERNS,
-)
 CONTROL_FLOW = pattern_pass("control_flow", _FLOW, "Laws of conditionals and loops: known branches, unused state.")
 INLINE = Pass("inline", _inline, "Inline function calls.")
 CSE = Pass("cse", _cse, "Merge equal ops.")

@@ -8,8 +8,6 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import (
     is_integer,
-    is_splat,
-    is_static,
     producer,
     rank_of,
     shape_of,
@@ -18,7 +16,7 @@ from passes.match import (
     size_of,
     splat_of,
 )
-from passes.patterns import laws_of, pattern
+from passes.patterns import laws_of
 from passes.simplify.moves import is_static_op, rebuilt, used_once
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.sides import (
@@ -65,46 +63,6 @@ def _sum(value: Any, dims: Sequence[int]) -> Any:
     zero = build.full(0, build.tensor_type((), value.type.element_type))
     (found,) = build.reduce(["stablehlo.add"], [value], [zero], dims)
     return found
-
-
-@pattern(*_BILINEAR, of=_NEGATE)
-def product_of_negatives(op: Any) -> Any:
-    """dot(-x, -y) -> dot(x, y), and the same for convolutions. Exact: each product of two elements stays."""
-    first, second = producer(op.lhs, _NEGATE), producer(op.rhs, _NEGATE)
-    if first is None or second is None:
-        return None
-    return build.op(
-        op.operation.name, [first.operand, second.operand], op.operation.results[0].type, attributes=attrs.copied(op)
-    )
-
-
-@exact_if_proven(*_BILINEAR, of=_NEGATE, assumes="nsz")
-def product_of_negative(op: Any, exactly: bool) -> Any:
-    """dot(-x, y) -> -dot(x, y), where the result has no more elements than x; the same for convolutions.
-
-    Exact for integers; differs in the sign of zero.
-    """
-    result = op.operation.results[0]
-    if not is_static_op(op) or (exactly and not is_integer(result)):
-        return None
-    for number, value in enumerate((op.lhs, op.rhs)):
-        inner = producer(value, _NEGATE)
-        if inner is not None and used_once(inner) and size_of(result) <= size_of(value):
-            return build.op(_NEGATE, [_with(op, number, inner.operand)])
-    return None
-
-
-@exact_if_proven(_NEGATE, of=_BILINEAR, assumes="nsz")
-def negative_of_product(op: Any, exactly: bool) -> Any:
-    """-dot(-x, y) -> dot(x, y), and the same for convolutions. Exact for integers; differs in the sign of zero."""
-    inner = _maker(op.operand)
-    if inner is None or (exactly and not is_integer(op.operand)):
-        return None
-    for number, value in enumerate((inner.lhs, inner.rhs)):
-        maker = producer(value, _NEGATE)
-        if maker is not None:
-            return _with(inner, number, maker.operand)
-    return None
 
 
 def _scaled(value: Any) -> tuple[Any, Any] | None:
@@ -174,27 +132,6 @@ def scaled_product(op: Any, exactly: bool) -> Any:
             if found is not None:
                 together = build.op(_MULTIPLY, [_number(found[1]), _number(factor)])
                 return _times(_with(inner, number, found[0]), together)
-    return None
-
-
-@exact_if_proven("stablehlo.add", "stablehlo.subtract", of=_BILINEAR, assumes="reassoc,nnan")
-def sum_of_products(op: Any, exactly: bool) -> Any:
-    """dot(x, y) + dot(x, z) -> dot(x, y + z), and the same for differences, the other side, and convolutions.
-
-    Exact for integers; differs by rounding, and where y + z overflows.
-    """
-    if exactly and not is_integer(op.lhs):
-        return None
-    first, second = _maker(op.lhs), _maker(op.rhs)
-    if first is None or second is None or op.lhs == op.rhs or first.operation.name != second.operation.name:
-        return None
-    if not is_wide_real(first) or attrs.copied(first) != attrs.copied(second):
-        return None
-    name = op.operation.name
-    if first.lhs == second.lhs and first.rhs.type == second.rhs.type:
-        return _again(first, first.lhs, build.op(name, [first.rhs, second.rhs]))
-    if first.rhs == second.rhs and first.lhs.type == second.lhs.type:
-        return _again(first, build.op(name, [first.lhs, second.lhs]), first.rhs)
     return None
 
 
@@ -332,50 +269,6 @@ def dot_of_repeated_terms(op: Any, exactly: bool) -> Any:
             return _times(sums, once(one.value, found))
         return product(op, *in_order(number, one.of(once(one.value, found), found), other.of(sums, summed)))
     return None
-
-
-@exact_if_proven("stablehlo.reduce", of=_MULTIPLY, assumes="contract")
-def sum_of_outer_products(op: Any, exactly: bool) -> Any:
-    """sum(broadcast(x) * broadcast(y)) -> dot(x, y), where neither operand has all dimensions.
-
-    Exact for integers; a product of floats may be rounded together with the sum. Measured on a CPU with AVX-512: 1.6
-    times as fast for 256 x 256 x 256, and no slower for 64 x 32 x 64.
-    """
-    if len(op.inputs) != 1 or single_op(op.operation.regions[0]) != "stablehlo.add":
-        return None
-    inner = producer(op.inputs[0], _MULTIPLY)
-    if inner is None or not used_once(inner) or not is_wide_real(inner) or not is_static(op.inputs[0]):
-        return None
-    if (
-        not is_splat(op.init_values[0], 0.0)
-        or (exactly and not is_integer(op.inputs[0]))
-        or 0 in shape_of(op.inputs[0])
-    ):
-        return None
-    found, dims = [repeated(inner.lhs), repeated(inner.rhs)], set(attrs.ints(op, "dimensions"))
-    rank = rank_of(op.inputs[0])
-    # Each operand must repeat a kept dimension of the other one, and no summed dimension.
-    if any(not (r - dims) or r & dims for r in found) or found[0] & found[1]:
-        return None
-    if any(splat_of(value) is not None for value in (inner.lhs, inner.rhs)):
-        return None
-    kept = [d for d in range(rank) if d not in dims]
-    axes = [[d for d in range(rank) if d not in r] for r in found]
-    shared = [d for d in kept if d in axes[0] and d in axes[1]]
-    order = [*shared, *(d for d in axes[0] if d in kept and d not in shared)]
-    order += [d for d in axes[1] if d in kept and d not in shared]
-    made = [
-        Side(once(value, r), tuple(map(own.index, shared)), tuple(own.index(d) for d in sorted(dims)))
-        for value, r, own in zip((inner.lhs, inner.rhs), found, axes)
-    ]
-    result = build.dot_general(
-        made[0].value,
-        made[1].value,
-        contracting=(made[0].contract, made[1].contract),
-        batching=(made[0].batch, made[1].batch),
-    )
-    places = [order.index(d) for d in kept]
-    return result if places == sorted(places) else build.transpose(result, places)
 
 
 PATTERNS = laws_of(globals())

@@ -21,12 +21,12 @@ from passes.match import (
     splat_of,
 )
 from passes.patterns import laws_of, pattern
-from passes.simplify.logic import AND, CONVERT, OR, XOR
 from passes.simplify.terms import law
 from passes.types import is_lossless
 
-COMPARE, NEGATE, ADD = "stablehlo.compare", "stablehlo.negate", "stablehlo.add"
+COMPARE, ADD = "stablehlo.compare", "stablehlo.add"
 MAXIMUM, MINIMUM = "stablehlo.maximum", "stablehlo.minimum"
+AND, OR, XOR, CONVERT = "stablehlo.and", "stablehlo.or", "stablehlo.xor", "stablehlo.convert"
 
 
 def direction_of(op: Any) -> str:
@@ -158,23 +158,6 @@ def logic_of_comparisons(op: Any) -> Any:
         return build.full(bool(wanted), op.lhs)
     found = next((name for name, outcomes in _OUTCOMES.items() if outcomes & possible == wanted), None)
     return None if found is None else _compare(left, left.lhs, left.rhs, found)
-
-
-@pattern(AND, OR, of=COMPARE)
-def logic_of_limits(op: Any) -> Any:
-    """x > c & x > d -> x > max(c, d), x < c | x < d -> x < max(c, d), and the like, for constants. Exact."""
-    left, right = producer(op.lhs, COMPARE), producer(op.rhs, COMPARE)
-    if left is None or right is None or left.lhs != right.lhs or direction_of(left) != direction_of(right):
-        return None
-    c, d, direction = splat_of(left.rhs), splat_of(right.rhs), direction_of(left)
-    if c is None or d is None or is_total(left) or is_total(right) or is_complex(left.lhs) or direction in ("EQ", "NE"):
-        return None
-    if c != c or d != d:
-        return None
-    # Both lower limits hold where the greater one does.
-    greater = (direction in ("GT", "GE")) == (op.operation.name == AND)
-    first = np.greater_equal(c, d) if greater else np.less_equal(c, d)
-    return op.lhs if bool(first) else op.rhs
 
 
 PATTERNS = laws_of(globals())

@@ -1,4 +1,6 @@
-"""Laws of conditionals that become selections, of their conditions, and of several with the same condition."""
+"""Laws of conditionals: known branches, conditions, branches that become selections; and of results that nothing reads,
+which sorts and barriers have, too.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.analysis import facts
 from passes.match import (
-    captured_values,
+    SPLAT,
     is_boolean,
     is_static,
     operations_in,
@@ -28,7 +29,11 @@ from passes.simplify.regions import (
     is_pure,
     may_trap,
     operations_of,
+    reached,
+    with_operands,
     with_regions,
+    with_results,
+    with_zeros,
 )
 
 # A select reads both of its operands, a conditional only runs one branch.
@@ -56,26 +61,6 @@ def _rebuilt(op: Any, name: str, index: Any, branches: Sequence[int]) -> list[An
     return list(with_regions(name, [index], [r.type for r in op.operation.results], regions).results)
 
 
-@pattern("stablehlo.if", of="stablehlo.not")
-def if_not(op: Any) -> Any:
-    """if(not p, x, y) -> if(p, y, x). Exact."""
-    negated = producer(op.operation.operands[0], "stablehlo.not")
-    return None if negated is None else _rebuilt(op, "stablehlo.if", negated.operand, [1, 0])
-
-
-@pattern("stablehlo.case", of="stablehlo.select")
-def case_of_selected_constants(op: Any) -> Any:
-    """case(select(p, 2, 0), a, b, c) -> if(p, c, a). Exact; a number out of range is that of the last branch."""
-    chosen, count = producer(op.operation.operands[0], "stablehlo.select"), len(op.operation.regions)
-    if chosen is None or chosen.on_true == chosen.on_false:
-        return None
-    numbers = [splat_of(value) for value in (chosen.on_true, chosen.on_false)]
-    if any(number is None for number in numbers):
-        return None
-    first, second = (int(n) if 0 <= int(n) < count else count - 1 for n in numbers)  # type: ignore[arg-type]
-    return None if first == second else _rebuilt(op, "stablehlo.if", chosen.pred, [first, second])
-
-
 @pattern("stablehlo.case", of="stablehlo.minimum")
 def case_of_minimum(op: Any) -> Any:
     """case(min(i, n)) -> case(i), where n is at least the number of the last branch.
@@ -88,15 +73,6 @@ def case_of_minimum(op: Any) -> Any:
         if number is not None and int(number) >= last:
             return _rebuilt(op, "stablehlo.case", value, range(last + 1))
     return None
-
-
-@pattern("stablehlo.case", of=facts.KNOWN)
-def branches_out_of_range(op: Any) -> Any:
-    """A case whose index never reaches the last branches -> one without them. Exact."""
-    known, count = facts.of(op.operation.operands[0]), len(op.operation.regions)
-    if known is None or known.low < 0 or known.high >= count - 1:
-        return None
-    return _rebuilt(op, "stablehlo.case", op.operation.operands[0], range(int(known.high) + 1))
 
 
 @pattern(*operations.CONDITIONALS)
@@ -204,34 +180,6 @@ def _takes_first(operation: Any) -> Any:
 
 
 @pattern(*operations.CONDITIONALS)
-def conditionals_of_one_index(op: Any) -> Any:
-    """Two conditionals with the same index -> one. Exact.
-
-    The second one has no effects, and reads nothing that is computed between the two.
-    """
-    operation = op.operation
-    other = _next(operation)
-    if other is None:
-        return None
-    first, second = operation.clone(ip=False), other.clone(ip=False)
-    for region, later in zip(first.regions, second.regions):
-        end = list(region.blocks[0].operations)[-1].operation
-        given = list(end.operands)
-        for inner in operations_of(later.blocks[0]):
-            for result, value in zip(operation.results, given):
-                inner.replace_uses_of_with(result, value)
-        with bindings.ir.InsertionPoint(end), end.location:
-            build.op("stablehlo.return", [*given, *build.inlined(later.blocks[0], [])], [])
-        end.erase()
-    types = [result.type for result in (*operation.results, *other.results)]
-    results = list(with_regions(operation.name, list(operation.operands), types, list(first.regions)).results)
-    count = len(operation.results)
-    for result, value in zip(other.results, results[count:]):
-        result.replace_all_uses_with(value)
-    return results[:count]
-
-
-@pattern(*operations.CONDITIONALS)
 def cheap_branches(op: Any) -> Any:
     """A conditional of two branches of a few cheap ops -> the ops of both branches, and a select. Exact."""
     return _both_branches(op, _CHEAP)
@@ -268,23 +216,97 @@ def _both_branches(op: Any, most: int) -> Any:
     return [build.select(condition, a, b) for a, b in zip(first, second)]
 
 
-def _next(operation: Any) -> Any:
-    """A later conditional that can run together with this one; None if there is none."""
-    index = operation.operands[0]
-    readers = [use.owner.operation for use in index.uses]
-    found = [o for o in readers if o != operation and o.name == operation.name and o.block == operation.block]
-    if not found or not len(operation.results):
+@pattern(*operations.CONDITIONALS, of=SPLAT)
+def known_branch(op: Any) -> Any:
+    """A conditional with a constant index -> the ops of that branch. Exact."""
+    number = splat_of(op.operation.operands[0])
+    if number is None:
         return None
-    order = {o.operation: n for n, o in enumerate(operation.block.operations)}
-    here = order[operation]
-    for other in sorted(found, key=order.__getitem__):
-        # One whose results are not read has been merged before.
-        if order[other] < here or not any(map(uses, other.results)) or any(map(has_effects, operations_in(other))):
-            continue
-        makers = [v.owner.operation for v in captured_values(other) if not isinstance(v.owner, bindings.ir.Block)]
-        if all(order.get(maker, -1) <= here for maker in makers):
-            return other
-    return None
+    count = len(op.operation.regions)
+    if op.operation.name == "stablehlo.if":
+        index = 0 if bool(number) else 1
+    else:
+        index = int(number) if 0 <= int(number) < count else count - 1
+    return inlined_region(op, index, [])
+
+
+@pattern(*operations.CONDITIONALS)
+def index_inside_branch(op: Any) -> Any:
+    """The index of a conditional, read inside a branch -> the constant that selects the branch. Exact.
+
+    The last branch of a case is left, since it also runs for indices out of range.
+    """
+    operation = op.operation
+    index = operation.operands[0]
+    is_case = operation.name == "stablehlo.case"
+    known = list(operation.regions)[:-1] if is_case else list(operation.regions)
+    readers = [use.owner.operation for use in index.uses]
+    inside = [n for n, region in enumerate(known) if any(_is_in_region(r, region, operation) for r in readers)]
+    if not inside:
+        return None
+    constants = {number: build.full(number if is_case else number == 0, index) for number in inside}
+    copy = operation.clone(bindings.ir.InsertionPoint.current).operation
+    for number, constant in constants.items():
+        for inner in operations_of(copy.regions[number].blocks[0]):
+            inner.replace_uses_of_with(index, constant)
+    return copy
+
+
+def _is_in_region(inner: Any, region: Any, operation: Any) -> bool:
+    """Whether an op is in a region of an operation, at any depth."""
+    first, block = region.blocks[0], inner.block
+    while block != first:
+        owner = block.owner.operation
+        if owner == operation or owner.name in ("func.func", "builtin.module"):
+            return False
+        block = owner.block
+    return True
+
+
+@pattern(*operations.CONDITIONALS)
+def unused_results(op: Any) -> Any:
+    """A conditional with unused results -> one that returns only the others. Exact."""
+    results = list(op.operation.results)
+    kept = [i for i, result in enumerate(results) if uses(result) or not is_static(result)]
+    if len(kept) == len(results) or not kept:
+        return None
+    return with_zeros(op, dict(zip(kept, with_results(op, kept))))
+
+
+@pattern("stablehlo.sort")
+def unused_sort_results(op: Any) -> Any:
+    """A sort of several arrays with unused results -> a sort of the arrays that are needed. Exact.
+
+    An array is needed, too, if the comparison reads it.
+    """
+    operation = op.operation
+    results, block = list(operation.results), operation.regions[0].blocks[0]
+    found = reached(block, yielded(block))
+    if found is None:
+        return None
+    kept = {i for i, result in enumerate(results) if uses(result) or not is_static(result)}
+    kept |= {number // 2 for number in found}
+    if len(kept) == len(results) or not kept:
+        return None
+    return _only(op, sorted(kept), [2 * i + side for i in sorted(kept) for side in (0, 1)])
+
+
+def _only(op: Any, kept: list[int], arguments: list[int]) -> list[Any]:
+    """Return the results of the op in `kept`, with zeros for the others."""
+    return with_zeros(op, dict(zip(kept, with_operands(op, kept, arguments))))
+
+
+@pattern("stablehlo.optimization_barrier")
+def unused_barrier_results(op: Any) -> Any:
+    """A barrier with unused results -> one of the values that are read. Exact."""
+    results = list(op.operation.results)
+    kept = [i for i, result in enumerate(results) if uses(result)]
+    if len(kept) == len(results) or not kept:
+        return None
+    operands = list(op.operation.operands)
+    made = build.op(op.operation.name, [operands[i] for i in kept], [results[i].type for i in kept])
+    instead = dict(zip(kept, [made] if len(kept) == 1 else made))
+    return [instead.get(i, operand) for i, operand in enumerate(operands)]
 
 
 PATTERNS = laws_of(globals())

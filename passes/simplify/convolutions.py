@@ -9,8 +9,7 @@ from passes import attributes as attrs, build
 from passes.match import producer, rank_of, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import is_static_op, unit_map, used_once
-from passes.simplify.proven import exact_if_proven, is_finite
-from passes.simplify.sides import Side, is_zero
+from passes.simplify.sides import Side
 
 CONVOLUTION = "stablehlo.convolution"
 
@@ -75,46 +74,6 @@ def _is_plain(op: Any) -> bool:
     return 0 not in (*shape_of(op.lhs), *shape_of(op.rhs), *shape_of(op.operation.results[0]))
 
 
-@pattern(CONVOLUTION, of="stablehlo.pad")
-def convolution_of_pad(op: Any) -> Any:
-    """convolution(pad(x, 0), y) -> convolution(x, y) with more padding, and dilated where there is interior padding.
-
-    Exact: a convolution pads with zeros, too.
-    """
-    inner = producer(op.lhs, "stablehlo.pad")
-    if inner is None or not _is_plain(op) or not is_zero(inner.padding_value) or size_of(inner.operand) == 0:
-        return None
-    padding, window, dims = attrs.padding(inner), _Window.of(op), attrs.convolution_dimensions(op)
-    if min((*padding.low, *padding.high)) < 0:
-        return None
-    if any(amounts[d] for amounts in padding for d in (dims.lhs_batch, dims.lhs_feature)):
-        return None
-    pairs = zip(dims.lhs_spatial, window.padding, window.lhs_dilation)
-    ends = tuple((low + padding.low[d] * by, high + padding.high[d] * by) for d, (low, high), by in pairs)
-    dilation = tuple((padding.interior[d] + 1) * by for d, by in zip(dims.lhs_spatial, window.lhs_dilation))
-    changed = dataclasses.replace(window, padding=ends, lhs_dilation=dilation)
-    return _convolution(op, inner.operand, op.rhs, changed)
-
-
-@exact_if_proven(CONVOLUTION, of="stablehlo.pad", assumes="nnan")
-def convolution_with_padded_kernel(op: Any, exactly: bool) -> Any:
-    """A convolution with a kernel that has zeros between its elements -> one with a dilated kernel.
-
-    Exact for a finite left operand; else differs where the zeros are multiplied by infinities or NaN.
-    """
-    inner = producer(op.rhs, "stablehlo.pad")
-    if inner is None or not _is_plain(op) or not is_zero(inner.padding_value) or size_of(inner.operand) == 0:
-        return None
-    padding, window, dims = attrs.padding(inner), _Window.of(op), attrs.convolution_dimensions(op)
-    if any(padding.low) or any(padding.high) or padding.interior[dims.rhs_input] or padding.interior[dims.rhs_output]:
-        return None
-    if exactly and not is_finite(op.lhs):
-        return None
-    dilation = tuple((padding.interior[d] + 1) * by for d, by in zip(dims.rhs_spatial, window.rhs_dilation))
-    changed = dataclasses.replace(window, rhs_dilation=dilation)
-    return _convolution(op, op.lhs, inner.operand, changed)
-
-
 @pattern(CONVOLUTION, of=("stablehlo.reverse", "stablehlo.reshape"))
 def convolution_with_reversed_kernel(op: Any) -> Any:
     """convolution(x, reverse(y)) along spatial dimensions -> convolution(x, y) with a reversed window.
@@ -136,43 +95,6 @@ def convolution_with_reversed_kernel(op: Any) -> Any:
     reversal = tuple(int(bool(flip) != (d in flipped)) for d, flip in zip(spatial, window.reversal))
     kernel = inner.operand if middle is None else build.reshape(inner.operand, shape_of(op.rhs))
     return _convolution(op, op.lhs, kernel, dataclasses.replace(window, reversal=reversal))
-
-
-@pattern(CONVOLUTION, of="stablehlo.transpose")
-def convolution_of_transpose(op: Any) -> Any:
-    """convolution(transpose(x), y) -> convolution(x, y) with other dimension numbers, and the same for y. Exact."""
-    if not _is_plain(op):
-        return None
-    dims, operands = attrs.convolution_dimensions(op), [op.lhs, op.rhs]
-    for number, side in enumerate(("lhs", "rhs")):
-        inner = producer(operands[number], "stablehlo.transpose")
-        if inner is not None and used_once(inner):
-            order = attrs.ints(inner, "permutation")
-            dims = _renamed(dims, side, dict(enumerate(order)))
-            operands[number] = inner.operand
-    if operands == [op.lhs, op.rhs]:
-        return None
-    return _convolution(op, operands[0], operands[1], dims=dims)
-
-
-def _renamed(dims: attrs.ConvolutionDimensions, side: str, names: dict[int, int]) -> attrs.ConvolutionDimensions:
-    """Dimension numbers, where the dimensions of `lhs`, `rhs` or `out` have other numbers."""
-    found: dict[str, Any] = dims._asdict()
-    for field, value in found.items():
-        if field.startswith(side):
-            found[field] = names[value] if isinstance(value, int) else tuple(names[d] for d in value)
-    return attrs.ConvolutionDimensions(**found)
-
-
-@pattern("stablehlo.transpose", of=CONVOLUTION)
-def transpose_of_convolution(op: Any) -> Any:
-    """transpose(convolution(x, y)) -> convolution(x, y) with other dimension numbers. Exact."""
-    inner = producer(op.operand, CONVOLUTION)
-    if inner is None or not used_once(inner) or not _is_plain(inner):
-        return None
-    order, dims = attrs.ints(op, "permutation"), attrs.convolution_dimensions(inner)
-    dims = _renamed(dims, "out", {d: i for i, d in enumerate(order)})
-    return _convolution(inner, inner.lhs, inner.rhs, dims=dims, result=op.operation.results[0].type)
 
 
 @pattern("stablehlo.slice", of=CONVOLUTION)

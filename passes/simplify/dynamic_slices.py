@@ -84,6 +84,49 @@ def dynamic_slice_of_reshape(op: Any) -> Any:
     return build.reshape(_part(op, inner.operand, own), shape_of(op.operation.results[0]))
 
 
+def _takes_half(op: Any) -> bool:
+    """Whether a slice takes elements, and at most half of them."""
+    return bool(0 < 2 * size_of(op.operation.results[0]) <= size_of(op.operand))
+
+
+@pattern(_SLICE, of="stablehlo.reduce")
+def dynamic_slice_of_reduce(op: Any) -> Any:
+    """dynamic_slice(reduce(x)) -> reduce(dynamic_slice(x)) for half of the results or less.
+
+    Exact: fewer results are computed.
+    """
+    inner = _sliced(op, "stablehlo.reduce")
+    if inner is None or not _takes_half(op):
+        return None
+    (value,), dims = inner.inputs, attrs.ints(inner, "dimensions")
+    kept = [d for d in range(len(shape_of(value))) if d not in dims]
+    part = _part(op, value, {d: i for i, d in enumerate(kept)})
+    return cloned(inner, [part, *inner.init_values], [op.operation.results[0].type])
+
+
+@pattern(_SLICE, of=DOT)
+def dynamic_slice_of_dot(op: Any) -> Any:
+    """dynamic_slice(dot(x, y)) -> dot(dynamic_slice(x), dynamic_slice(y)) for half of the results or less.
+
+    Exact: fewer sums.
+    """
+    inner = _sliced(op, DOT)
+    if inner is None or not _takes_half(op):
+        return None
+    left, right = sides(inner)
+    own: dict[str, dict[int, int]] = {"left": {}, "right": {}}
+    for i, (role, number) in enumerate(labels(left, right)):
+        if role == "batch":
+            own["left"][left.batch[number]], own["right"][right.batch[number]] = i, i
+        else:
+            own[role][number] = i
+
+    def cut(side: Side, role: str) -> Side:
+        return side._replace(value=_part(op, side.value, own[role]))
+
+    return product(inner, cut(left, "left"), cut(right, "right"))
+
+
 @pattern(_SLICE, of="stablehlo.reverse")
 def dynamic_slice_of_reverse(op: Any) -> Any:
     """dynamic_slice(reverse(x)) -> reverse(dynamic_slice(x)), where what is cut is not reversed.
@@ -127,49 +170,6 @@ def dynamic_slice_of_concatenate(op: Any) -> Any:
 
 def _same(op: Any) -> dict[int, int]:
     return {d: d for d in range(len(shape_of(op.operand)))}
-
-
-def _takes_half(op: Any) -> bool:
-    """Whether a slice takes elements, and at most half of them."""
-    return bool(0 < 2 * size_of(op.operation.results[0]) <= size_of(op.operand))
-
-
-@pattern(_SLICE, of="stablehlo.reduce")
-def dynamic_slice_of_reduce(op: Any) -> Any:
-    """dynamic_slice(reduce(x)) -> reduce(dynamic_slice(x)) for half of the results or less.
-
-    Exact: fewer results are computed.
-    """
-    inner = _sliced(op, "stablehlo.reduce")
-    if inner is None or not _takes_half(op):
-        return None
-    (value,), dims = inner.inputs, attrs.ints(inner, "dimensions")
-    kept = [d for d in range(len(shape_of(value))) if d not in dims]
-    part = _part(op, value, {d: i for i, d in enumerate(kept)})
-    return cloned(inner, [part, *inner.init_values], [op.operation.results[0].type])
-
-
-@pattern(_SLICE, of=DOT)
-def dynamic_slice_of_dot(op: Any) -> Any:
-    """dynamic_slice(dot(x, y)) -> dot(dynamic_slice(x), dynamic_slice(y)) for half of the results or less.
-
-    Exact: fewer sums.
-    """
-    inner = _sliced(op, DOT)
-    if inner is None or not _takes_half(op):
-        return None
-    left, right = sides(inner)
-    own: dict[str, dict[int, int]] = {"left": {}, "right": {}}
-    for i, (role, number) in enumerate(labels(left, right)):
-        if role == "batch":
-            own["left"][left.batch[number]], own["right"][right.batch[number]] = i, i
-        else:
-            own[role][number] = i
-
-    def cut(side: Side, role: str) -> Side:
-        return side._replace(value=_part(op, side.value, own[role]))
-
-    return product(inner, cut(left, "left"), cut(right, "right"))
 
 
 PATTERNS = laws_of(globals())

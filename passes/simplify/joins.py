@@ -101,40 +101,6 @@ def concatenate_of_concatenates(op: Any) -> Any:
     return build.concatenate(parts, dim) if changed and all_static(op.operation.results[0], *parts) else None
 
 
-@pattern("stablehlo.concatenate", of="stablehlo.slice")
-def concatenate_of_neighbors(op: Any) -> Any:
-    """Adjacent slices of one array among the parts of a concatenate -> one slice of it. Exact."""
-    dim, changed = attrs.integer(op, "dimension"), False
-    parts: list[Any] = []
-    if not is_static_op(op):
-        return None
-    for value in op.operation.operands:
-        joined = _joined(parts[-1], value, dim) if parts else None
-        changed = changed or joined is not None
-        parts[-1:] = [joined] if joined is not None else [*parts[-1:], value]
-    if not changed:
-        return None
-    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
-
-
-def _joined(a: Any, b: Any, dim: int) -> Any:
-    """Return one slice for two that are adjacent along `dim`, or None."""
-    first, second = producer(a, "stablehlo.slice"), producer(b, "stablehlo.slice")
-    if first is None or second is None or first.operand != second.operand:
-        return None
-    (starts, limits, strides), (begin, end, steps) = attrs.cut(first), attrs.cut(second)
-    step, count, more = strides[dim], shape_of(a)[dim], shape_of(b)[dim]
-    # A slice of one element has any stride.
-    if 0 in (count, more) or begin[dim] != starts[dim] + count * step or (steps[dim] != step and more != 1):
-        return None
-    others = [d for d in range(len(starts)) if d != dim]
-    if any((starts[d], limits[d], strides[d]) != (begin[d], end[d], steps[d]) for d in others):
-        return None
-    ends = list(limits)
-    ends[dim] = begin[dim] + (more - 1) * step + 1
-    return build.slice_(first.operand, starts, ends, strides)
-
-
 @pattern("stablehlo.concatenate")
 def concatenate_of_equal_parts(op: Any) -> Any:
     """concatenate(x, x, x) -> broadcast(x), and a reshape where x has several elements along the dimension. Exact."""
@@ -150,19 +116,6 @@ def concatenate_of_equal_parts(op: Any) -> Any:
     split = [*shape[:dim], len(values), *shape[dim:]]
     repeated = build.broadcast_in_dim(x, split, [d + (d >= dim) for d in range(len(shape))])
     return build.reshape(repeated, shape_of(result))
-
-
-@pattern("stablehlo.concatenate", of="stablehlo.broadcast_in_dim")
-def concatenate_of_broadcasts(op: Any) -> Any:
-    """concatenate of broadcasts of one array, along a dimension in which it is repeated -> one broadcast. Exact."""
-    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    producers = producers_of(values, "stablehlo.broadcast_in_dim")
-    if len(values) < 2 or not producers or not is_static_op(op):
-        return None
-    if not _repeat_one(producers, dim):
-        return None
-    dims = attrs.ints(producers[0], "broadcast_dimensions")
-    return build.broadcast_in_dim(producers[0].operand, shape_of(op.operation.results[0]), dims)
 
 
 _MOVES = ("stablehlo.transpose", "stablehlo.reverse", "stablehlo.pad", "stablehlo.broadcast_in_dim")
@@ -264,27 +217,6 @@ def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
 
 
 @pattern("stablehlo.concatenate", of="stablehlo.constant")
-def concatenate_of_splats(op: Any) -> Any:
-    """Neighbors in a concatenate that repeat one number -> one constant. Exact."""
-    if not is_static_op(op) or dtype_of(op.operation.results[0]).kind == "c":
-        return None
-    dim, changed = attrs.integer(op, "dimension"), False
-    parts: list[Any] = []
-    for value in op.operation.operands:
-        number = splat_of(value)
-        if parts and number is not None and producer(value, "stablehlo.constant") and same_number(parts[-1], value):
-            shape = list(shape_of(value))
-            shape[dim] += shape_of(parts[-1])[dim]
-            parts[-1] = build.full(number, build.tensor_type(shape, value.type.element_type))
-            changed = True
-        else:
-            parts.append(value)
-    if not changed:
-        return None
-    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
-
-
-@pattern("stablehlo.concatenate", of="stablehlo.constant")
 def concatenate_that_pads(op: Any) -> Any:
     """concatenate(c, x) for a constant of equal numbers -> pad(x), the form that other laws look for. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
@@ -303,20 +235,6 @@ def concatenate_that_pads(op: Any) -> Any:
             (low if i < middle else high)[dim] = shape_of(value)[dim]
     number = build.full(splat_of(splats[0]), build.tensor_type((), splats[0].type.element_type))
     return build.pad(values[middle], number, low, high)
-
-
-@pattern("stablehlo.concatenate", of=ELEMENTWISE)
-def concatenate_of_batches(op: Any) -> Any:
-    """f(x[0:2]) ++ f(x[2:4]) -> f(x[0:4]): equal ops on parts of an array become one op on the whole. Exact.
-
-    The operands are adjacent slices of one array, splats of one number, or broadcasts of one array; or results of such
-    ops.
-    """
-    values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if len(values) < 2 or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
-        return None
-    plan = whole_array(values, dim)
-    return plan() if plan is not None else None
 
 
 def whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:
@@ -378,6 +296,40 @@ def _whole_slice(values: list[Any], dim: int) -> Callable[[], Any] | None:
     if any(bound != bounds[0] for bound in bounds):
         return None
     return lambda: build.slice_(x, *zip(*bounds[0]))
+
+
+@pattern("stablehlo.concatenate", of="stablehlo.slice")
+def concatenate_of_neighbors(op: Any) -> Any:
+    """Adjacent slices of one array among the parts of a concatenate -> one slice of it. Exact."""
+    dim, changed = attrs.integer(op, "dimension"), False
+    parts: list[Any] = []
+    if not is_static_op(op):
+        return None
+    for value in op.operation.operands:
+        joined = _joined(parts[-1], value, dim) if parts else None
+        changed = changed or joined is not None
+        parts[-1:] = [joined] if joined is not None else [*parts[-1:], value]
+    if not changed:
+        return None
+    return parts[0] if len(parts) == 1 else build.concatenate(parts, dim)
+
+
+def _joined(a: Any, b: Any, dim: int) -> Any:
+    """Return one slice for two that are adjacent along `dim`, or None."""
+    first, second = producer(a, "stablehlo.slice"), producer(b, "stablehlo.slice")
+    if first is None or second is None or first.operand != second.operand:
+        return None
+    (starts, limits, strides), (begin, end, steps) = attrs.cut(first), attrs.cut(second)
+    step, count, more = strides[dim], shape_of(a)[dim], shape_of(b)[dim]
+    # A slice of one element has any stride.
+    if 0 in (count, more) or begin[dim] != starts[dim] + count * step or (steps[dim] != step and more != 1):
+        return None
+    others = [d for d in range(len(starts)) if d != dim]
+    if any((starts[d], limits[d], strides[d]) != (begin[d], end[d], steps[d]) for d in others):
+        return None
+    ends = list(limits)
+    ends[dim] = begin[dim] + (more - 1) * step + 1
+    return build.slice_(first.operand, starts, ends, strides)
 
 
 PATTERNS = laws_of(globals())

@@ -5,10 +5,7 @@ Broadcasts move after arithmetic, so that equal elements are computed once. The 
 
 from __future__ import annotations
 
-import itertools
-import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
@@ -179,16 +176,6 @@ def transposed(value: Any, order: tuple[int, ...], depth: int) -> Callable[[], A
     return lambda: elementwise(maker, shape, lambda operand: plans[operand]())  # type: ignore[misc]
 
 
-@pattern("stablehlo.transpose", of="stablehlo.iota")
-def transpose_of_iota(op: Any) -> Any:
-    """transpose(iota) -> iota along another dimension. Exact."""
-    inner = producer(op.operand, "stablehlo.iota")
-    result = op.operation.results[0]
-    if inner is None or not all_static(result):
-        return None
-    return _iota(result.type, attrs.ints(op, "permutation").index(attrs.integer(inner, "iota_dimension")))
-
-
 def _iota(type_: Any, dim: int) -> Any:
     return build.op("stablehlo.iota", [], type_, attributes={"iota_dimension": build.i64(dim)})
 
@@ -199,17 +186,6 @@ def _smaller_padded(op: Any) -> Any:
     if inner is None or not is_static_op(inner) or not used_once(inner):
         return None
     return inner if size_of(inner.operand) < size_of(op.operand) else None
-
-
-@pattern("stablehlo.transpose", of="stablehlo.pad")
-def transpose_of_pad(op: Any) -> Any:
-    """transpose(pad(x)) -> pad(transpose(x)). Exact: fewer elements are transposed."""
-    inner = _smaller_padded(op)
-    if inner is None:
-        return None
-    order = attrs.ints(op, "permutation")
-    low, high, between = ([amounts[d] for d in order] for amounts in attrs.padding(inner))
-    return build.pad(build.transpose(inner.operand, order), inner.padding_value, low, high, between)
 
 
 @pattern("stablehlo.reshape", of="stablehlo.iota")
@@ -260,88 +236,6 @@ def broadcast_of_reshape(op: Any) -> Any:
         return None
     dims = attrs.ints(op, "broadcast_dimensions")
     return build.broadcast_in_dim(inner.operand, shape_of(result), [dims[positions[d]] for d in range(len(before))])
-
-
-@pattern("stablehlo.broadcast_in_dim", of="stablehlo.reshape")
-def broadcast_of_merged_dimensions(op: Any) -> Any:
-    """broadcast(reshape(broadcast(x))) -> reshape(broadcast(x)), where the reshape merges dimensions. Exact.
-
-    Elements are repeated once instead of twice, as in `repeat` and `tile` along several axes.
-    """
-    merged, result = producer(op.operand, "stablehlo.reshape"), op.operation.results[0]
-    first = producer(merged.operand, "stablehlo.broadcast_in_dim") if merged is not None and used_once(merged) else None
-    if first is None or not used_once(first) or not all_static(first.operand, op.operand, result):
-        return None
-    before, dims = shape_of(first.operation.results[0]), attrs.ints(op, "broadcast_dimensions")
-    found = groups(before, shape_of(op.operand))
-    if found is None or any(len(b) != 1 for _, b in found) or list(dims) != sorted(dims):
-        return None
-    parts = {dims[b]: a for a, (b,) in found}
-    shape: list[int] = []
-    places: dict[int, int] = {}
-    for d, size in enumerate(shape_of(result)):
-        own = parts.get(d, [])
-        whole = math.prod(before[k] for k in own) == size
-        places.update({k: len(shape) + (i if whole else 0) for i, k in enumerate(own)})
-        shape += [before[k] for k in own] if whole and own else [size]
-    if len(set(places.values())) != len(places):
-        return None
-    targets = [places[k] for k in attrs.ints(first, "broadcast_dimensions")]
-    return build.reshape(build.broadcast_in_dim(first.operand, shape, targets), shape_of(result))
-
-
-@pattern("stablehlo.reverse", of="stablehlo.reverse")
-def reverse_of_reverse(op: Any) -> Any:
-    """reverse(reverse(x)) -> one reversal of the dimensions that only one of them reverses, or x. Exact."""
-    inner = producer(op.operand, "stablehlo.reverse")
-    if inner is None:
-        return None
-    dims = sorted(set(attrs.ints(op, "dimensions")) ^ set(attrs.ints(inner, "dimensions")))
-    return build.reverse(inner.operand, dims) if dims else inner.operand
-
-
-@pattern("stablehlo.reverse", of="stablehlo.reshape")
-def reverse_of_reshaped_reverse(op: Any) -> Any:
-    """reverse(reshape(reverse(x))) -> reshape(reverse(reshape(x))): one reversal of what both dimensions split into.
-
-    Exact. Rotations of several axes by half, as `fftshift` makes them, are one reversal, or none if they cancel.
-    """
-    reshape = producer(op.operand, "stablehlo.reshape")
-    first = producer(reshape.operand, "stablehlo.reverse") if reshape is not None and used_once(reshape) else None
-    if reshape is None or first is None or not used_once(first) or not all_static(op.operand, first.operand):
-        return None
-    split = _common(shape_of(first.operand), shape_of(op.operand))
-    if split is None:
-        return None
-    shape, before, after = split
-    dims = {k for d in attrs.ints(first, "dimensions") for k in before[d]}
-    dims ^= {k for d in attrs.ints(op, "dimensions") for k in after[d]}
-    value = build.reshape(first.operand, shape)
-    return build.reshape(build.reverse(value, sorted(dims)) if dims else value, shape_of(op.operand))
-
-
-def _common(first: Sequence[int], second: Sequence[int]) -> tuple[list[int], list[list[int]], list[list[int]]] | None:
-    """Return the sizes into which dimensions of both shapes split, and the positions of each dimension's parts there.
-
-    >>> _common((2, 4, 8), (8, 2, 4))
-    ([2, 4, 2, 4], [[0], [1], [2, 3]], [[0, 1], [2], [3]])
-    """
-    found = groups(first, second)
-    if found is None:
-        return None
-    shape: list[int] = []
-    places: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
-    for pair in found:
-        sizes = [first[d] for d in pair[0]], [second[d] for d in pair[1]]
-        ends = [list(itertools.accumulate(side, operator.mul)) for side in sizes]
-        bounds = sorted({1, *ends[0], *ends[1]})
-        if any(b % a for a, b in itertools.pairwise(bounds)):
-            return None
-        for place, dims, stops in zip(places, pair, ends):
-            for d, a, b in zip(dims, (1, *stops), stops):
-                place[d] = [len(shape) + k for k, bound in enumerate(bounds[:-1]) if a <= bound < b]
-        shape += [b // a for a, b in itertools.pairwise(bounds)]
-    return shape, [places[0][d] for d in range(len(first))], [places[1][d] for d in range(len(second))]
 
 
 @pattern("stablehlo.reverse", of="stablehlo.broadcast_in_dim")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,9 +24,7 @@ from passes.simplify.moves import groups, is_static_op, producers_of, used_once
 from passes.simplify.sides import (
     DOT,
     Side,
-    either_side,
     has_elements,
-    in_order,
     labels,
     once,
     product,
@@ -104,42 +101,6 @@ def dot_of_broadcast(op: Any) -> Any:
     left = left.of(once(left.value, mine), mine) if mine else left
     right = right.of(once(right.value, other), other) if other else right
     return build.broadcast_in_dim(product(op, left, right), shape_of(op.operation.results[0]), kept)
-
-
-@pattern(DOT, of=_REPEATS)
-def dot_of_repeated_matrix(op: Any) -> Any:
-    """A batch of products with one matrix -> one product, where the batch dimension is a free one of the other operand.
-
-    Exact. Products whose results would have to be transposed are left, and those whose free dimensions would not be
-    adjacent: kernels copy operands and results of these, and took 1.1 to 1.3 times as long.
-    """
-    if not has_elements(op):
-        return None
-    for number, one, other in either_side(op):
-        found = repeated(one.value)
-        moved = [i for i, d in enumerate(one.batch) if d in found]
-        if not moved:
-            continue
-        dropped = {one.batch[i] for i in moved}
-        taken = {other.batch[i]: i for i in moved}
-        batch = tuple(d for d in other.batch if d not in taken)
-        rest = other._replace(batch=batch)
-        # The dimensions of the new result, by those of the old one.
-        names = ("left", "right")
-        new = [("batch", i) for i in range(len(one.batch)) if i not in moved]
-        parts = {
-            names[number]: [(names[number], d) for d in one.free],
-            names[1 - number]: [("batch", taken[d]) if d in taken else (names[1 - number], d) for d in rest.free],
-        }
-        new += [*parts["left"], *parts["right"]]
-        order = [new.index(label) for label in labels(*in_order(number, one, other))]
-        shape = shape_of(other.value)
-        free = [d for d in rest.free if shape[d] != 1]
-        if order != sorted(order) or any(b != a + 1 for a, b in itertools.pairwise(free)):
-            continue
-        single = one.of(once(one.value, dropped), dropped)
-        return product(op, *in_order(number, single, rest))
-    return None
 
 
 @pattern(DOT)
@@ -262,23 +223,6 @@ def reshape_of_dot(op: Any) -> Any:
     if inner is None or not used_once(inner) or not is_static_op(inner):
         return None
     return _without_reshapes(inner, shape_of(op.operation.results[0]))
-
-
-@pattern(DOT, of="stablehlo.reverse")
-def dot_of_reversals(op: Any) -> Any:
-    """dot(reverse(x), reverse(y)) -> dot(x, y), where both reverse the dimensions that are summed over.
-
-    Exact apart from the order of the sums.
-    """
-    left, right = sides(op)
-    makers = producers_of((op.lhs, op.rhs), "stablehlo.reverse")
-    if not makers or not is_static_op(op):
-        return None
-    first, second = (attrs.ints(maker, "dimensions") for maker in makers)
-    pairs = set(zip(left.contract, right.contract))
-    if {a for a, b in pairs if b in second} != set(first) or {b for a, b in pairs if a in first} != set(second):
-        return None
-    return product(op, left._replace(value=makers[0].operand), right._replace(value=makers[1].operand))
 
 
 @pattern("stablehlo.concatenate", of=DOT)

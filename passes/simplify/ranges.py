@@ -67,15 +67,10 @@ compare_number_with_itself = law(
     "where not x.nan. Exact."
 )
 is_finite_known = law("is_finite(x) -> true where x.finite. Exact.")
-is_infinite_known = law(
-    "is_inf(x) -> false where -inf < x.low and x.high < inf; is_pos_inf(x) -> false where x.high < inf; "
-    "is_neg_inf(x) -> false where -inf < x.low. Exact."
-)
 round_whole_number = law(
     "f(x) -> x for integral f where x.whole. "
     "Exact, for floor, ceil, and rounding of whole numbers, such as one that was rounded before."
 )
-sign_known = law("sign(x) -> 1 where x.low > 0 and not x.nan; sign(x) -> -1 where x.high < 0 and not x.nan. Exact.")
 
 
 @pattern("stablehlo.convert", of="stablehlo.convert")
@@ -106,7 +101,6 @@ def _holds_values(dtype: np.dtype[Any], x: Facts) -> bool:
 
 
 remainder_of_less = law("x % y -> x where not y.nan and not y.zero and x.size < min(abs(y.low), abs(y.high)). Exact.")
-divide_less = law("x / y -> 0 for integers where not y.zero and x.size < min(abs(y.low), abs(y.high)). Exact.")
 divide_by_power_of_two_known_sign = law(
     "x / n -> shift_right_logical(x, n.bit_length() - 1) and x % n -> x & (n - 1) for integers "
     "where n > 1 and n & n - 1 == 0 and x.low >= 0. Exact, for n that is a power of two."
@@ -120,14 +114,6 @@ floor_of_power_of_two = law(
     "select((sign(x) != 1) & (x % n != 0), x / n + -1, x / n) -> x >> (n.bit_length() - 1) for signed_integers "
     "where n > 1 and n & n - 1 == 0. Exact, for n that is a power of two. This is Python's division of integers. "
     "Measured on a CPU with AVX-512: 1.3 times as fast for 200,000 elements."
-)
-mask_of_range = law(
-    "x & n -> x for integers where n > 0 and n & n + 1 == 0 and x.within(0, n). "
-    "Exact, for n that is one less than a power of two."
-)
-floor_of_quotient_known_sign = law(
-    "(sign(x) != 1) & (x % y != 0) -> false and (sign(x) != 1) & (x & y != 0) -> false for integers where x.low >= 0. "
-    "Exact: where x is 0, x % y is 0 as well. It is what decides that a quotient is rounded down."
 )
 add_zero_to_known = law("x + 0.0 -> x and x - -0.0 -> x for floats where not x.minus_zero. Exact.")
 finite_with_itself = law(

@@ -1,30 +1,29 @@
-"""Laws of reductions: fewer elements to combine, or none."""
+"""Laws of reductions: fewer elements to combine, or none; and of diagonals, which are picked by reductions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from passes import attributes as attrs, build, operations
+from passes.analysis.strided import View, box, row_strides
 from passes.match import (
     SPLAT,
     dtype_of,
-    is_integer,
     is_splat,
     is_static,
     producer,
     shape_of,
-    sides,
     single_op,
     size_of,
     splat_of,
-    yielded,
 )
 from passes.patterns import laws_of, pattern
+from passes.simplify.gathers import taken
 from passes.simplify.layouts import transposed
 from passes.simplify.moves import (
     ELEMENTWISE,
@@ -37,7 +36,7 @@ from passes.simplify.moves import (
     used_once,
 )
 from passes.simplify.proven import exact_if_proven
-from passes.simplify.regions import inlined_region, on_arrays, reached
+from passes.simplify.regions import on_arrays
 from passes.simplify.sides import once, repeated
 from passes.simplify.terms import wrapped
 
@@ -45,8 +44,6 @@ from passes.simplify.terms import wrapped
 _IN_ANY_ORDER = operations.where(commutative=True)
 _IDEMPOTENT = operations.where(idempotent=True)
 
-# How many elements a joined array has at least, for each of its parts, for separate reductions to be faster.
-_JOINED = 4096
 # The largest number of parts of a concatenation that are combined one after the other.
 _MOST_PARTS = 8
 # How many elementwise operations in a row are looked through.
@@ -67,19 +64,6 @@ def combination(op: Any) -> str | None:
     if len(op.inputs) != 1 or not is_static(op.inputs[0]) or dtype_of(op.inputs[0]).kind == "c":
         return None
     return single_op(op.operation.regions[0])
-
-
-@pattern("stablehlo.reduce")
-def reduce_to_one_value(op: Any) -> Any:
-    """A reduction whose combination returns the same for all elements -> that value, repeated. Exact.
-
-    It is combined once at least: a dimension has elements.
-    """
-    block = op.operation.regions[0].blocks[0]
-    if not is_static_op(op) or 0 in shape_of(op.inputs[0]) or reached(block, yielded(block)) != set():
-        return None
-    values = inlined_region(op, 0, list(op.init_values) * 2)
-    return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(values, op.operation.results)]
 
 
 @pattern("stablehlo.reduce")
@@ -141,15 +125,6 @@ def reduce_of_unit_dimensions(op: Any) -> Any:
     return on_arrays(op, 0, [*values, *(build.reshape(value, kept) for value in op.inputs)], kept)
 
 
-@pattern("stablehlo.map")
-def map_that_computes_nothing(op: Any) -> Any:
-    """map whose body returns what it is given -> the operand. Exact."""
-    inner = list(op.operation.regions[0].blocks[0].operations)
-    if len(inner) > 1 or not is_static_op(op):
-        return None  # legalization makes maps of functions, which stay
-    return on_arrays(op, 0, list(op.operation.operands), shape_of(op.operation.results[0]))
-
-
 @pattern("stablehlo.reduce")
 def reduce_of_pad(op: Any) -> Any:
     """reduce(f(pad(x, c))) -> pad(reduce(f(x))), where f(c) changes no result.
@@ -205,55 +180,6 @@ def changes_nothing(name: str, number: Any, initial: Any) -> bool:
     return name == "stablehlo.minimum" and bool(number >= initial) and number != 0
 
 
-def _functions_of(value: Any, reader: Any) -> tuple[list[Any], Any]:
-    """Return elementwise ops, the last one first, that compute a value from one array, and what produces the array.
-
-    Nothing else reads their results.
-    """
-    functions: list[Any] = []
-    while (made := producer(value)) is not None and all(use.owner == reader.operation for use in value.uses):
-        values = spread(made) if is_elementwise(made) and is_static_op(made) else []
-        if len(values) != 1 or len(functions) == _MOST_FUNCTIONS:
-            return functions, made
-        functions.append(made)
-        value, reader = values[0], made
-    return functions, None
-
-
-def _instead_of(value: Any, _: Any) -> Any:
-    return value
-
-
-@pattern("stablehlo.reduce", of=("stablehlo.transpose", "stablehlo.reverse", *ELEMENTWISE))
-def reduce_of_moved(op: Any) -> Any:
-    """reduce(f(transpose(x))) -> reduce(f(x)), where kept dimensions keep their order; the same for reversals.
-
-    f is elementwise, or nothing at all. Exact apart from the order in which floats are combined.
-    """
-    name = combination(op)
-    if name not in _IN_ANY_ORDER:
-        return None
-    functions, inner = _functions_of(op.inputs[0], op)
-    if inner is None:
-        return None
-    dims = attrs.ints(op, "dimensions")
-    if inner.operation.name == "stablehlo.reverse":
-        if not set(attrs.ints(inner, "dimensions")) <= set(dims):
-            return None
-    elif inner.operation.name == "stablehlo.transpose":
-        order = attrs.ints(inner, "permutation")
-        kept = [order[d] for d in range(len(order)) if d not in dims]
-        if kept != sorted(kept):
-            return None
-        dims = tuple(sorted(order[d] for d in dims))
-    else:
-        return None
-    value = inner.operand
-    for function in reversed(functions):
-        value = elementwise(function, shape_of(value), partial(_instead_of, value))
-    return build.reduce([name], [value], [op.init_values[0]], dims)
-
-
 @pattern("stablehlo.reduce", of=ELEMENTWISE, targets=["cpu"])
 def reduce_across_broadcasts(op: Any) -> Any:
     """reduce(f(broadcast(x), broadcast(y)), last dimension) -> reduce(transposed f(...), first dimension).
@@ -270,33 +196,6 @@ def reduce_across_broadcasts(op: Any) -> Any:
         return None
     plan = transposed(value, (last, *range(last)), _MOST_FUNCTIONS)
     return None if plan is None else build.reduce([name], [plan()], [op.init_values[0]], [0])
-
-
-@exact_if_proven("stablehlo.reduce", of="stablehlo.multiply", assumes="reassoc,nnan")
-def sum_of_scaled(op: Any, exactly: bool) -> Any:
-    """sum(x * broadcast(y)) -> sum(x) * broadcast(y), where y is equal along what is added up.
-
-    Exact for integers; differs by rounding, and for infinities.
-    """
-    if exactly and not is_integer(op.inputs[0]):
-        return None
-    inner = producer(op.inputs[0], "stablehlo.multiply")
-    if inner is None or combination(op) != "stablehlo.add" or not used_once(inner):
-        return None
-    if not is_splat(op.init_values[0], 0) or 0 in shape_of(op.inputs[0]):
-        return None
-    result, dims = op.operation.results[0], attrs.ints(op, "dimensions")
-    for value, other in sides(inner):
-        maker, number = producer(value, "stablehlo.broadcast_in_dim"), splat_of(value)
-        if number is not None:
-            factor = build.full(number, result)
-        elif maker is not None and not set(attrs.ints(maker, "broadcast_dimensions")) & set(dims):
-            factor = once(value, dims)
-        else:
-            continue
-        (total,) = build.reduce(["stablehlo.add"], [other], [op.init_values[0]], dims)
-        return build.op("stablehlo.multiply", [total, factor])
-    return None
 
 
 @pattern("stablehlo.reduce", of="stablehlo.reshape")
@@ -408,6 +307,110 @@ def sum_of(number: Any, count: int) -> Any:
         return number if number == 0 and dtype.kind != "b" else None
     total = float(number) * count
     return total if float(number).is_integer() and abs(total) <= 2 ** (np.finfo(dtype).nmant + 1) else None
+
+
+class Diagonal(NamedTuple):
+    """The elements (i, i + offset) of two dimensions."""
+
+    row: int
+    column: int
+    offset: int
+
+
+def diagonal(mask: Any) -> Diagonal | None:
+    """Return the diagonal where a mask is true: iota == iota, one of them with a number added; None for other masks."""
+    spread = producer(mask, "stablehlo.broadcast_in_dim")
+    compare = producer(mask if spread is None else spread.operand, "stablehlo.compare")
+    if compare is None or attrs.word(compare, "comparison_direction") != "EQ" or not is_static(compare.lhs):
+        return None
+    left, right = _counted(compare.lhs), _counted(compare.rhs)
+    if left is None or right is None or left[0] == right[0]:
+        return None
+    dims = attrs.ints(spread, "broadcast_dimensions") if spread is not None else range(len(shape_of(mask)))
+    if any(shape_of(compare.lhs)[d] != shape_of(mask)[dims[d]] for d in (left[0], right[0])):
+        return None
+    return Diagonal(dims[left[0]], dims[right[0]], left[1] - right[1])
+
+
+def _counted(value: Any) -> tuple[int, int] | None:
+    """Return the dimension along which a value counts, and the number that it begins with."""
+    number = np.int64(0)
+    if dtype_of(value) not in (np.int32, np.int64):
+        return None
+    add = producer(value, "stablehlo.add")
+    if add is not None:
+        added = splat_of(add.rhs)
+        if added is None or abs(int(added)) > 2**30:
+            return None
+        number, value = added, add.lhs
+    iota = producer(value, "stablehlo.iota")
+    if iota is None or max(shape_of(value)) > 2**30:
+        return None
+    return attrs.integer(iota, "iota_dimension"), int(number)
+
+
+@pattern("stablehlo.reduce", of="stablehlo.select")
+def sum_of_selected_diagonal(op: Any) -> Any:
+    """sum(select(eye, x, 0)) -> the diagonal of x, or its sum. Exact: the other elements are zeros."""
+    operation = op.operation
+    if not is_static_op(op) or len(operation.operands) != 2 or single_op(operation.regions[0]) != "stablehlo.add":
+        return None
+    value, initial = operation.operands
+    select = producer(value, "stablehlo.select")
+    if select is None or not (is_splat(select.on_false, 0.0) and is_splat(initial, 0.0)):
+        return None
+    found, x, reduced = diagonal(select.pred), select.on_true, attrs.ints(op, "dimensions")
+    if found is None or not {found.row, found.column} & set(reduced):
+        return None
+    dropped = found.column if found.column in reduced else found.row
+    kept = found.row + found.column - dropped
+    shape = shape_of(x)
+    skipped = {found.row: max(0, -found.offset), found.column: max(0, found.offset)}
+    count = min(shape[d] - skip for d, skip in skipped.items())
+    if count < 1:
+        return None
+    strides, others = row_strides(shape), [d for d in range(len(shape)) if d != dropped]
+    start = sum(strides[d] * skip for d, skip in skipped.items())
+    steps = tuple(strides[d] + (strides[dropped] if d == kept else 0) for d in others)
+    view = View(start, steps, tuple(count if d == kept else shape[d] for d in others))
+    cut = box(shape, view)
+    if cut is None:
+        return None
+    elements, at = taken(x, view, cut), others.index(kept)
+    elements = build.op("stablehlo.add", [elements, build.full(0, elements)])  # a sum of -0.0 and zeros is 0.0
+    rest = [others.index(d) for d in reduced if d != dropped]
+    if at not in rest:
+        low = [skipped[kept] if d == at else 0 for d in range(len(others))]
+        high = [shape[kept] - count - skipped[kept] if d == at else 0 for d in range(len(others))]
+        elements = build.pad(elements, initial, low, high)
+    if not rest:
+        return build.reshape(elements, shape_of(operation.results[0]))
+    (result,) = cloned(op, [elements, initial], [operation.results[0].type])
+    result.owner.operation.attributes["dimensions"] = build.i64_array(rest)
+    return result
+
+
+# How many elements a joined array has at least, for each of its parts, for separate reductions to be faster.
+_JOINED = 4096
+
+
+def _functions_of(value: Any, reader: Any) -> tuple[list[Any], Any]:
+    """Return elementwise ops, the last one first, that compute a value from one array, and what produces the array.
+
+    Nothing else reads their results.
+    """
+    functions: list[Any] = []
+    while (made := producer(value)) is not None and all(use.owner == reader.operation for use in value.uses):
+        values = spread(made) if is_elementwise(made) and is_static_op(made) else []
+        if len(values) != 1 or len(functions) == _MOST_FUNCTIONS:
+            return functions, made
+        functions.append(made)
+        value, reader = values[0], made
+    return functions, None
+
+
+def _instead_of(value: Any, _: Any) -> Any:
+    return value
 
 
 @pattern("stablehlo.reduce", of=("stablehlo.concatenate", *ELEMENTWISE))

@@ -258,29 +258,21 @@ def with_sources(ops: Mapping[int, Any], is_wanted: Callable[[Any], bool]) -> li
     return sorted(found)
 
 
-def hoisted(op: Any, blocks: Sequence[Sequence[Any]]) -> Any:
-    """Clone an op with ops of its regions hoisted before it; return the clone.
-
-    Args:
-      blocks: for each region, the positions of the ops to hoist in its block; corresponding ops are equal. The list of
-        a region that keeps all of its ops is empty.
-    """
+def hoisted(op: Any, numbers: Sequence[int]) -> Any:
+    """Clone a loop with ops of its body, by their positions, hoisted before it; return the clone."""
     values: dict[Any, Any] = {}
-    numbers, region = next((b, r) for b, r in zip(blocks, op.operation.regions) if b)
-    first = [o.operation for o in region.blocks[0].operations]
-    moved = []
+    body = [o.operation for o in op.operation.regions[1].blocks[0].operations]
     for number in numbers:
-        moved.append(cloned(first[number], [values.get(v, v) for v in first[number].operands], []))
-        values.update(zip(first[number].results, moved[-1]))
+        made = cloned(body[number], [values.get(v, v) for v in body[number].operands], [])
+        values.update(zip(body[number].results, made))
     copy = op.operation.clone(bindings.ir.InsertionPoint.current).operation
-    for region, chosen in zip(copy.regions, blocks):
-        inner = [o.operation for o in region.blocks[0].operations]
-        for number, made in zip(chosen, moved):
-            for old, new in zip(inner[number].results, made):
-                old.replace_all_uses_with(new)
-        # The driver would hoist them again before it notices that nothing reads them.
-        for number in chosen:
-            inner[number].erase()
+    inner = [o.operation for o in copy.regions[1].blocks[0].operations]
+    for number in numbers:
+        for old, original in zip(inner[number].results, body[number].results):
+            old.replace_all_uses_with(values[original])
+    # The driver would hoist them again before it notices that nothing reads them.
+    for number in numbers:
+        inner[number].erase()
     return copy
 
 

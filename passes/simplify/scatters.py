@@ -14,10 +14,10 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.analysis.facts import of
 from passes.analysis.strided import Box, View, boxes
-from passes.match import dtype_of, is_assignment, producer, same_type, shape_of, single_op, size_of, splat_of
+from passes.match import dtype_of, is_assignment, producer, shape_of, single_op, size_of, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.indexing import Windows
-from passes.simplify.moves import cloned, is_static_op, used_once
+from passes.simplify.moves import cloned, is_static_op
 
 _SCATTER = "stablehlo.scatter"
 _UPDATE = "stablehlo.dynamic_update_slice"
@@ -153,29 +153,6 @@ def scatter_of_one_window(op: Any) -> Any:
     return build.op(_UPDATE, [x, value, *starts])
 
 
-@pattern("stablehlo.slice", of=_SCATTER)
-def scatter_with_spare_row(op: Any) -> Any:
-    """slice(scatter(pad(x), i, y)) -> scatter(x, i, y), where no row goes to the padding, which is sliced off. Exact.
-
-    A row for windows out of range was added before it was known that there are none.
-    """
-    inner, result = producer(op.operand, _SCATTER), op.operation.results[0]
-    if inner is None or not _is_known(inner) or not used_once(inner):
-        return None
-    padded, indices, updates = inner.operation.operands
-    windows, rows = Windows.of(inner), shape_of(result)[0]
-    # The compiler crashes on some scatters to a single row.
-    if windows.targets != (0,) or windows.sizes[0] != 1 or rows < 2 or any(attrs.cut(op).starts):
-        return None
-    known, number, maker = of(indices), splat_of(padded), producer(padded, "stablehlo.pad")
-    if known is None or not known.within(0, rows - 1) or shape_of(result)[1:] != shape_of(padded)[1:]:
-        return None
-    if number is None and (maker is None or not same_type(maker.operand, result) or any(_shifts(maker))):
-        return None
-    x = maker.operand if maker is not None else build.full(number, result)
-    return cloned(inner, [x, indices, updates], [result.type])
-
-
 @pattern(_SCATTER)
 def scatter_at_unique_indices(op: Any) -> Any:
     """scatter at constant or counted indices that all differ, or at those of a sort -> with unique_indices. Exact.
@@ -213,12 +190,6 @@ def _are_of_a_sort(indices: Any, size: int) -> bool:
             return False
         value = op.operands[0]
     return False
-
-
-def _shifts(pad: Any) -> tuple[int, ...]:
-    """What a pad adds before the elements and between them."""
-    low, _, between = attrs.padding(pad)
-    return (*low, *between)
 
 
 PATTERNS = laws_of(globals())

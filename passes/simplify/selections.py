@@ -22,9 +22,8 @@ from passes.match import (
 )
 from passes.operations import Precision
 from passes.patterns import laws_of, pattern
-from passes.simplify.comparisons import COMPARE
+from passes.simplify.comparisons import COMPARE, CONVERT
 from passes.simplify.constants import is_folded
-from passes.simplify.logic import CONVERT, NOT
 from passes.simplify.terms import law
 from passes.types import is_lossless
 
@@ -40,26 +39,10 @@ select_by_equality = law(
     "and select(x != y, x, y) -> x for floats where not (x.zero and y.zero). "
     "Exact: zeros of both signs compare equal."
 )
-select_abs = law(
-    "select(f(x, zero), -x, x) -> abs(x) for f in LT|LE, signed_integers; "
-    "select(f(x, zero), x, -x) -> abs(x) for f in GT|GE, signed_integers. Exact: both wrap."
-)
-
-
-@pattern(SELECT, of="stablehlo.broadcast_in_dim")
-def select_by_broadcast_complement(op: Any) -> Any:
-    """select(broadcast(not p), x, y) -> select(broadcast(p), y, x). Exact."""
-    maker = producer(op.pred, "stablehlo.broadcast_in_dim")
-    inner = producer(maker.operand, NOT) if maker is not None else None
-    if maker is None or inner is None or not has_one_use(op.pred):
-        return None
-    pred = build.op(maker.operation.name, [inner.operand], op.pred.type, attributes=attrs.copied(maker))
-    return build.select(pred, op.on_false, op.on_true)
 
 
 mirrored_selections = law("f(select(p, x, y), select(p, y, x)) -> f(x, y) for commutative f. Exact.")
 select_logic = law("select(p, x, false) -> p & x and select(p, true, x) -> p | x for booleans. Exact.")
-select_predicate = law("select(p, p, x) -> p | x and select(p, x, p) -> p & x. Exact.")
 select_twice = law(
     "select(p, [select(q, x, y)], y) -> select(p & q, x, y) "
     "and select(p, x, [select(q, x, y)]) -> select(p | q, x, y). Exact."

@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.analysis.facts import of
-from passes.match import dtype_of, producer, shape_of, size_of, splat_of
+from passes.match import dtype_of, producer, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
@@ -28,15 +28,6 @@ from passes.simplify.moves import (
 )
 
 _SLICES = operations.where(memory=operations.Memory.PART)
-
-
-@pattern("stablehlo.slice", of="stablehlo.constant")
-def slice_of_splat(op: Any) -> Any:
-    """slice of an array of equal numbers -> a smaller array of them. Exact."""
-    number = splat_of(op.operand)
-    if number is None or dtype_of(op.operand).kind == "c" or not all_static(op.operation.results[0]):
-        return None
-    return build.full(number, op.operation.results[0])
 
 
 @pattern(*_SLICES, of=ELEMENTWISE)
@@ -81,21 +72,6 @@ def slice_of_transpose(op: Any) -> Any:
     back = [order.index(d) for d in range(len(order))]
     starts, limits, strides = ([values[d] for d in back] for values in attrs.cut(op))
     return build.transpose(build.slice_(inner.operand, starts, limits, strides), order)
-
-
-@pattern("stablehlo.slice", of="stablehlo.reverse")
-def slice_of_reverse(op: Any) -> Any:
-    """slice(reverse(x)) -> reverse(slice(x)) of the mirrored part. Exact: fewer elements are reversed."""
-    inner = producer(op.operand, "stablehlo.reverse")
-    result = op.operation.results[0]
-    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
-        return None
-    shape, sizes = shape_of(op.operand), shape_of(result)
-    starts, limits, strides = map(list, attrs.cut(op))
-    for d in attrs.ints(inner, "dimensions"):
-        last = starts[d] + (sizes[d] - 1) * strides[d]
-        starts[d], limits[d] = shape[d] - 1 - last, shape[d] - starts[d]
-    return rebuilt(inner, [build.slice_(inner.operand, starts, limits, strides)], sizes)
 
 
 @pattern("stablehlo.slice", of="stablehlo.pad")
@@ -279,26 +255,6 @@ def slice_of_dot(op: Any) -> Any:
     return rebuilt(inner, [lhs, rhs], shape_of(result))
 
 
-@pattern("stablehlo.slice", of="stablehlo.convolution")
-def slice_of_convolution(op: Any) -> Any:
-    """A slice of a convolution's batch or output features -> a convolution of fewer. Exact."""
-    inner = producer(op.operand, "stablehlo.convolution")
-    result = op.operation.results[0]
-    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
-        return None
-    if attrs.integer(inner, "batch_group_count") != 1 or attrs.integer(inner, "feature_group_count") != 1:
-        return None
-    dims = attrs.convolution_dimensions(inner)
-    if not all(is_whole(op, d) for d in dims.out_spatial):
-        return None
-    cuts = list(zip(*attrs.cut(op)))
-    left = [(0, n, 1) for n in shape_of(inner.lhs)]
-    right = [(0, n, 1) for n in shape_of(inner.rhs)]
-    left[dims.lhs_batch], right[dims.rhs_output] = cuts[dims.out_batch], cuts[dims.out_feature]
-    lhs, rhs = build.slice_(inner.lhs, *zip(*left)), build.slice_(inner.rhs, *zip(*right))
-    return rebuilt(inner, [lhs, rhs], shape_of(result))
-
-
 @pattern(*_SLICES, of=_SLICES)
 def slice_within_slice(op: Any) -> Any:
     """slice(dynamic_slice(x)), dynamic_slice(slice(x)) and the like -> one dynamic_slice of x.
@@ -359,6 +315,41 @@ def _added(start: Any, value: Any) -> Any:
     if isinstance(start, int):
         return build.op("stablehlo.add", [value, build.full(start, value)]) if start else value
     return build.op("stablehlo.add", [start, value])
+
+
+@pattern("stablehlo.slice", of="stablehlo.reverse")
+def slice_of_reverse(op: Any) -> Any:
+    """slice(reverse(x)) -> reverse(slice(x)) of the mirrored part. Exact: fewer elements are reversed."""
+    inner = producer(op.operand, "stablehlo.reverse")
+    result = op.operation.results[0]
+    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
+        return None
+    shape, sizes = shape_of(op.operand), shape_of(result)
+    starts, limits, strides = map(list, attrs.cut(op))
+    for d in attrs.ints(inner, "dimensions"):
+        last = starts[d] + (sizes[d] - 1) * strides[d]
+        starts[d], limits[d] = shape[d] - 1 - last, shape[d] - starts[d]
+    return rebuilt(inner, [build.slice_(inner.operand, starts, limits, strides)], sizes)
+
+
+@pattern("stablehlo.slice", of="stablehlo.convolution")
+def slice_of_convolution(op: Any) -> Any:
+    """A slice of a convolution's batch or output features -> a convolution of fewer. Exact."""
+    inner = producer(op.operand, "stablehlo.convolution")
+    result = op.operation.results[0]
+    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
+        return None
+    if attrs.integer(inner, "batch_group_count") != 1 or attrs.integer(inner, "feature_group_count") != 1:
+        return None
+    dims = attrs.convolution_dimensions(inner)
+    if not all(is_whole(op, d) for d in dims.out_spatial):
+        return None
+    cuts = list(zip(*attrs.cut(op)))
+    left = [(0, n, 1) for n in shape_of(inner.lhs)]
+    right = [(0, n, 1) for n in shape_of(inner.rhs)]
+    left[dims.lhs_batch], right[dims.rhs_output] = cuts[dims.out_batch], cuts[dims.out_feature]
+    lhs, rhs = build.slice_(inner.lhs, *zip(*left)), build.slice_(inner.rhs, *zip(*right))
+    return rebuilt(inner, [lhs, rhs], shape_of(result))
 
 
 PATTERNS = laws_of(globals())

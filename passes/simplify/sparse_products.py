@@ -25,9 +25,9 @@ from passes.match import (
 )
 from passes.patterns import laws_of
 from passes.simplify.constants import computed
-from passes.simplify.diagonals import diagonal
 from passes.simplify.moves import is_static_op
 from passes.simplify.proven import exact_if_proven, is_finite
+from passes.simplify.reductions import diagonal
 from passes.simplify.sides import (
     DOT,
     Side,
@@ -299,46 +299,6 @@ def _hot_index(side: Side) -> Any | None:
         if attrs.ints(broadcast, "broadcast_dimensions") == side.free and list(shape_of(broadcast.operand)) == kept:
             size = shape_of(side.value)[side.contract[0]]
             return broadcast.operand if size - 1 <= np.iinfo(dtype_of(index)).max else None
-    return None
-
-
-def _diagonal(side: Side) -> Any | None:
-    """The vector on the diagonal of a diagonal matrix; None for other sides."""
-    if side.batch or len(side.contract) != 1 or rank_of(side.value) != 2:
-        return None
-    maker = producer(side.value)
-    if maker is None:
-        return None
-    name, spread = maker.operation.name, None
-    if name == "stablehlo.select" and _is_diagonal_mask(maker.pred) and is_zero(maker.on_false):
-        spread = maker.on_true
-    elif name == "stablehlo.multiply":
-        for mask, value in sides(maker):
-            convert = producer(mask, "stablehlo.convert")
-            if convert is not None and _is_diagonal_mask(convert.operand):
-                spread = value
-    vector = producer(spread, "stablehlo.broadcast_in_dim") if spread is not None else None
-    if vector is None or rank_of(vector.operand) != 1:
-        return None
-    return vector.operand if shape_of(side.value) == 2 * shape_of(vector.operand) else None
-
-
-@exact_if_proven(DOT, of=("stablehlo.select", "stablehlo.multiply"), assumes="nnan")
-def dot_with_diagonal(op: Any, exactly: bool) -> Any:
-    """A product with a diagonal matrix -> a multiplication of the rows by the numbers on the diagonal.
-
-    Exact for finite operands; else differs where zeros are multiplied by infinities or NaN.
-    """
-    for number, one, other in _real_sides(op):
-        vector = _diagonal(one)
-        if vector is None or dtype_of(vector) != dtype_of(other.value):
-            continue
-        if exactly and not (is_finite(other.value) and is_finite(vector)):
-            continue
-        (along,) = other.contract
-        spread = build.broadcast_in_dim(vector, shape_of(other.value), [along])
-        made = _begun_with_zero(build.op("stablehlo.multiply", [other.value, spread]))
-        return _placed(made, along, number)
     return None
 
 

@@ -93,15 +93,6 @@ def update_of_concatenate(op: Any) -> Any:
     return None
 
 
-@pattern(_UPDATE, of="stablehlo.dynamic_slice")
-def update_with_itself(op: Any) -> Any:
-    """dynamic_update_slice(x, dynamic_slice(x, i), i) -> x. Exact."""
-    inner = producer(op.update, "stablehlo.dynamic_slice")
-    if inner is None or inner.operand != op.operand or list(inner.start_indices) != list(op.start_indices):
-        return None
-    return op.operand
-
-
 @pattern("stablehlo.dynamic_slice", of=_UPDATE)
 def read_of_update(op: Any) -> Any:
     """dynamic_slice(dynamic_update_slice(x, y, i), i) of y's size -> y. Exact: both clamp i in the same way."""
@@ -159,17 +150,6 @@ def _before_clamp(start: Any, limit: int) -> Any:
     value, low, high = rule(maker)
     least, most = splat_of(low) if low is not None else 0, splat_of(high) if high is not None else limit
     return value if least is not None and most is not None and int(least) <= 0 and int(most) >= limit else start
-
-
-@pattern(_UPDATE, of="stablehlo.slice")
-def update_with_own_slice(op: Any) -> Any:
-    """dynamic_update_slice(x, slice(x)) at the place of the slice -> x. Exact."""
-    inner, begin = producer(op.update, "stablehlo.slice"), _starts(op)
-    if inner is None or begin is None or inner.operand != op.operand:
-        return None
-    starts, _, strides = attrs.cut(inner)
-    same = list(starts) == begin and all(step == 1 or n == 1 for step, n in zip(strides, shape_of(op.update)))
-    return op.operand if same else None
 
 
 @pattern(_UPDATE, of=SPLAT)

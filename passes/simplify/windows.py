@@ -15,7 +15,7 @@ from passes.simplify.joins import same_number
 from passes.simplify.monotone import FUNCTIONS, extreme_of_function
 from passes.simplify.moves import elementwise, used_once
 from passes.simplify.proven import exact_if_proven
-from passes.simplify.reductions import changes_nothing, combination, sum_of
+from passes.simplify.reductions import changes_nothing, combination
 from passes.simplify.sides import once, repeated
 
 WINDOW = "stablehlo.reduce_window"
@@ -127,24 +127,6 @@ def _is_neutral(name: str, value: Any) -> bool:
     return number is not None and changes_nothing(name, number, number)
 
 
-@pattern(WINDOW, of="stablehlo.pad")
-def window_of_pad(op: Any) -> Any:
-    """reduce_window(pad(x, c)) -> reduce_window(x) with more padding, where c is the initial value. Exact."""
-    name, inner = _name(op), producer(op.inputs[0], "stablehlo.pad")
-    if name is None or inner is None or not is_static(inner.operand) or size_of(inner.operand) == 0:
-        return None
-    if not same_number(inner.padding_value, op.init_values[0]) or not _is_neutral(name, op.init_values[0]):
-        return None
-    padding, window = attrs.padding(inner), _Window.of(op)
-    # The CPU backend has no code for dilated arrays, and for padding of dilated windows.
-    if any(padding.interior) or min((*padding.low, *padding.high)) < 0 or max((*window.base, *window.dilations)) > 1:
-        return None
-    if any(min(ends) < 0 for ends in window.padding):
-        return None
-    ends = tuple((a + low, b + high) for (a, b), low, high in zip(window.padding, padding.low, padding.high))
-    return _windows(op, inner.operand, dataclasses.replace(window, padding=ends))
-
-
 @pattern(WINDOW)
 def window_of_one_element(op: Any) -> Any:
     """A reduction over windows of one element -> a slice, combined with the initial value. Exact."""
@@ -195,23 +177,6 @@ def window_of_monotone(op: Any, exactly: bool) -> Any:
         return None
     reduced = _windows(op, found.x, window)
     return elementwise(found.function, shape_of(reduced), lambda _: reduced)
-
-
-@pattern(WINDOW, of=SPLAT)
-def sum_of_splat_windows(op: Any) -> Any:
-    """Sums over windows of n equal constants -> n times the constant.
-
-    Exact: integers wrap alike, and sums of floats are rewritten only where the type represents each partial sum.
-    """
-    number = splat_of(op.inputs[0])
-    name, window = _name(op), _Window.of(op)
-    if number is None or name != "stablehlo.add" or any(map(any, window.padding)) or max(window.base) > 1:
-        return None
-    total = sum_of(number, math.prod(window.sizes))
-    if total is None:
-        return None
-    combined = build.op(name, [op.init_values[0], build.full(total, op.init_values[0])])
-    return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), ())
 
 
 @pattern(WINDOW)
@@ -381,6 +346,24 @@ def _longer(op: Any, name: str, first: Any, dim: int, forwards: bool) -> Any:
         return None
     parts = [first, op.inputs[0]] if forwards else [op.inputs[0], first]
     return _windows(op, build.concatenate(parts, dim), window(n + 1))
+
+
+@pattern(WINDOW, of="stablehlo.pad")
+def window_of_pad(op: Any) -> Any:
+    """reduce_window(pad(x, c)) -> reduce_window(x) with more padding, where c is the initial value. Exact."""
+    name, inner = _name(op), producer(op.inputs[0], "stablehlo.pad")
+    if name is None or inner is None or not is_static(inner.operand) or size_of(inner.operand) == 0:
+        return None
+    if not same_number(inner.padding_value, op.init_values[0]) or not _is_neutral(name, op.init_values[0]):
+        return None
+    padding, window = attrs.padding(inner), _Window.of(op)
+    # The CPU backend has no code for dilated arrays, and for padding of dilated windows.
+    if any(padding.interior) or min((*padding.low, *padding.high)) < 0 or max((*window.base, *window.dilations)) > 1:
+        return None
+    if any(min(ends) < 0 for ends in window.padding):
+        return None
+    ends = tuple((a + low, b + high) for (a, b), low, high in zip(window.padding, padding.low, padding.high))
+    return _windows(op, inner.operand, dataclasses.replace(window, padding=ends))
 
 
 PATTERNS = laws_of(globals())

@@ -376,17 +376,15 @@ def test_only_laws_of_fast_math_are_not_exact():
     assert len({law.name for law in laws}) > 100
     assert {law.fn.__module__ for law in laws if not law.exact and law is not log_is_negate} == {
         "passes.simplify.fast_math",
-        "passes.simplify.functions",
         # Laws that are exact for some operands.
         "passes.simplify.bilinear",
         "passes.simplify.reductions",
-        "passes.simplify.convolutions",
         "passes.simplify.sparse_products",
         "passes.simplify.independent",
         "passes.simplify.recurrences",
         "passes.simplify.monotone",
         "passes.simplify.arms",
-        "passes.simplify.integers",
+        "passes.simplify.algebra",
         "passes.simplify.windows",
     }
 

@@ -103,13 +103,6 @@ func.func @abs_of_same_size(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves sign
-func.func @sign_of_sign(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.sign %x : tensor<4xf32>
-  %r = stablehlo.sign %0 : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves nothing
 func.func @same_operands(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.maximum %x, %x : tensor<4xf32>
@@ -126,13 +119,6 @@ func.func @logic_with_constant(%x: tensor<4xi32>) -> tensor<4xi32> {
 // leaves constant
 func.func @xor_itself(%x: tensor<4xi32>) -> tensor<4xi32> {
   %r = stablehlo.xor %x, %x : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves nothing
-func.func @shift_by_zero(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<0> : tensor<4xi32>
-  %r = stablehlo.shift_left %x, %c : tensor<4xi32>
   return %r : tensor<4xi32>
 }
 
@@ -194,24 +180,10 @@ func.func @select_booleans(%p: tensor<4xi1>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// leaves nothing
-func.func @power_one(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
-  %r = stablehlo.power %x, %c : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves multiply
 func.func @power_two(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<2.0> : tensor<4xf32>
   %r = stablehlo.power %x, %c : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves clamp
-func.func @clamp_of_same_clamp(%a: tensor<f32>, %b: tensor<f32>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.clamp %a, %x, %b : (tensor<f32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
-  %r = stablehlo.clamp %a, %0, %b : (tensor<f32>, tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
@@ -283,4 +255,3 @@ func.func @log_undoes_exp_only_up_to_rounding(%x: tensor<4xf32>) -> tensor<4xf32
   %r = stablehlo.log %0 : tensor<4xf32>
   return %r : tensor<4xf32>
 }
-

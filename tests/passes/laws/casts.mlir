@@ -13,13 +13,6 @@ func.func @compare_converted_boolean(%p: tensor<4xi1>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// leaves nothing
-func.func @bitcast_of_bitcast(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.bitcast_convert %x : (tensor<4xf32>) -> tensor<4xi32>
-  %r = stablehlo.bitcast_convert %0 : (tensor<4xi32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // keeps
 func.func @a_narrow_type_between_loses_bits(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf16>
@@ -34,24 +27,6 @@ func.func @convert_of_iota() -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves multiply
-func.func @convert_result_back(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xi64>
-  %b = stablehlo.convert %y : (tensor<4xi32>) -> tensor<4xi64>
-  %s = stablehlo.multiply %a, %b : tensor<4xi64>
-  %r = stablehlo.convert %s : (tensor<4xi64>) -> tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves divide
-func.func @convert_result_back__float(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf64>
-  %b = stablehlo.convert %y : (tensor<4xf32>) -> tensor<4xf64>
-  %s = stablehlo.divide %a, %b : tensor<4xf64>
-  %r = stablehlo.convert %s : (tensor<4xf64>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // keeps
 func.func @a_quotient_of_integers_in_a_wider_type(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   %a = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xi64>
@@ -61,27 +36,11 @@ func.func @a_quotient_of_integers_in_a_wider_type(%x: tensor<4xi32>, %y: tensor<
   return %r : tensor<4xi32>
 }
 
-// leaves bitcast_convert
-func.func @bitcast_of_bitcast__of_parts(%x: tensor<4xf64>) -> tensor<4xi64> {
-  %0 = stablehlo.bitcast_convert %x : (tensor<4xf64>) -> tensor<4x4xi16>
-  %r = stablehlo.bitcast_convert %0 : (tensor<4x4xi16>) -> tensor<4xi64>
-  return %r : tensor<4xi64>
-}
-
 // keeps
 func.func @parts_of_two_numbers_are_no_number(%x: tensor<2xi64>) -> tensor<2x2x2xi16> {
   %0 = stablehlo.bitcast_convert %x : (tensor<2xi64>) -> tensor<2x2xi32>
   %r = stablehlo.bitcast_convert %0 : (tensor<2x2xi32>) -> tensor<2x2x2xi16>
   return %r : tensor<2x2x2xi16>
-}
-
-// leaves constant, maximum
-func.func @convert_result_back__with_a_number(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<0.5> : tensor<4xf64>
-  %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xf64>
-  %0 = stablehlo.maximum %a, %c : tensor<4xf64>
-  %r = stablehlo.convert %0 : (tensor<4xf64>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
 }
 
 // keeps

@@ -1,16 +1,3 @@
-// leaves constant
-func.func @part_of_real(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %r = stablehlo.imag %x : (tensor<4xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves imag, negate
-func.func @part_of_conjugate(%z: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
-  %a = chlo.conj %z : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
-  %r = stablehlo.imag %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves real, add
 func.func @part_of_sum(%x: tensor<4xf32>, %z: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
   %y = stablehlo.constant dense<2.0> : tensor<4xf32>
@@ -24,21 +11,6 @@ func.func @part_of_sum(%x: tensor<4xf32>, %z: tensor<4xcomplex<f32>>) -> tensor<
 func.func @part_of_converted(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xcomplex<f32>>
   %r = stablehlo.real %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves abs
-func.func @abs_of_conjugate(%z: tensor<4xcomplex<f32>>) -> tensor<4xf32> {
-  %a = chlo.conj %z : tensor<4xcomplex<f32>> -> tensor<4xcomplex<f32>>
-  %r = stablehlo.abs %a : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves abs
-func.func @abs_of_one_part(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %z = stablehlo.complex %x, %c : tensor<4xcomplex<f32>>
-  %r = stablehlo.abs %z : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 

@@ -7,12 +7,6 @@ func.func @known_branch(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves nothing
-func.func @single_branch(%i: tensor<i32>, %x: tensor<4xf32>) -> tensor<4xf32> {
-  %r = "stablehlo.case"(%i) ({ stablehlo.return %x : tensor<4xf32> }) : (tensor<i32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves if
 func.func @index_inside_branch(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.if"(%p) ({
@@ -66,42 +60,6 @@ func.func @unused_results(%p: tensor<i1>, %x: tensor<4xf32>) -> tensor<4xf32> {
     stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>
   }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
   return %r#0 : tensor<4xf32>
-}
-
-// leaves if
-func.func @equal_results(%p: tensor<i1>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %r:2 = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    stablehlo.return %0, %0 : tensor<4xf32>, tensor<4xf32>
-  }, {
-    stablehlo.return %x, %x : tensor<4xf32>, tensor<4xf32>
-  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
-  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
-}
-
-// leaves if
-func.func @branches_that_agree(%p: tensor<i1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %r:2 = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<4xf32>
-    stablehlo.return %0, %y : tensor<4xf32>, tensor<4xf32>
-  }, {
-    stablehlo.return %x, %y : tensor<4xf32>, tensor<4xf32>
-  }) : (tensor<i1>) -> (tensor<4xf32>, tensor<4xf32>)
-  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
-}
-
-// leaves sine, if
-func.func @op_of_all_branches(%p: tensor<i1>, %x: tensor<90xf32>, %y: tensor<90xf32>) -> tensor<90xf32> {
-  %r = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    %1 = stablehlo.add %0, %y : tensor<90xf32>
-    stablehlo.return %1 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    %1 = stablehlo.multiply %0, %y : tensor<90xf32>
-    stablehlo.return %1 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
 }
 
 // keeps
@@ -257,18 +215,6 @@ func.func @counter_that_wraps_around() -> tensor<i8> {
   return %r : tensor<i8>
 }
 
-// leaves constant, reduce
-func.func @unused_reduce_results(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %r:2 = stablehlo.reduce(%x init: %zero), (%y init: %zero) across dimensions = [1] : (tensor<4x3xi32>, tensor<4x3xi32>, tensor<i32>, tensor<i32>) -> (tensor<4xi32>, tensor<4xi32>)
-  reducer(%a: tensor<i32>, %c: tensor<i32>) (%b: tensor<i32>, %d: tensor<i32>) {
-    %0 = stablehlo.maximum %b, %d : tensor<i32>
-    %1 = stablehlo.add %a, %c : tensor<i32>
-    stablehlo.return %1, %0 : tensor<i32>, tensor<i32>
-  }
-  return %r#1 : tensor<4xi32>
-}
-
 // keeps
 func.func @reduction_that_another_reads(%x: tensor<4x3xi32>, %y: tensor<4x3xi32>) -> tensor<4xi32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -290,16 +236,6 @@ func.func @unused_sort_results(%x: tensor<6xi32>, %y: tensor<6xi32>, %z: tensor<
     stablehlo.return %p : tensor<i1>
   }) {dimension = 0 : i64, is_stable = true} : (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>) -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi32>)
   return %r#2 : tensor<6xi32>
-}
-
-// leaves nothing
-func.func @sort_of_one_element(%x: tensor<6x1xi32>) -> tensor<6x1xi32> {
-  %r = "stablehlo.sort"(%x) ({
-  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
-    %p = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }) {dimension = 1 : i64, is_stable = true} : (tensor<6x1xi32>) -> tensor<6x1xi32>
-  return %r : tensor<6x1xi32>
 }
 
 // leaves constant, constant, constant, reshape, while, reshape
@@ -575,56 +511,10 @@ func.func @case_of_boolean(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32>
   return %r : tensor<90xf32>
 }
 
-// leaves if
-func.func @if_not(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %q = stablehlo.not %p : tensor<i1>
-  %r = "stablehlo.if"(%q) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
-// leaves if
-func.func @case_of_selected_constants(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %two = stablehlo.constant dense<2> : tensor<i32>
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %i = stablehlo.select %p, %two, %zero : tensor<i1>, tensor<i32>
-  %r = "stablehlo.case"(%i) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i32>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
 // leaves case
 func.func @case_of_minimum(%n: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
   %two = stablehlo.constant dense<2> : tensor<i32>
   %i = stablehlo.minimum %n, %two : tensor<i32>
-  %r = "stablehlo.case"(%i) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i32>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
-// leaves constant, and, case
-func.func @branches_out_of_range(%n: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %i = stablehlo.and %n, %one : tensor<i32>
   %r = "stablehlo.case"(%i) ({
     %0 = stablehlo.sine %x : tensor<90xf32>
     stablehlo.return %0 : tensor<90xf32>
@@ -667,26 +557,6 @@ func.func @branches_of_one_form__all_of_them(%i: tensor<i32>, %x: tensor<90xf32>
     %0 = stablehlo.reverse %x, dims = [0] : tensor<90xf32>
     stablehlo.return %0 : tensor<90xf32>
   }) : (tensor<i32>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
-// leaves if, add, multiply
-func.func @conditionals_of_one_index(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %a = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %y = stablehlo.add %x, %x : tensor<90xf32>
-  %b = "stablehlo.if"(%p) ({
-    %0 = stablehlo.tanh %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %r = stablehlo.multiply %b, %y : tensor<90xf32>
   return %r : tensor<90xf32>
 }
 
@@ -849,20 +719,6 @@ func.func @counters_in_step(%n: tensor<i32>, %k: tensor<i32>, %x: tensor<4xi32>)
   return %r#2, %r#1 : tensor<4xi32>, tensor<i32>
 }
 
-// leaves constant, constant, constant, while
-func.func @rotated_state(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %n = stablehlo.constant dense<9> : tensor<i32>
-  %r:4 = stablehlo.while(%i = %zero, %a = %x, %b = %y, %c = %z) : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
-  cond { %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
-  stablehlo.return %p : tensor<i1> } do {
-  %j = stablehlo.add %i, %one : tensor<i32>
-  %d = stablehlo.sine %c : tensor<4xf32>
-  stablehlo.return %j, %b, %a, %d : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> }
-  return %r#1, %r#3 : tensor<4xf32>, tensor<4xf32>
-}
-
 // keeps
 func.func @rotated_state_that_is_read(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -930,33 +786,6 @@ func.func @unused_barrier_results(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tenso
   %r:2 = stablehlo.optimization_barrier %x, %y : tensor<4xf32>, tensor<4xf32>
   %s = stablehlo.sine %r#1 : tensor<4xf32>
   return %s : tensor<4xf32>
-}
-
-// leaves if, add, add
-func.func @conditionals_of_one_index__three_of_them(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %a = "stablehlo.if"(%p) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %b = "stablehlo.if"(%p) ({
-    %0 = stablehlo.tanh %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %a : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %c = "stablehlo.if"(%p) ({
-    %0 = stablehlo.exponential %b : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    %0 = stablehlo.logistic %b : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i1>) -> tensor<90xf32>
-  %y = stablehlo.add %a, %b : tensor<90xf32>
-  %r = stablehlo.add %c, %y : tensor<90xf32>
-  return %r : tensor<90xf32>
 }
 
 // leaves constant, reduce_window

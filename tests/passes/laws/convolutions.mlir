@@ -1,32 +1,8 @@
-// leaves convolution
-func.func @convolution_of_pad(%x: tensor<2x6x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x7x4xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.pad %x, %c, low = [0, 1, 0], high = [0, 2, 0], interior = [0, 0, 0] : (tensor<2x6x3xi32>, tensor<i32>) -> tensor<2x9x3xi32>
-  %r = stablehlo.convolution(%0, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x9x3xi32>, tensor<3x3x4xi32>) -> tensor<2x7x4xi32>
-  return %r : tensor<2x7x4xi32>
-}
-
-// leaves convolution
-func.func @convolution_of_pad__dilated(%x: tensor<2x4x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x10x4xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.pad %x, %c, low = [0, 2, 0], high = [0, 1, 0], interior = [0, 1, 0] : (tensor<2x4x3xi32>, tensor<i32>) -> tensor<2x10x3xi32>
-  %r = stablehlo.convolution(%0, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x10x3xi32>, tensor<3x3x4xi32>) -> tensor<2x10x4xi32>
-  return %r : tensor<2x10x4xi32>
-}
-
 // keeps
 func.func @padding_of_features_stays(%x: tensor<2x6x3xi32>, %w: tensor<3x5x4xi32>) -> tensor<2x4x4xi32> {
   %c = stablehlo.constant dense<0> : tensor<i32>
   %0 = stablehlo.pad %x, %c, low = [0, 0, 1], high = [0, 0, 1], interior = [0, 0, 0] : (tensor<2x6x3xi32>, tensor<i32>) -> tensor<2x6x5xi32>
   %r = stablehlo.convolution(%0, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x6x5xi32>, tensor<3x5x4xi32>) -> tensor<2x4x4xi32>
-  return %r : tensor<2x4x4xi32>
-}
-
-// leaves convolution
-func.func @convolution_with_padded_kernel(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x4x4xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.pad %w, %c, low = [0, 0, 0], high = [0, 0, 0], interior = [1, 0, 0] : (tensor<3x3x4xi32>, tensor<i32>) -> tensor<5x3x4xi32>
-  %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<5x3x4xi32>) -> tensor<2x4x4xi32>
   return %r : tensor<2x4x4xi32>
 }
 
@@ -50,21 +26,6 @@ func.func @reversed_features_stay(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) 
   %0 = stablehlo.reverse %w, dims = [1] : tensor<3x3x4xi32>
   %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<3x3x4xi32>) -> tensor<2x6x4xi32>
   return %r : tensor<2x6x4xi32>
-}
-
-// leaves convolution
-func.func @convolution_of_transpose(%x: tensor<2x3x8xi32>, %w: tensor<4x3x5xi32>) -> tensor<2x4x4xi32> {
-  %0 = stablehlo.transpose %x, dims = [0, 2, 1] : (tensor<2x3x8xi32>) -> tensor<2x8x3xi32>
-  %1 = stablehlo.transpose %w, dims = [2, 1, 0] : (tensor<4x3x5xi32>) -> tensor<5x3x4xi32>
-  %r = stablehlo.convolution(%0, %1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<5x3x4xi32>) -> tensor<2x4x4xi32>
-  return %r : tensor<2x4x4xi32>
-}
-
-// leaves convolution
-func.func @transpose_of_convolution(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x4x6xi32> {
-  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<3x3x4xi32>) -> tensor<2x6x4xi32>
-  %r = stablehlo.transpose %0, dims = [0, 2, 1] : (tensor<2x6x4xi32>) -> tensor<2x4x6xi32>
-  return %r : tensor<2x4x6xi32>
 }
 
 // leaves convolution

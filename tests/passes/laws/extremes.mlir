@@ -26,21 +26,6 @@ func.func @clamp_on_one_side(%x: tensor<4xui32>) -> tensor<4xui32> {
   return %r : tensor<4xui32>
 }
 
-// leaves minimum, negate
-func.func @extreme_of_negated(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.negate %x : tensor<4xf32>
-  %b = stablehlo.negate %y : tensor<4xf32>
-  %r = stablehlo.maximum %a, %b : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves abs
-func.func @extreme_of_negated__abs(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.negate %x : tensor<4xf32>
-  %r = stablehlo.maximum %x, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // keeps
 func.func @the_smallest_integer_is_its_own_negation(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   %a = stablehlo.negate %x : tensor<4xi32>

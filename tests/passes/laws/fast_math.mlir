@@ -19,14 +19,6 @@ func.func @log_of_root(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves constant, log, multiply
-func.func @log_of_power(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<3.5> : tensor<4xf32>
-  %0 = stablehlo.power %x, %c : tensor<4xf32>
-  %r = stablehlo.log %0 : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves nothing
 func.func @square_of_root(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.sqrt %x : tensor<4xf32>
@@ -128,25 +120,10 @@ func.func @subtract_part(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> 
   return %r : tensor<4xf32>
 }
 
-// leaves nothing
-func.func @add_difference(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.subtract %x, %y : tensor<4xf32>
-  %r = stablehlo.add %a, %y : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves add, multiply
 func.func @common_factor(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.multiply %x, %y : tensor<4xf32>
   %b = stablehlo.multiply %z, %x : tensor<4xf32>
-  %r = stablehlo.add %a, %b : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves add, divide
-func.func @common_divisor(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.divide %x, %z : tensor<4xf32>
-  %b = stablehlo.divide %y, %z : tensor<4xf32>
   %r = stablehlo.add %a, %b : tensor<4xf32>
   return %r : tensor<4xf32>
 }
@@ -187,13 +164,6 @@ func.func @multiply_quotient__back(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tens
   return %r : tensor<4xf32>
 }
 
-// leaves sqrt, multiply
-func.func @divide_by_reciprocal_root(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.rsqrt %y : tensor<4xf32>
-  %r = stablehlo.divide %x, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves sqrt
 func.func @product_with_reciprocal_root(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.rsqrt %x : tensor<4xf32>
@@ -205,14 +175,6 @@ func.func @product_with_reciprocal_root(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @product_with_reciprocal_root__square(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.rsqrt %x : tensor<4xf32>
   %r = stablehlo.multiply %a, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves rsqrt
-func.func @root_of_reciprocal(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
-  %a = stablehlo.divide %c, %x : tensor<4xf32>
-  %r = stablehlo.sqrt %a : tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
@@ -247,14 +209,6 @@ func.func @exponential_less_one(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves log
-func.func @log_plus_one_of_less(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
-  %a = stablehlo.subtract %x, %c : tensor<4xf32>
-  %r = stablehlo.log_plus_one %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves log, negate
 func.func @log_of_reciprocal(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<1.0> : tensor<4xf32>
@@ -263,49 +217,10 @@ func.func @log_of_reciprocal(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves log, add
-func.func @log_of_product_with_exponential(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.exponential %x : tensor<4xf32>
-  %b = stablehlo.multiply %a, %y : tensor<4xf32>
-  %r = stablehlo.log %b : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves constant, multiply, exponential
-func.func @root_of_exponential(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.exponential %x : tensor<4xf32>
-  %r = stablehlo.sqrt %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves multiply, exponential
-func.func @power_of_exponential(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.exponential %x : tensor<4xf32>
-  %r = stablehlo.power %a, %y : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves constant, multiply, exponential
 func.func @power_of_constant(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<2.0> : tensor<4xf32>
   %r = stablehlo.power %c, %x : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves constant, power
-func.func @power_of_root(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<7.0> : tensor<4xf32>
-  %a = stablehlo.sqrt %x : tensor<4xf32>
-  %r = stablehlo.power %a, %c : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves constant, power
-func.func @power_of_power(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<2.5> : tensor<4xf32>
-  %d = stablehlo.constant dense<5.0> : tensor<4xf32>
-  %a = stablehlo.power %x, %c : tensor<4xf32>
-  %r = stablehlo.power %a, %d : tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
@@ -333,45 +248,10 @@ func.func @logistic(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 
-// leaves negate, logistic
-func.func @one_less_function(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<1.0> : tensor<4xf32>
-  %a = stablehlo.logistic %x : tensor<4xf32>
-  %r = stablehlo.subtract %c, %a : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves tan
-func.func @tangent(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.sine %x : tensor<4xf32>
-  %b = stablehlo.cosine %x : tensor<4xf32>
-  %r = stablehlo.divide %a, %b : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves constant
-func.func @squares_of_sine_and_cosine(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.sine %x : tensor<4xf32>
-  %b = stablehlo.cosine %x : tensor<4xf32>
-  %d = stablehlo.multiply %a, %a : tensor<4xf32>
-  %e = stablehlo.multiply %b, %b : tensor<4xf32>
-  %r = stablehlo.add %d, %e : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves minimum
 func.func @select_extreme(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
   %r = stablehlo.select %a, %x, %y : tensor<4xi1>, tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves abs
-func.func @select_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %n = stablehlo.negate %x : tensor<4xf32>
-  %a = stablehlo.compare LT, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  %r = stablehlo.select %a, %n, %x : tensor<4xi1>, tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
@@ -389,28 +269,6 @@ func.func @compare_difference_with_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) ->
   %a = stablehlo.subtract %x, %y : tensor<4xf32>
   %r = stablehlo.compare LT, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
   return %r : tensor<4xi1>
-}
-
-// leaves constant
-func.func @divide_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
-  %r = stablehlo.divide %c, %x : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves dot_general, negate
-func.func @product_of_negative(%x: tensor<2x9xf32>, %y: tensor<9x4xf32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.negate %x : tensor<2x9xf32>
-  %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<2x9xf32>, tensor<9x4xf32>) -> tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
-}
-
-// leaves dot_general
-func.func @negative_of_product(%x: tensor<4x2xf32>, %y: tensor<2x4xf32>) -> tensor<4x4xf32> {
-  %0 = stablehlo.negate %x : tensor<4x2xf32>
-  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<4x2xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
-  %r = stablehlo.negate %1 : tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
 }
 
 // leaves dot_general, broadcast_in_dim, multiply
@@ -439,14 +297,6 @@ func.func @scaled_product(%x: tensor<5x2xf32>, %y: tensor<2x4xf32>) -> tensor<5x
   %d = stablehlo.constant dense<3.0> : tensor<5x4xf32>
   %r = stablehlo.multiply %1, %d : tensor<5x4xf32>
   return %r : tensor<5x4xf32>
-}
-
-// leaves add, dot_general
-func.func @sum_of_products(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %z: tensor<3x4xf32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
-  %1 = stablehlo.dot_general %x, %z, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
-  %r = stablehlo.add %0, %1 : tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
 }
 
 // leaves abs, dot_general, dot_general
@@ -480,16 +330,6 @@ func.func @dot_of_repeated_terms(%x: tensor<4xf32>, %y: tensor<5x6xf32>) -> tens
   return %r : tensor<4x6xf32>
 }
 
-// leaves dot_general
-func.func @sum_of_outer_products(%x: tensor<4x5xf32>, %y: tensor<5x6xf32>) -> tensor<4x6xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<4x5xf32>) -> tensor<4x5x6xf32>
-  %1 = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<5x6xf32>) -> tensor<4x5x6xf32>
-  %2 = stablehlo.multiply %0, %1 : tensor<4x5x6xf32>
-  %r = stablehlo.reduce(%2 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x5x6xf32>, tensor<f32>) -> tensor<4x6xf32>
-  return %r : tensor<4x6xf32>
-}
-
 // leaves constant
 func.func @product_with_zeros(%x: tensor<2x3xf32>) -> tensor<2x4xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<3x4xf32>
@@ -512,26 +352,6 @@ func.func @dot_with_selection(%y: tensor<3x2xf32>) -> tensor<3x2xf32> {
   return %r : tensor<3x2xf32>
 }
 
-// leaves broadcast_in_dim, multiply
-func.func @dot_with_diagonal(%v: tensor<4xf32>, %y: tensor<4x2xf32>) -> tensor<4x2xf32> {
-  %0 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>
-  %1 = stablehlo.iota dim = 0 : tensor<4x4xi32>
-  %2 = stablehlo.iota dim = 1 : tensor<4x4xi32>
-  %3 = stablehlo.compare EQ, %1, %2 : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
-  %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>
-  %4 = stablehlo.select %3, %0, %c : tensor<4x4xi1>, tensor<4x4xf32>
-  %r = stablehlo.dot_general %4, %y, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x2xf32>) -> tensor<4x2xf32>
-  return %r : tensor<4x2xf32>
-}
-
-// leaves convolution
-func.func @convolution_with_padded_kernel(%x: tensor<2x8x3xf32>, %w: tensor<3x3x4xf32>) -> tensor<2x4x4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.pad %w, %c, low = [0, 0, 0], high = [0, 0, 0], interior = [1, 0, 0] : (tensor<3x3x4xf32>, tensor<f32>) -> tensor<5x3x4xf32>
-  %r = stablehlo.convolution(%x, %0) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xf32>, tensor<5x3x4xf32>) -> tensor<2x4x4xf32>
-  return %r : tensor<2x4x4xf32>
-}
-
 // leaves constant, constant, reduce, add
 func.func @independent_rounds_and_sums(%x: tensor<4xf32>) -> tensor<f32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -549,30 +369,11 @@ func.func @independent_rounds_and_sums(%x: tensor<4xf32>) -> tensor<f32> {
   return %r#1 : tensor<f32>
 }
 
-// leaves constant, constant, constant, gather, compare, compare, and, broadcast_in_dim, select
-func.func @dot_with_one_hot(%i: tensor<4xi32>, %x: tensor<9x2xf32>) -> tensor<4x2xf32> {
-  %0 = stablehlo.iota dim = 1 : tensor<4x9xi32>
-  %1 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x9xi32>
-  %2 = stablehlo.compare EQ, %1, %0 : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi1>
-  %3 = stablehlo.convert %2 : (tensor<4x9xi1>) -> tensor<4x9xf32>
-  %r = stablehlo.dot_general %3, %x, contracting_dims = [1] x [0] : (tensor<4x9xf32>, tensor<9x2xf32>) -> tensor<4x2xf32>
-  return %r : tensor<4x2xf32>
-}
-
 // leaves negate
 func.func @subtract_from_part(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.add %y, %x : tensor<4xf32>
   %r = stablehlo.subtract %y, %a : tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves constant, reduce, multiply
-func.func @sum_of_scaled__floats(%x: tensor<3x5xf32>, %y: tensor<f32>) -> tensor<f32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %b = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<3x5xf32>
-  %p = stablehlo.multiply %x, %b : tensor<3x5xf32>
-  %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x5xf32>, tensor<f32>) -> tensor<f32>
-  return %r : tensor<f32>
 }
 
 // leaves constant, multiply
@@ -684,4 +485,21 @@ func.func @window_of_monotone(%x: tensor<6xf32>) -> tensor<3xf32> {
     stablehlo.return %s : tensor<f32>
   }) : (tensor<6xf32>, tensor<f32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
+}
+
+// leaves constant
+func.func @divide_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %r = stablehlo.divide %c, %x : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves constant, constant, constant, gather, compare, compare, and, broadcast_in_dim, select
+func.func @dot_with_one_hot(%i: tensor<4xi32>, %x: tensor<9x2xf32>) -> tensor<4x2xf32> {
+  %0 = stablehlo.iota dim = 1 : tensor<4x9xi32>
+  %1 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi32>) -> tensor<4x9xi32>
+  %2 = stablehlo.compare EQ, %1, %0 : (tensor<4x9xi32>, tensor<4x9xi32>) -> tensor<4x9xi1>
+  %3 = stablehlo.convert %2 : (tensor<4x9xi1>) -> tensor<4x9xf32>
+  %r = stablehlo.dot_general %3, %x, contracting_dims = [1] x [0] : (tensor<4x9xf32>, tensor<9x2xf32>) -> tensor<4x2xf32>
+  return %r : tensor<4x2xf32>
 }

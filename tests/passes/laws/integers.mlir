@@ -92,27 +92,6 @@ func.func @a_sum_of_floats_is_rounded(%x: tensor<4xf32>, %y: tensor<4xf32>) -> t
   return %r : tensor<4xf32>
 }
 
-// leaves nothing
-func.func @add_difference(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.subtract %x, %y : tensor<4xi32>
-  %r = stablehlo.add %a, %y : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves nothing
-func.func @xor_again(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.xor %x, %y : tensor<4xi32>
-  %r = stablehlo.xor %a, %x : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves subtract
-func.func @negated_difference(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.subtract %x, %y : tensor<4xi32>
-  %r = stablehlo.negate %a : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
 // keeps
 func.func @the_negated_difference_of_equal_floats_is_minus_zero(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.subtract %x, %y : tensor<4xf32>
@@ -161,15 +140,6 @@ func.func @divide_twice(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// leaves constant, remainder
-func.func @remainder_twice(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<15> : tensor<4xi32>
-  %d = stablehlo.constant dense<5> : tensor<4xi32>
-  %a = stablehlo.remainder %x, %c : tensor<4xi32>
-  %r = stablehlo.remainder %a, %d : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
 // keeps
 func.func @a_remainder_of_another_divisor(%x: tensor<4xi32>) -> tensor<4xi32> {
   %c = stablehlo.constant dense<15> : tensor<4xi32>
@@ -197,27 +167,11 @@ func.func @shift_twice__sign(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// leaves constant, and
-func.func @shift_there_and_back(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<3> : tensor<4xi32>
-  %a = stablehlo.shift_left %x, %c : tensor<4xi32>
-  %r = stablehlo.shift_right_logical %a, %c : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
 // keeps
 func.func @an_arithmetic_shift_back_extends_the_sign(%x: tensor<4xi32>) -> tensor<4xi32> {
   %c = stablehlo.constant dense<3> : tensor<4xi32>
   %a = stablehlo.shift_left %x, %c : tensor<4xi32>
   %r = stablehlo.shift_right_arithmetic %a, %c : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves or, shift_left
-func.func @logic_of_shifts(%x: tensor<4xi32>, %y: tensor<4xi32>, %z: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.shift_left %x, %z : tensor<4xi32>
-  %b = stablehlo.shift_left %y, %z : tensor<4xi32>
-  %r = stablehlo.or %a, %b : tensor<4xi32>
   return %r : tensor<4xi32>
 }
 
@@ -259,14 +213,6 @@ func.func @one_more_times(%x: tensor<4xi32>) -> tensor<4xi32> {
   %a = stablehlo.multiply %x, %c : tensor<4xi32>
   %r = stablehlo.add %a, %x : tensor<4xi32>
   return %r : tensor<4xi32>
-}
-
-// leaves nothing
-func.func @sign_times_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = stablehlo.sign %x : tensor<4xf32>
-  %b = stablehlo.abs %x : tensor<4xf32>
-  %r = stablehlo.multiply %a, %b : tensor<4xf32>
-  return %r : tensor<4xf32>
 }
 
 // leaves multiply, abs

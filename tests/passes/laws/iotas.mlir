@@ -1,10 +1,3 @@
-// leaves constant, constant, iota, multiply, add
-func.func @part_of_iota() -> tensor<300x2xi32> {
-  %0 = stablehlo.iota dim = 0 : tensor<700x2xi32>
-  %r = stablehlo.slice %0 [3:602:2, 0:2] : (tensor<700x2xi32>) -> tensor<300x2xi32>
-  return %r : tensor<300x2xi32>
-}
-
 // leaves constant, iota, subtract
 func.func @reverse_of_iota() -> tensor<400xf32> {
   %0 = stablehlo.iota dim = 0 : tensor<400xf32>

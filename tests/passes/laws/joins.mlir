@@ -31,23 +31,6 @@ func.func @concatenate_of_concatenates(%x: tensor<4xf32>, %y: tensor<3xf32>) -> 
   return %r : tensor<11xf32>
 }
 
-// leaves slice, concatenate
-func.func @concatenate_of_neighbors(%x: tensor<8xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
-  %0 = stablehlo.slice %x [0:3:2] : (tensor<8xf32>) -> tensor<2xf32>
-  %1 = stablehlo.slice %x [4:5] : (tensor<8xf32>) -> tensor<1xf32>
-  %r = stablehlo.concatenate %y, %0, %1, dim = 0 : (tensor<3xf32>, tensor<2xf32>, tensor<1xf32>) -> tensor<6xf32>
-  return %r : tensor<6xf32>
-}
-
-// leaves slice
-func.func @concatenate_of_neighbors(%x: tensor<12xf32>) -> tensor<5xf32> {
-  // The stride and the limit of one element mean nothing.
-  %0 = stablehlo.slice %x [0:4] : (tensor<12xf32>) -> tensor<4xf32>
-  %1 = stablehlo.slice %x [4:9:5] : (tensor<12xf32>) -> tensor<1xf32>
-  %r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<4xf32>, tensor<1xf32>) -> tensor<5xf32>
-  return %r : tensor<5xf32>
-}
-
 // leaves broadcast_in_dim
 func.func @concatenate_of_equal_parts(%x: tensor<4x1xf32>) -> tensor<4x3xf32> {
   %r = stablehlo.concatenate %x, %x, %x, dim = 1 : (tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x3xf32>
@@ -60,54 +43,12 @@ func.func @concatenate_of_equal_parts__of_two(%x: tensor<2x4xf32>) -> tensor<4x4
   return %r : tensor<4x4xf32>
 }
 
-// leaves broadcast_in_dim
-func.func @concatenate_of_broadcasts(%x: tensor<4xf32>) -> tensor<5x4xf32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<2x4xf32>
-  %1 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
-  %r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<5x4xf32>
-  return %r : tensor<5x4xf32>
-}
-
-// leaves constant, concatenate
-func.func @concatenate_of_splats(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<13xf32> {
-  %c = stablehlo.constant dense<1.0> : tensor<2xf32>
-  %d = stablehlo.constant dense<1.0> : tensor<3xf32>
-  %r = stablehlo.concatenate %x, %c, %d, %y, dim = 0 : (tensor<4xf32>, tensor<2xf32>, tensor<3xf32>, tensor<4xf32>) -> tensor<13xf32>
-  return %r : tensor<13xf32>
-}
-
 // leaves constant, pad
 func.func @concatenate_that_pads(%x: tensor<4xf32>) -> tensor<9xf32> {
   %c = stablehlo.constant dense<1.0> : tensor<2xf32>
   %d = stablehlo.constant dense<1.0> : tensor<3xf32>
   %r = stablehlo.concatenate %c, %x, %d, dim = 0 : (tensor<2xf32>, tensor<4xf32>, tensor<3xf32>) -> tensor<9xf32>
   return %r : tensor<9xf32>
-}
-
-// leaves negate
-func.func @concatenate_of_batches(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.slice %x [0:2] : (tensor<4xf32>) -> tensor<2xf32>
-  %1 = stablehlo.slice %x [2:4] : (tensor<4xf32>) -> tensor<2xf32>
-  %2 = stablehlo.negate %0 : tensor<2xf32>
-  %3 = stablehlo.negate %1 : tensor<2xf32>
-  %r = stablehlo.concatenate %2, %3, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves constant, slice, divide, broadcast_in_dim, add
-func.func @concatenate_of_batches__with_numbers(%x: tensor<4xf32>, %y: tensor<f32>) -> tensor<3xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<2xf32>
-  %d = stablehlo.constant dense<3.0> : tensor<1xf32>
-  %0 = stablehlo.slice %x [1:3] : (tensor<4xf32>) -> tensor<2xf32>
-  %1 = stablehlo.slice %x [3:4] : (tensor<4xf32>) -> tensor<1xf32>
-  %2 = stablehlo.divide %0, %c : tensor<2xf32>
-  %3 = stablehlo.divide %1, %d : tensor<1xf32>
-  %4 = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<2xf32>
-  %5 = stablehlo.broadcast_in_dim %y, dims = [] : (tensor<f32>) -> tensor<1xf32>
-  %6 = stablehlo.add %2, %4 : tensor<2xf32>
-  %7 = stablehlo.add %3, %5 : tensor<1xf32>
-  %r = stablehlo.concatenate %6, %7, dim = 0 : (tensor<2xf32>, tensor<1xf32>) -> tensor<3xf32>
-  return %r : tensor<3xf32>
 }
 
 // keeps
@@ -308,4 +249,21 @@ func.func @concatenate_of_reshapes__and_one_element(%x: tensor<3x1xf32>, %y: ten
   %b = stablehlo.reshape %y : (tensor<3x5xf32>) -> tensor<3x1x5xf32>
   %r = stablehlo.concatenate %a, %b, dim = 2 : (tensor<3x1x1xf32>, tensor<3x1x5xf32>) -> tensor<3x1x6xf32>
   return %r : tensor<3x1x6xf32>
+}
+
+// leaves slice, concatenate
+func.func @concatenate_of_neighbors(%x: tensor<8xf32>, %y: tensor<3xf32>) -> tensor<6xf32> {
+  %0 = stablehlo.slice %x [0:3:2] : (tensor<8xf32>) -> tensor<2xf32>
+  %1 = stablehlo.slice %x [4:5] : (tensor<8xf32>) -> tensor<1xf32>
+  %r = stablehlo.concatenate %y, %0, %1, dim = 0 : (tensor<3xf32>, tensor<2xf32>, tensor<1xf32>) -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+
+// leaves slice
+func.func @concatenate_of_neighbors(%x: tensor<12xf32>) -> tensor<5xf32> {
+  // The stride and the limit of one element mean nothing.
+  %0 = stablehlo.slice %x [0:4] : (tensor<12xf32>) -> tensor<4xf32>
+  %1 = stablehlo.slice %x [4:9:5] : (tensor<12xf32>) -> tensor<1xf32>
+  %r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<4xf32>, tensor<1xf32>) -> tensor<5xf32>
+  return %r : tensor<5xf32>
 }

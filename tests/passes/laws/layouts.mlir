@@ -63,20 +63,6 @@ func.func @transpose_of_broadcast(%x: tensor<4xf32>) -> tensor<4x3xf32> {
 }
 
 // leaves iota
-func.func @transpose_of_iota() -> tensor<40x30xi32> {
-  %0 = stablehlo.iota dim = 0 : tensor<30x40xi32>
-  %r = stablehlo.transpose %0, dims = [1, 0] : (tensor<30x40xi32>) -> tensor<40x30xi32>
-  return %r : tensor<40x30xi32>
-}
-
-// leaves transpose, pad
-func.func @transpose_of_pad(%x: tensor<2x3xf32>, %c: tensor<f32>) -> tensor<7x4xf32> {
-  %0 = stablehlo.pad %x, %c, low = [1, 2], high = [1, 0], interior = [0, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<4x7xf32>
-  %r = stablehlo.transpose %0, dims = [1, 0] : (tensor<4x7xf32>) -> tensor<7x4xf32>
-  return %r : tensor<7x4xf32>
-}
-
-// leaves iota
 func.func @reshape_of_iota() -> tensor<2x200x4x1xi32> {
   %0 = stablehlo.iota dim = 1 : tensor<2x200x2x2xi32>
   %r = stablehlo.reshape %0 : (tensor<2x200x2x2xi32>) -> tensor<2x200x4x1xi32>
@@ -94,13 +80,6 @@ func.func @reshape_of_broadcast(%x: tensor<1x4xf32>) -> tensor<6x4xf32> {
 func.func @broadcast_of_reshape(%x: tensor<4xf32>) -> tensor<4x3xf32> {
   %0 = stablehlo.reshape %x : (tensor<4xf32>) -> tensor<4x1xf32>
   %r = stablehlo.broadcast_in_dim %0, dims = [0, 1] : (tensor<4x1xf32>) -> tensor<4x3xf32>
-  return %r : tensor<4x3xf32>
-}
-
-// leaves reverse
-func.func @reverse_of_reverse(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
-  %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<4x3xf32>
-  %r = stablehlo.reverse %0, dims = [1] : tensor<4x3xf32>
   return %r : tensor<4x3xf32>
 }
 
@@ -169,52 +148,10 @@ func.func @transpose_of_broadcast_arithmetic__of_counters() -> tensor<4x4xf32> {
   return %r : tensor<4x4xf32>
 }
 
-// leaves reshape, reverse, reshape
-func.func @reverse_of_reshaped_reverse(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
-  %0 = stablehlo.reshape %x : (tensor<4x6xf32>) -> tensor<2x2x6xf32>
-  %1 = stablehlo.reverse %0, dims = [0] : tensor<2x2x6xf32>
-  %2 = stablehlo.reshape %1 : (tensor<2x2x6xf32>) -> tensor<4x2x3xf32>
-  %3 = stablehlo.reverse %2, dims = [1] : tensor<4x2x3xf32>
-  %r = stablehlo.reshape %3 : (tensor<4x2x3xf32>) -> tensor<4x6xf32>
-  return %r : tensor<4x6xf32>
-}
-
-// leaves reshape, reverse, reshape
-func.func @reverse_of_reshaped_reverse__of_merged_dimensions(%x: tensor<2x4x3xf32>) -> tensor<8x3xf32> {
-  %0 = stablehlo.reverse %x, dims = [1, 2] : tensor<2x4x3xf32>
-  %1 = stablehlo.reshape %0 : (tensor<2x4x3xf32>) -> tensor<4x2x3xf32>
-  %2 = stablehlo.reverse %1, dims = [1] : tensor<4x2x3xf32>
-  %r = stablehlo.reshape %2 : (tensor<4x2x3xf32>) -> tensor<8x3xf32>
-  return %r : tensor<8x3xf32>
-}
-
-// leaves nothing
-func.func @reverse_of_reshaped_reverse__that_cancel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %0 = stablehlo.reshape %x : (tensor<4x4xf32>) -> tensor<2x2x4xf32>
-  %1 = stablehlo.reverse %0, dims = [0] : tensor<2x2x4xf32>
-  %2 = stablehlo.reshape %1 : (tensor<2x2x4xf32>) -> tensor<4x2x2xf32>
-  %3 = stablehlo.reverse %2, dims = [1] : tensor<4x2x2xf32>
-  %4 = stablehlo.reshape %3 : (tensor<4x2x2xf32>) -> tensor<2x2x4xf32>
-  %5 = stablehlo.reverse %4, dims = [0] : tensor<2x2x4xf32>
-  %6 = stablehlo.reshape %5 : (tensor<2x2x4xf32>) -> tensor<4x2x2xf32>
-  %7 = stablehlo.reverse %6, dims = [1] : tensor<4x2x2xf32>
-  %r = stablehlo.reshape %7 : (tensor<4x2x2xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
 // keeps
 func.func @reversals_of_dimensions_that_do_not_split(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %0 = stablehlo.reverse %x, dims = [1] : tensor<4x6xf32>
   %1 = stablehlo.reshape %0 : (tensor<4x6xf32>) -> tensor<6x4xf32>
   %r = stablehlo.reverse %1, dims = [1] : tensor<6x4xf32>
   return %r : tensor<6x4xf32>
-}
-
-// leaves broadcast_in_dim, reshape
-func.func @broadcast_of_merged_dimensions(%x: tensor<3x4xf32>) -> tensor<6x8xf32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 2] : (tensor<3x4xf32>) -> tensor<3x2x4xf32>
-  %1 = stablehlo.reshape %0 : (tensor<3x2x4xf32>) -> tensor<6x4xf32>
-  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<6x4xf32>) -> tensor<6x4x2xf32>
-  %r = stablehlo.reshape %2 : (tensor<6x4x2xf32>) -> tensor<6x8xf32>
-  return %r : tensor<6x8xf32>
 }

@@ -1,29 +1,8 @@
-// leaves nothing
-func.func @absorption(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.or %x, %y : tensor<4xi32>
-  %r = stablehlo.and %x, %a : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves nothing
-func.func @absorption__extremes(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.minimum %x, %y : tensor<4xi32>
-  %r = stablehlo.maximum %x, %a : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
 // keeps
 func.func @a_minimum_that_may_be_NaN(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.minimum %x, %y : tensor<4xf32>
   %r = stablehlo.maximum %x, %a : tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves constant
-func.func @logic_with_complement(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.not %x : tensor<4xi32>
-  %r = stablehlo.and %x, %a : tensor<4xi32>
-  return %r : tensor<4xi32>
 }
 
 // leaves or, not
@@ -40,14 +19,6 @@ func.func @absorbed_complement(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi
   %b = stablehlo.or %a, %q : tensor<4xi1>
   %r = stablehlo.and %p, %b : tensor<4xi1>
   return %r : tensor<4xi1>
-}
-
-// leaves xor
-func.func @xor_of_complement(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
-  %a = stablehlo.not %x : tensor<4xi32>
-  %b = stablehlo.not %y : tensor<4xi32>
-  %r = stablehlo.xor %a, %b : tensor<4xi32>
-  return %r : tensor<4xi32>
 }
 
 // leaves constant, compare
@@ -206,16 +177,6 @@ func.func @less_or_greater_is_not_unequal_where_NaN_is(%x: tensor<4xf32>, %y: te
   return %r : tensor<4xi1>
 }
 
-// leaves constant, compare
-func.func @logic_of_limits(%x: tensor<4xf32>) -> tensor<4xi1> {
-  %c = stablehlo.constant dense<3.0> : tensor<4xf32>
-  %d = stablehlo.constant dense<5.0> : tensor<4xf32>
-  %a = stablehlo.compare GT, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  %b = stablehlo.compare GT, %x, %d : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  %r = stablehlo.and %a, %b : tensor<4xi1>
-  return %r : tensor<4xi1>
-}
-
 // leaves minimum
 func.func @select_extreme(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32> {
   %a = stablehlo.compare LT, %x, %y : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
@@ -252,15 +213,6 @@ func.func @zeros_of_both_signs_are_equal(%x: tensor<4xf32>, %y: tensor<4xf32>) -
   return %r : tensor<4xf32>
 }
 
-// leaves abs
-func.func @select_abs(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<0> : tensor<4xi32>
-  %n = stablehlo.negate %x : tensor<4xi32>
-  %a = stablehlo.compare LT, %x, %c : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
-  %r = stablehlo.select %a, %n, %x : tensor<4xi1>, tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
 // keeps
 func.func @minus_zero_is_not_negative(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<4xf32>
@@ -274,12 +226,6 @@ func.func @minus_zero_is_not_negative(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @select_logic(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
   %c = stablehlo.constant dense<false> : tensor<4xi1>
   %r = stablehlo.select %p, %q, %c : tensor<4xi1>, tensor<4xi1>
-  return %r : tensor<4xi1>
-}
-
-// leaves or
-func.func @select_predicate(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi1> {
-  %r = stablehlo.select %p, %p, %q : tensor<4xi1>, tensor<4xi1>
   return %r : tensor<4xi1>
 }
 
@@ -330,38 +276,6 @@ func.func @select_of_same_function__common(%p: tensor<4xi1>, %x: tensor<4xf32>, 
   %b = stablehlo.multiply %y, %z : tensor<4xf32>
   %r = stablehlo.select %p, %a, %b : tensor<4xi1>, tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves and, convert
-func.func @logic_of_converted(%p: tensor<4xi1>, %q: tensor<4xi1>) -> tensor<4xi32> {
-  %a = stablehlo.convert %p : (tensor<4xi1>) -> tensor<4xi32>
-  %b = stablehlo.convert %q : (tensor<4xi1>) -> tensor<4xi32>
-  %r = stablehlo.and %a, %b : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves maximum, convert
-func.func @logic_of_converted__maximum(%x: tensor<4xi8>, %y: tensor<4xi8>) -> tensor<4xf32> {
-  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
-  %b = stablehlo.convert %y : (tensor<4xi8>) -> tensor<4xf32>
-  %r = stablehlo.maximum %a, %b : tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves broadcast_in_dim, select
-func.func @select_by_broadcast_complement(%p: tensor<3xi1>, %x: tensor<3x2xf32>, %y: tensor<3x2xf32>) -> tensor<3x2xf32> {
-  %n = stablehlo.not %p : tensor<3xi1>
-  %b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<3xi1>) -> tensor<3x2xi1>
-  %r = stablehlo.select %b, %x, %y : tensor<3x2xi1>, tensor<3x2xf32>
-  return %r : tensor<3x2xf32>
-}
-
-// keeps
-func.func @select_by_broadcast_complement__read_twice(%p: tensor<3xi1>, %x: tensor<3x2xf32>, %y: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<3x2xi1>) {
-  %n = stablehlo.not %p : tensor<3xi1>
-  %b = stablehlo.broadcast_in_dim %n, dims = [0] : (tensor<3xi1>) -> tensor<3x2xi1>
-  %r = stablehlo.select %b, %x, %y : tensor<3x2xi1>, tensor<3x2xf32>
-  return %r, %b : tensor<3x2xf32>, tensor<3x2xi1>
 }
 
 // leaves multiply

@@ -63,13 +63,6 @@ func.func @dot_of_broadcast__batches(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>) -
   return %r : tensor<5x2x4xi32>
 }
 
-// leaves dot_general
-func.func @dot_of_repeated_matrix(%x: tensor<5x2x3xi32>, %y: tensor<3x4xi32>) -> tensor<5x2x4xi32> {
-  %0 = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<3x4xi32>) -> tensor<5x3x4xi32>
-  %r = stablehlo.dot_general %x, %0, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<5x2x3xi32>, tensor<5x3x4xi32>) -> tensor<5x2x4xi32>
-  return %r : tensor<5x2x4xi32>
-}
-
 // keeps
 func.func @a_result_that_would_have_to_be_transposed(%x: tensor<2x3xi32>, %y: tensor<5x3x9xi32>) -> tensor<5x2x9xi32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<2x3xi32>) -> tensor<5x2x3xi32>
@@ -107,14 +100,6 @@ func.func @reshape_of_dot__batch_of_one(%x: tensor<1x3x4xi32>, %y: tensor<1x4x5x
   %2 = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<3x4xi32>, tensor<4x5xi32>) -> tensor<3x5xi32>
   %r = stablehlo.reshape %2 : (tensor<3x5xi32>) -> tensor<1x3x5xi32>
   return %r : tensor<1x3x5xi32>
-}
-
-// leaves dot_general
-func.func @dot_of_reversals(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>) -> tensor<2x4xi32> {
-  %0 = stablehlo.reverse %x, dims = [1] : tensor<2x3xi32>
-  %1 = stablehlo.reverse %y, dims = [0] : tensor<3x4xi32>
-  %r = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
-  return %r : tensor<2x4xi32>
 }
 
 // keeps
@@ -242,41 +227,6 @@ func.func @a_matrix_with_two_ones_in_a_row_selects_none(%y: tensor<3x2xi32>) -> 
   return %r : tensor<3x2xi32>
 }
 
-// leaves broadcast_in_dim, multiply
-func.func @dot_with_diagonal(%v: tensor<4xi32>, %y: tensor<4x2xi32>) -> tensor<4x2xi32> {
-  %0 = stablehlo.broadcast_in_dim %v, dims = [1] : (tensor<4xi32>) -> tensor<4x4xi32>
-  %1 = stablehlo.iota dim = 0 : tensor<4x4xi32>
-  %2 = stablehlo.iota dim = 1 : tensor<4x4xi32>
-  %3 = stablehlo.compare EQ, %1, %2 : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
-  %c = stablehlo.constant dense<0> : tensor<4x4xi32>
-  %4 = stablehlo.select %3, %0, %c : tensor<4x4xi1>, tensor<4x4xi32>
-  %r = stablehlo.dot_general %4, %y, contracting_dims = [1] x [0] : (tensor<4x4xi32>, tensor<4x2xi32>) -> tensor<4x2xi32>
-  return %r : tensor<4x2xi32>
-}
-
-// leaves dot_general
-func.func @product_of_negatives(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>) -> tensor<2x4xi32> {
-  %0 = stablehlo.negate %x : tensor<2x3xi32>
-  %1 = stablehlo.negate %y : tensor<3x4xi32>
-  %r = stablehlo.dot_general %0, %1, contracting_dims = [1] x [0] : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
-  return %r : tensor<2x4xi32>
-}
-
-// leaves dot_general, negate
-func.func @product_of_negative(%x: tensor<2x9xi32>, %y: tensor<9x4xi32>) -> tensor<2x4xi32> {
-  %0 = stablehlo.negate %x : tensor<2x9xi32>
-  %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<2x9xi32>, tensor<9x4xi32>) -> tensor<2x4xi32>
-  return %r : tensor<2x4xi32>
-}
-
-// leaves dot_general
-func.func @negative_of_product(%x: tensor<4x2xi32>, %y: tensor<2x4xi32>) -> tensor<4x4xi32> {
-  %0 = stablehlo.negate %x : tensor<4x2xi32>
-  %1 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<4x2xi32>, tensor<2x4xi32>) -> tensor<4x4xi32>
-  %r = stablehlo.negate %1 : tensor<4x4xi32>
-  return %r : tensor<4x4xi32>
-}
-
 // leaves dot_general, broadcast_in_dim, multiply
 func.func @product_of_scaled(%x: tensor<2x9xi32>, %y: tensor<9x4xi32>, %s: tensor<i32>) -> tensor<2x4xi32> {
   %c = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<i32>) -> tensor<2x9xi32>
@@ -303,14 +253,6 @@ func.func @scaled_product(%x: tensor<5x2xi32>, %y: tensor<2x4xi32>) -> tensor<5x
   %d = stablehlo.constant dense<3> : tensor<5x4xi32>
   %r = stablehlo.multiply %1, %d : tensor<5x4xi32>
   return %r : tensor<5x4xi32>
-}
-
-// leaves add, dot_general
-func.func @sum_of_products(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>, %z: tensor<3x4xi32>) -> tensor<2x4xi32> {
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
-  %1 = stablehlo.dot_general %x, %z, contracting_dims = [1] x [0] : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
-  %r = stablehlo.add %0, %1 : tensor<2x4xi32>
-  return %r : tensor<2x4xi32>
 }
 
 // leaves abs, dot_general, dot_general
@@ -364,16 +306,6 @@ func.func @dot_of_repeated_terms(%x: tensor<4xi32>, %y: tensor<5x6xi32>) -> tens
 func.func @dot_of_repeated_terms__ones(%y: tensor<5x6xi32>) -> tensor<4x6xi32> {
   %0 = stablehlo.constant dense<1> : tensor<4x5xi32>
   %r = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<4x5xi32>, tensor<5x6xi32>) -> tensor<4x6xi32>
-  return %r : tensor<4x6xi32>
-}
-
-// leaves dot_general
-func.func @sum_of_outer_products(%x: tensor<4x5xi32>, %y: tensor<5x6xi32>) -> tensor<4x6xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (tensor<4x5xi32>) -> tensor<4x5x6xi32>
-  %1 = stablehlo.broadcast_in_dim %y, dims = [1, 2] : (tensor<5x6xi32>) -> tensor<4x5x6xi32>
-  %2 = stablehlo.multiply %0, %1 : tensor<4x5x6xi32>
-  %r = stablehlo.reduce(%2 init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x5x6xi32>, tensor<i32>) -> tensor<4x6xi32>
   return %r : tensor<4x6xi32>
 }
 

@@ -142,13 +142,6 @@ func.func @a_large_integer_is_infinite_as_float16(%x: tensor<4xi32>) -> tensor<4
   return %r : tensor<4xi1>
 }
 
-// leaves constant
-func.func @is_infinite_known(%x: tensor<4xf32>) -> tensor<4xi1> {
-  %0 = stablehlo.abs %x : tensor<4xf32>
-  %r = chlo.is_neg_inf %0 : tensor<4xf32> -> tensor<4xi1>
-  return %r : tensor<4xi1>
-}
-
 // leaves floor
 func.func @round_whole_number(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.floor %x : tensor<4xf32>
@@ -161,14 +154,6 @@ func.func @round_whole_number__integer(%x: tensor<4xi32>) -> tensor<4xf32> {
   %0 = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xf32>
   %r = stablehlo.round_nearest_even %0 : tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves constant
-func.func @sign_known(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<1> : tensor<4xi32>
-  %0 = stablehlo.maximum %x, %c : tensor<4xi32>
-  %r = stablehlo.sign %0 : tensor<4xi32>
-  return %r : tensor<4xi32>
 }
 
 // leaves constant, and
@@ -204,14 +189,6 @@ func.func @remainder_of_less__twice(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// leaves constant
-func.func @divide_less() -> tensor<4xi32> {
-  %c = stablehlo.constant dense<5> : tensor<4xi32>
-  %0 = stablehlo.iota dim = 0 : tensor<4xi32>
-  %r = stablehlo.divide %0, %c : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
 // leaves constant, shift_right_logical
 func.func @divide_by_power_of_two_known_sign(%x: tensor<4xui32>) -> tensor<4xui32> {
   %c = stablehlo.constant dense<8> : tensor<4xui32>
@@ -230,14 +207,6 @@ func.func @divide_by_power_of_two_known_sign__remainder(%x: tensor<4xui32>) -> t
 func.func @division_rounds_to_zero_and_a_shift_down(%x: tensor<4xi32>) -> tensor<4xi32> {
   %c = stablehlo.constant dense<8> : tensor<4xi32>
   %r = stablehlo.divide %x, %c : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves iota
-func.func @mask_of_range() -> tensor<4xi32> {
-  %c = stablehlo.constant dense<3> : tensor<4xi32>
-  %0 = stablehlo.iota dim = 0 : tensor<4xi32>
-  %r = stablehlo.and %0, %c : tensor<4xi32>
   return %r : tensor<4xi32>
 }
 
@@ -320,20 +289,6 @@ func.func @a_quotient_by_a_power_of_two_that_is_rounded_by_another(%x: tensor<40
   %5 = stablehlo.add %q, %less : tensor<40xi32>
   %r = stablehlo.select %4, %5, %q : tensor<40xi1>, tensor<40xi32>
   return %r : tensor<40xi32>
-}
-
-// leaves constant
-func.func @floor_of_quotient_known_sign() -> tensor<400xi1> {
-  %n = stablehlo.constant dense<6> : tensor<400xi32>
-  %c = stablehlo.constant dense<1> : tensor<400xi32>
-  %z = stablehlo.constant dense<0> : tensor<400xi32>
-  %x = stablehlo.iota dim = 0 : tensor<400xi32>
-  %0 = stablehlo.sign %x : tensor<400xi32>
-  %1 = stablehlo.compare NE, %0, %c : (tensor<400xi32>, tensor<400xi32>) -> tensor<400xi1>
-  %2 = stablehlo.remainder %x, %n : tensor<400xi32>
-  %3 = stablehlo.compare NE, %2, %z : (tensor<400xi32>, tensor<400xi32>) -> tensor<400xi1>
-  %r = stablehlo.and %1, %3 : tensor<400xi1>
-  return %r : tensor<400xi1>
 }
 
 // keeps

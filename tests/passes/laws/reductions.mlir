@@ -33,15 +33,6 @@ func.func @reduce_of_unit_dimensions__with_a_constant_inside(%x: tensor<4x1xf32>
   return %r : tensor<4xf32>
 }
 
-// leaves nothing
-func.func @map_that_computes_nothing(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  %r = "stablehlo.map"(%x, %y) ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    stablehlo.return %b : tensor<f32>
-  }) {dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // keeps
 func.func @a_map_that_computes(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.map"(%x) ({
@@ -50,27 +41,6 @@ func.func @a_map_that_computes(%x: tensor<4xf32>) -> tensor<4xf32> {
     stablehlo.return %0 : tensor<f32>
   }) {dimensions = array<i64: 0>} : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves broadcast_in_dim
-func.func @reduce_to_one_value(%x: tensor<4x3xf32>, %y: tensor<f32>) -> tensor<4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %r = stablehlo.reduce(%x init: %c) across dimensions = [1] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
-    reducer(%a: tensor<f32>, %b: tensor<f32>) {
-    stablehlo.return %y : tensor<f32>
-  }
-  return %r : tensor<4xf32>
-}
-
-// leaves constant, broadcast_in_dim
-func.func @reduce_to_one_value__of_two_arrays(%x: tensor<4x3xf32>, %y: tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %r:2 = stablehlo.reduce(%x init: %c), (%x init: %c) across dimensions = [1] : (tensor<4x3xf32>, tensor<4x3xf32>, tensor<f32>, tensor<f32>) -> (tensor<4xf32>, tensor<4xf32>)
-    reducer(%a: tensor<f32>, %b: tensor<f32>) (%d: tensor<f32>, %e: tensor<f32>) {
-    %k = stablehlo.constant dense<2.0> : tensor<f32>
-    stablehlo.return %k, %y : tensor<f32>, tensor<f32>
-  }
-  return %r#0, %r#1 : tensor<4xf32>, tensor<4xf32>
 }
 
 // keeps
@@ -130,20 +100,6 @@ func.func @a_padded_1_takes_part_in_the_largest_element(%x: tensor<4xf32>) -> te
 func.func @reduce_of_nothing(%x: tensor<4x0xf32>, %c: tensor<f32>) -> tensor<4xf32> {
   %r = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
-}
-
-// leaves reduce
-func.func @reduce_of_moved(%x: tensor<4x2xi32>, %c: tensor<i32>) -> tensor<4xi32> {
-  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x2xi32>) -> tensor<2x4xi32>
-  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<2x4xi32>, tensor<i32>) -> tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves reduce
-func.func @reduce_of_moved__reversed(%x: tensor<4x2xi32>, %c: tensor<i32>) -> tensor<2xi32> {
-  %0 = stablehlo.reverse %x, dims = [0] : tensor<4x2xi32>
-  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<4x2xi32>, tensor<i32>) -> tensor<2xi32>
-  return %r : tensor<2xi32>
 }
 
 // leaves broadcast_in_dim, broadcast_in_dim, xor, reduce
@@ -279,19 +235,6 @@ func.func @parts_of_several_rows_are_reduced(%x: tensor<2x4xf32>, %y: tensor<1x4
   return %r : tensor<4xf32>
 }
 
-// leaves constant, iota, iota, compare, select
-func.func @diagonal_where_it_was(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>
-  %0 = stablehlo.reshape %x : (tensor<4x4xf32>) -> tensor<16xf32>
-  %1 = stablehlo.slice %0 [0:16:5] : (tensor<16xf32>) -> tensor<4xf32>
-  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>
-  %i = stablehlo.iota dim = 0 : tensor<4x4xi32>
-  %j = stablehlo.iota dim = 1 : tensor<4x4xi32>
-  %3 = stablehlo.compare EQ, %i, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>
-  %r = stablehlo.select %3, %2, %c : tensor<4x4xi1>, tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
 // keeps
 func.func @the_first_column_where_the_diagonal_was(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<4x4xf32>
@@ -358,41 +301,6 @@ func.func @a_sum_of_a_triangle_is_a_sum(%x: tensor<40x40xf32>) -> tensor<40xf32>
   return %r : tensor<40xf32>
 }
 
-// leaves not, multiply, reduce
-func.func @reduce_of_moved__function(%x: tensor<3x5xi32>, %c: tensor<i32>) -> tensor<5xi32> {
-  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x5xi32>) -> tensor<5x3xi32>
-  %n = stablehlo.not %t : tensor<5x3xi32>
-  %s = stablehlo.multiply %n, %n : tensor<5x3xi32>
-  %r = stablehlo.reduce(%s init: %c) applies stablehlo.xor across dimensions = [1] : (tensor<5x3xi32>, tensor<i32>) -> tensor<5xi32>
-  return %r : tensor<5xi32>
-}
-
-// keeps
-func.func @reduce_of_moved__function_read_twice(%x: tensor<3x5xi32>, %c: tensor<i32>) -> (tensor<5xi32>, tensor<5x3xi32>) {
-  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<3x5xi32>) -> tensor<5x3xi32>
-  %n = stablehlo.negate %t : tensor<5x3xi32>
-  %r = stablehlo.reduce(%n init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<5x3xi32>, tensor<i32>) -> tensor<5xi32>
-  return %r, %t : tensor<5xi32>, tensor<5x3xi32>
-}
-
-// leaves constant, reduce, multiply
-func.func @sum_of_scaled(%x: tensor<3x5xi32>, %y: tensor<3xi32>) -> tensor<3xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %b = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<3xi32>) -> tensor<3x5xi32>
-  %p = stablehlo.multiply %b, %x : tensor<3x5xi32>
-  %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [1] : (tensor<3x5xi32>, tensor<i32>) -> tensor<3xi32>
-  return %r : tensor<3xi32>
-}
-
-// keeps
-func.func @sum_of_scaled__another_dimension(%x: tensor<3x5xi32>, %y: tensor<3xi32>) -> tensor<5xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %b = stablehlo.broadcast_in_dim %y, dims = [0] : (tensor<3xi32>) -> tensor<3x5xi32>
-  %p = stablehlo.multiply %b, %x : tensor<3x5xi32>
-  %r = stablehlo.reduce(%p init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xi32>, tensor<i32>) -> tensor<5xi32>
-  return %r : tensor<5xi32>
-}
-
 // leaves constant, constant, reduce, multiply
 func.func @sum_of_repeated(%x: tensor<5xi8>) -> tensor<i8> {
   %c = stablehlo.constant dense<0> : tensor<i8>
@@ -415,23 +323,6 @@ func.func @a_sum_of_repeated_floats(%x: tensor<5xf32>) -> tensor<5xf32> {
   %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<5xf32>) -> tensor<3x5xf32>
   %r = stablehlo.reduce(%b init: %c) applies stablehlo.add across dimensions = [0] : (tensor<3x5xf32>, tensor<f32>) -> tensor<5xf32>
   return %r : tensor<5xf32>
-}
-
-// leaves constant, reduce, reduce, maximum
-func.func @reduce_of_concatenate(%x: tensor<2x5000xi32>, %y: tensor<2x4000xi32>) -> tensor<2xi32> {
-  %c = stablehlo.constant dense<-2147483648> : tensor<i32>
-  %b = stablehlo.concatenate %x, %y, dim = 1 : (tensor<2x5000xi32>, tensor<2x4000xi32>) -> tensor<2x9000xi32>
-  %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<2x9000xi32>, tensor<i32>) -> tensor<2xi32>
-  return %r : tensor<2xi32>
-}
-
-// leaves constant, multiply, reduce, multiply, reduce, add
-func.func @reduce_of_concatenate__of_squares(%x: tensor<5000xf32>, %y: tensor<4000xf32>) -> tensor<f32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %b = stablehlo.concatenate %x, %y, dim = 0 : (tensor<5000xf32>, tensor<4000xf32>) -> tensor<9000xf32>
-  %s = stablehlo.multiply %b, %b : tensor<9000xf32>
-  %r = stablehlo.reduce(%s init: %c) applies stablehlo.add across dimensions = [0] : (tensor<9000xf32>, tensor<f32>) -> tensor<f32>
-  return %r : tensor<f32>
 }
 
 // keeps
@@ -568,4 +459,21 @@ func.func @reduce_of_broadcast__of_a_row(%x: tensor<1x6xf32>, %c: tensor<f32>) -
   %1 = stablehlo.broadcast_in_dim %0, dims = [0, 2] : (tensor<4x6xf32>) -> tensor<4x3x6xf32>
   %r = stablehlo.reduce(%1 init: %c) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<4x3x6xf32>, tensor<f32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
+}
+
+// leaves constant, reduce, reduce, maximum
+func.func @reduce_of_concatenate(%x: tensor<2x5000xi32>, %y: tensor<2x4000xi32>) -> tensor<2xi32> {
+  %c = stablehlo.constant dense<-2147483648> : tensor<i32>
+  %b = stablehlo.concatenate %x, %y, dim = 1 : (tensor<2x5000xi32>, tensor<2x4000xi32>) -> tensor<2x9000xi32>
+  %r = stablehlo.reduce(%b init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<2x9000xi32>, tensor<i32>) -> tensor<2xi32>
+  return %r : tensor<2xi32>
+}
+
+// leaves constant, multiply, reduce, multiply, reduce, add
+func.func @reduce_of_concatenate__of_squares(%x: tensor<5000xf32>, %y: tensor<4000xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.concatenate %x, %y, dim = 0 : (tensor<5000xf32>, tensor<4000xf32>) -> tensor<9000xf32>
+  %s = stablehlo.multiply %b, %b : tensor<9000xf32>
+  %r = stablehlo.reduce(%s init: %c) applies stablehlo.add across dimensions = [0] : (tensor<9000xf32>, tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
 }

@@ -139,21 +139,6 @@ func.func @a_few_elements_far_apart_are_scattered(%x: tensor<99xf32>, %u: tensor
   return %r : tensor<99xf32>
 }
 
-// leaves constant, constant, clamp, scatter
-func.func @scatter_with_spare_row(%x: tensor<6x2xf32>, %k: tensor<3x1xi32>, %u: tensor<3x2xf32>) -> tensor<6x2xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %low = stablehlo.constant dense<0> : tensor<3x1xi32>
-  %high = stablehlo.constant dense<5> : tensor<3x1xi32>
-  %i = stablehlo.clamp %low, %k, %high : tensor<3x1xi32>
-  %0 = stablehlo.pad %x, %c, low = [0, 0], high = [1, 0], interior = [0, 0] : (tensor<6x2xf32>, tensor<f32>) -> tensor<7x2xf32>
-  %1 = "stablehlo.scatter"(%0, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    stablehlo.return %b : tensor<f32>
-  }) : (tensor<7x2xf32>, tensor<3x1xi32>, tensor<3x2xf32>) -> tensor<7x2xf32>
-  %r = stablehlo.slice %1 [0:6, 0:2] : (tensor<7x2xf32>) -> tensor<6x2xf32>
-  return %r : tensor<6x2xf32>
-}
-
 // keeps
 func.func @a_spare_row_that_may_be_written_stays(%x: tensor<6x2xf32>, %i: tensor<3x1xi32>, %u: tensor<3x2xf32>) -> tensor<6x2xf32> {
   %c = stablehlo.constant dense<0.0> : tensor<f32>

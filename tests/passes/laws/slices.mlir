@@ -1,11 +1,4 @@
 // leaves constant
-func.func @slice_of_splat() -> tensor<200xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<400xf32>
-  %r = stablehlo.slice %c [0:400:2] : (tensor<400xf32>) -> tensor<200xf32>
-  return %r : tensor<200xf32>
-}
-
-// leaves constant
 func.func @dynamic_slice_of_splat(%i: tensor<i32>) -> tensor<3xf32> {
   %c = stablehlo.constant dense<3.0> : tensor<400xf32>
   %r = stablehlo.dynamic_slice %c, %i, sizes = [3] : (tensor<400xf32>, tensor<i32>) -> tensor<3xf32>
@@ -46,13 +39,6 @@ func.func @slice_of_transpose(%x: tensor<4x5xf32>) -> tensor<2x3xf32> {
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x5xf32>) -> tensor<5x4xf32>
   %r = stablehlo.slice %0 [1:3, 1:4] : (tensor<5x4xf32>) -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
-}
-
-// leaves slice, reverse
-func.func @slice_of_reverse(%x: tensor<9xf32>) -> tensor<3xf32> {
-  %0 = stablehlo.reverse %x, dims = [0] : tensor<9xf32>
-  %r = stablehlo.slice %0 [1:7:2] : (tensor<9xf32>) -> tensor<3xf32>
-  return %r : tensor<3xf32>
 }
 
 // leaves constant, slice, pad
@@ -118,13 +104,6 @@ func.func @slice_of_dot(%x: tensor<2x6x3xi32>, %y: tensor<2x3x4xi32>) -> tensor<
   %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<2x6x3xi32>, tensor<2x3x4xi32>) -> tensor<2x6x4xi32>
   %r = stablehlo.slice %0 [1:2, 0:3, 2:4] : (tensor<2x6x4xi32>) -> tensor<1x3x2xi32>
   return %r : tensor<1x3x2xi32>
-}
-
-// leaves slice, slice, convolution
-func.func @slice_of_convolution(%x: tensor<4x5x2xi32>, %y: tensor<3x2x6xi32>) -> tensor<2x3x3xi32> {
-  %0 = stablehlo.convolution(%x, %y) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x5x2xi32>, tensor<3x2x6xi32>) -> tensor<4x3x6xi32>
-  %r = stablehlo.slice %0 [0:2, 0:3, 1:4] : (tensor<4x3x6xi32>) -> tensor<2x3x3xi32>
-  return %r : tensor<2x3x3xi32>
 }
 
 // leaves constant, dynamic_slice
@@ -270,13 +249,6 @@ func.func @a_reshape_that_merges_what_a_dynamic_slice_cuts(%x: tensor<3x2xf32>, 
   return %r : tensor<4xf32>
 }
 
-// leaves constant, dynamic_slice, reverse
-func.func @dynamic_slice_of_reverse(%x: tensor<6x3xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
-  %0 = stablehlo.reverse %x, dims = [1] : tensor<6x3xf32>
-  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<6x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
-  return %r : tensor<2x3xf32>
-}
-
 // keeps
 func.func @a_dynamic_part_of_a_reversed_dimension(%x: tensor<6xf32>, %i: tensor<i32>) -> tensor<2xf32> {
   %0 = stablehlo.reverse %x, dims = [0] : tensor<6xf32>
@@ -284,25 +256,11 @@ func.func @a_dynamic_part_of_a_reversed_dimension(%x: tensor<6xf32>, %i: tensor<
   return %r : tensor<2xf32>
 }
 
-// leaves constant, dynamic_slice, pad
-func.func @dynamic_slice_of_pad(%x: tensor<6x3xf32>, %c: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x8xf32> {
-  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<6x3xf32>, tensor<f32>) -> tensor<6x8xf32>
-  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 8] : (tensor<6x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
-  return %r : tensor<2x8xf32>
-}
-
 // keeps
 func.func @a_dynamic_part_of_a_padded_dimension(%x: tensor<6xf32>, %c: tensor<f32>, %i: tensor<i32>) -> tensor<2xf32> {
   %0 = stablehlo.pad %x, %c, low = [1], high = [0], interior = [0] : (tensor<6xf32>, tensor<f32>) -> tensor<7xf32>
   %r = stablehlo.dynamic_slice %0, %i, sizes = [2] : (tensor<7xf32>, tensor<i32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
-}
-
-// leaves constant, dynamic_slice, dynamic_slice, concatenate
-func.func @dynamic_slice_of_concatenate(%x: tensor<6x3xf32>, %y: tensor<6x2xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x5xf32> {
-  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<6x3xf32>, tensor<6x2xf32>) -> tensor<6x5xf32>
-  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 5] : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x5xf32>
-  return %r : tensor<2x5xf32>
 }
 
 // keeps
@@ -345,4 +303,39 @@ func.func @a_product_of_which_more_than_a_dynamic_part_is_read(%x: tensor<6x3xi3
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<6x3xi32>, tensor<3x5xi32>) -> tensor<6x5xi32>
   %r = stablehlo.dynamic_slice %0, %i, %i, sizes = [1, 1] : (tensor<6x5xi32>, tensor<i32>, tensor<i32>) -> tensor<1x1xi32>
   return %r, %0 : tensor<1x1xi32>, tensor<6x5xi32>
+}
+
+// leaves slice, reverse
+func.func @slice_of_reverse(%x: tensor<9xf32>) -> tensor<3xf32> {
+  %0 = stablehlo.reverse %x, dims = [0] : tensor<9xf32>
+  %r = stablehlo.slice %0 [1:7:2] : (tensor<9xf32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// leaves slice, slice, convolution
+func.func @slice_of_convolution(%x: tensor<4x5x2xi32>, %y: tensor<3x2x6xi32>) -> tensor<2x3x3xi32> {
+  %0 = stablehlo.convolution(%x, %y) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x5x2xi32>, tensor<3x2x6xi32>) -> tensor<4x3x6xi32>
+  %r = stablehlo.slice %0 [0:2, 0:3, 1:4] : (tensor<4x3x6xi32>) -> tensor<2x3x3xi32>
+  return %r : tensor<2x3x3xi32>
+}
+
+// leaves constant, dynamic_slice, reverse
+func.func @dynamic_slice_of_reverse(%x: tensor<6x3xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.reverse %x, dims = [1] : tensor<6x3xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<6x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
+  return %r : tensor<2x3xf32>
+}
+
+// leaves constant, dynamic_slice, pad
+func.func @dynamic_slice_of_pad(%x: tensor<6x3xf32>, %c: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x8xf32> {
+  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<6x3xf32>, tensor<f32>) -> tensor<6x8xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 8] : (tensor<6x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+
+// leaves constant, dynamic_slice, dynamic_slice, concatenate
+func.func @dynamic_slice_of_concatenate(%x: tensor<6x3xf32>, %y: tensor<6x2xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x5xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<6x3xf32>, tensor<6x2xf32>) -> tensor<6x5xf32>
+  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 5] : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x5xf32>
+  return %r : tensor<2x5xf32>
 }

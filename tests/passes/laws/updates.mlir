@@ -12,13 +12,6 @@ func.func @update_of_update(%x: tensor<4xf32>, %y: tensor<2xf32>, %z: tensor<2xf
 }
 
 // leaves nothing
-func.func @update_with_itself(%x: tensor<4xf32>, %i: tensor<i32>) -> tensor<4xf32> {
-  %0 = stablehlo.dynamic_slice %x, %i, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
-  %r = stablehlo.dynamic_update_slice %x, %0, %i : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// leaves nothing
 func.func @read_of_update(%x: tensor<4xf32>, %y: tensor<2xf32>, %i: tensor<i32>) -> tensor<2xf32> {
   %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<4xf32>, tensor<2xf32>, tensor<i32>) -> tensor<4xf32>
   %r = stablehlo.dynamic_slice %0, %i, sizes = [2] : (tensor<4xf32>, tensor<i32>) -> tensor<2xf32>
@@ -68,14 +61,6 @@ func.func @start_that_is_clamped__from_below(%x: tensor<8xf32>, %y: tensor<2xf32
   %low = stablehlo.constant dense<-3> : tensor<i32>
   %0 = stablehlo.maximum %i, %low : tensor<i32>
   %r = stablehlo.dynamic_update_slice %x, %y, %0 : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
-  return %r : tensor<8xf32>
-}
-
-// leaves nothing
-func.func @update_with_own_slice(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %c = stablehlo.constant dense<9> : tensor<i32>
-  %0 = stablehlo.slice %x [6:8] : (tensor<8xf32>) -> tensor<2xf32>
-  %r = stablehlo.dynamic_update_slice %x, %0, %c : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
 
