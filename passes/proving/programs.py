@@ -185,7 +185,7 @@ class Program:
             made, dtype = np.empty(shape_of(result), object), dtype_of(result)
             moved = np.moveaxis(array, axes, range(len(axes))).reshape(-1, *made.shape)
             for i in np.ndindex(made.shape):
-                items = [first[()], *(moved[k][i] for k in range(len(moved)))]
+                items = [first[()], *(moved[(k,) + i] for k in range(len(moved)))]
                 made[i] = self.terms.total(name.removeprefix("stablehlo."), items, dtype)
             found.append(made)
         return found
