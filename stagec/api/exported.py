@@ -408,6 +408,7 @@ class _Writer:
             meta["driver"],
             tuple(i for i in meta["mutated"] if i not in reused),
             meta["may_alias"],
+            meta["anywhere"],
             meta["branches"],
             Duration(meta["duration"]),
             meta["flags"],

@@ -286,6 +286,7 @@ class GraphCode:
             duration=Duration(program.meta["duration"]),
             callbacks=callbacks,
             waits=is_open(self.graph) and device.is_cpu,
+            anywhere=program.meta["anywhere"],
             name=self.name,
         )
         if callbacks:

@@ -31,7 +31,7 @@ from stagec.compiler.cache_file import HEADER_LIMIT, PAGE, read_aligned
 from stagec.core.errors import ArtifactError, message
 
 MAGIC = b"STAGEC\r\n"  # a transfer in text mode would change the line ending
-VERSION = 5
+VERSION = 6
 
 _FIELDS = struct.Struct("<8sIIQ")
 _DIGEST_BYTES = 32

@@ -38,6 +38,7 @@ _VARIANT = (
     "driver",
     "clobbered",
     "may_alias",
+    "anywhere",
     "branches",
     "duration",
     "flags",
@@ -64,6 +65,7 @@ class Variant:
       target: as `Target.parse` reads it.
       machine: the architecture that the code is for; empty for GPUs.
       features: CPU features that it may use, in the kernel's spelling.
+      anywhere: whether arguments may lie anywhere in a CPU's memory.
       packed: the further arguments of the module: copies of weights.
       section: the compiled module.
     """
@@ -74,6 +76,7 @@ class Variant:
     driver: str
     mutated: tuple[int, ...]
     may_alias: bool
+    anywhere: bool
     branches: bool
     duration: Duration
     flags: str
@@ -199,6 +202,7 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
                 "driver": v.driver,
                 "clobbered": list(v.mutated),
                 "may_alias": v.may_alias,
+                "anywhere": v.anywhere,
                 "branches": v.branches,
                 "duration": v.duration.value,
                 "flags": v.flags,
@@ -361,7 +365,7 @@ class _Reader:
         )
 
     def _variant(self, value: Any, weights: list[ShapedArray], arguments: int) -> Variant:
-        target, machine, features, driver, mutated, may_alias, branches, duration, flags, packed, section = (
+        target, machine, features, driver, mutated, may_alias, anywhere, branches, duration, flags, packed, section = (
             checked.fields(value, "variant", *_VARIANT)
         )
         if (
@@ -377,6 +381,7 @@ class _Reader:
             driver,
             checked.indices(mutated, arguments, "clobbered", increasing=True),
             checked.boolean(may_alias, "may_alias"),
+            checked.boolean(anywhere, "anywhere"),
             checked.boolean(branches, "branches"),
             checked.duration(duration, "duration"),
             flags,

@@ -429,6 +429,7 @@ def _compile_optimized(
         "mutated": list(compiled.memory.mutated),
         "may_alias": compiled.memory.may_alias,
         "packed": list(compiled.memory.packed),
+        "anywhere": compiled.memory.anywhere,
         "driver": queue,
         "flags": compiled.flags,
     }

@@ -124,10 +124,10 @@ def compile_module(
         memory = ready.memory
         if flag_set.direct:
             try:
-                vmfb, attempt, may_alias = direct.run(ready, flag_set, options.asynchronous)
+                vmfb, attempt, may_alias, anywhere = direct.run(ready, flag_set, options.asynchronous)
             except direct.NotDirectError as error:
                 raise reproducible.refused(name, str(error), line=error.location) from None
-            memory = memory._replace(may_alias=may_alias and memory.may_alias)
+            memory = memory._replace(may_alias=may_alias and memory.may_alias, anywhere=anywhere)
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue

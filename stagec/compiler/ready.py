@@ -31,11 +31,13 @@ class Memory(NamedTuple):
       mutated: the arguments that it may overwrite.
       may_alias: whether a result may be an argument's memory, or another result's.
       packed: which further arguments it takes (`passes.kernels.weights`).
+      anywhere: whether it does not rely on an alignment of the arguments' memory beyond that of their elements.
     """
 
     mutated: tuple[int, ...] = ()
     may_alias: bool = False
     packed: tuple[dict[str, Any], ...] = ()
+    anywhere: bool = False
 
 
 @dataclasses.dataclass(eq=False)

@@ -165,8 +165,12 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         self._state = None
         return state[1]
 
-    def buffer_view(self) -> Any:
-        """The data as the runtime's buffer view, without a copy where memory is aligned."""
+    def buffer_view(self, anywhere: bool = False) -> Any:
+        """The data as the runtime's buffer view, without a copy where memory is aligned.
+
+        Args:
+          anywhere: a caller's memory need not be aligned for the call that the view is for.
+        """
         view = self._view
         if view is not None:
             return view
@@ -177,6 +181,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         if not device.is_cpu:
             view = memory.upload(device, value)
         else:
+            if anywhere and self._state is _LENT and memory.is_importable(value, value.dtype.itemsize):
+                return memory.import_numpy(device, value)
             if not memory.is_importable(value):
                 fresh = memory.aligned_empty(value.shape, value.dtype)
                 fresh[...] = value
@@ -186,12 +192,12 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         self._view = view
         return view
 
-    def queued_view(self, timeline: TimelineSemaphore) -> Any:
+    def queued_view(self, timeline: TimelineSemaphore, anywhere: bool) -> Any:
         """The buffer view for a call on `timeline`, where the call that computes it may still be pending."""
         state = self._state
         if type(state) is tuple and state[0].timeline is timeline:
             return state[1]
-        return self.buffer_view()
+        return self.buffer_view(anywhere)
 
     def address(self) -> int:
         """Where the data begins in the host's memory."""

@@ -53,12 +53,14 @@ class Executable:
         thread can be interrupted; the first ones of a bounded program do, until one of them was short.
       callbacks: the Python functions that the program calls.
       waits: it takes no fences, whatever its queue.
+      anywhere: a CPU's program does not rely on an alignment of arguments' memory.
     """
 
     __slots__ = (
         "__weakref__", "_begin", "_bounded", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function",
-        "_list", "_out", "_started", "_timeline", "_waits", "_workers", "branches", "device", "driver", "in_avals",
-        "in_place", "may_alias", "mutated", "name", "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
+        "_list", "_out", "_started", "_timeline", "_waits", "_workers", "anywhere", "branches", "device", "driver",
+        "in_avals", "in_place", "may_alias", "mutated", "name", "out_avals", "packed", "payload", "quick", "run_one",
+        "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -77,6 +79,7 @@ class Executable:
         duration: Duration = Duration.OPEN,
         callbacks: Sequence[HostCallback] = (),
         waits: bool = False,
+        anywhere: bool = False,
         name: str = "function",
     ) -> None:
         self.payload = payload
@@ -95,6 +98,7 @@ class Executable:
         self._callbacks = callbacks
         self._count = len(self.out_avals)
         self._waits = waits
+        self.anywhere = anywhere
         self._workers: Executable | None = None
         self._start()
         _all.add(self)
@@ -241,10 +245,10 @@ class Executable:
     def _run_quick(self, args: Sequence[Array]) -> list[Array]:
         """`run` for arrays, where no argument is mutated and no result may alias one: the hot path."""
         inputs = self._list(len(args))
-        push = inputs.push_ref
+        push, anywhere = inputs.push_ref, self.anywhere
         for a in args:
             view = a._view
-            push(view if view is not None else a.buffer_view())
+            push(view if view is not None else a.buffer_view(anywhere))
         outputs = self._list(self._count)
         try:
             context = self._begin()
@@ -297,11 +301,11 @@ class Executable:
     def _listed(self, args: Sequence[Array], timeline: TimelineSemaphore | None = None) -> tuple[Any, list[Any]]:
         """The arguments for the runtime, with room for two fences, and what must stay alive during the call."""
         inputs = self._list(len(args) + 2)
-        kept = []
+        kept, anywhere = [], self.anywhere
         for a in args:
             view = a._view
             if view is None:
-                view = a.buffer_view() if timeline is None else a.queued_view(timeline)
+                view = a.buffer_view(anywhere) if timeline is None else a.queued_view(timeline, anywhere)
             inputs.push_ref(view)
             kept.append((view, a._numpy))
         return inputs, kept
@@ -345,10 +349,10 @@ class Executable:
     def _run_quick_one(self, args: Sequence[Array]) -> Array:
         """`run_plain(args)[0]`, written out: most programs have one result."""
         inputs = self._list(len(args))
-        push = inputs.push_ref
+        push, anywhere = inputs.push_ref, self.anywhere
         for a in args:
             view = a._view
-            push(view if view is not None else a.buffer_view())
+            push(view if view is not None else a.buffer_view(anywhere))
         outputs = self._list(1)
         try:
             context = self._begin()

@@ -24,9 +24,9 @@ def aligned_empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[An
     return np.ndarray(shape, dtype, buffer=raw, offset=start)
 
 
-def is_importable(array: np.ndarray[Any, Any]) -> bool:
-    """Whether compiled code may read the array's memory in place."""
-    return array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT == 0 and array.dtype.isnative
+def is_importable(array: np.ndarray[Any, Any], alignment: int = _ALIGNMENT) -> bool:
+    """Whether compiled code that relies on an alignment may read the array's memory in place."""
+    return array.flags.c_contiguous and array.ctypes.data % alignment == 0 and array.dtype.isnative
 
 
 @functools.cache

@@ -511,7 +511,7 @@ def test_a_file_that_is_no_artifact_is_refused(tmp_path):
 def test_a_file_of_another_format_is_refused(affine_file):
     data = bytearray(affine_file.read_bytes())
     data[8] = 9
-    with pytest.raises(ArtifactError, match="it has format 9, and this stagec reads format 5"):
+    with pytest.raises(ArtifactError, match="it has format 9, and this stagec reads format 6"):
         stagec.load(bytes(data))
 
 

@@ -11,6 +11,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import errors
+from stagec.runtime import memory
 from stagec.runtime.memory import aligned_empty
 
 DTYPES = "bool int8 int16 int32 uint8 uint16 uint32 float16 bfloat16 float32 complex64".split()
@@ -63,6 +64,42 @@ def test_unaligned_and_strided_arguments():
     assert np.array_equal(f(fortran), fortran * 2)
     swapped = np.arange(4, dtype=">f4")
     assert np.array_equal(f(swapped), [0, 2, 4, 6])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "complex64", "float16", "bool"])
+def test_large_numpy_arguments_are_read_where_they_lie(monkeypatch, dtype, tmp_path):
+    def scaled(x, w):
+        return [snp.where(x == w, x, w).sum(), x[::-1], (x.reshape(100, -1) != 0) @ snp.ones(400, "float32")]
+
+    f, size = stagec.jit(scaled), np.dtype(dtype).itemsize
+    stagec.export(f)(stagec.ShapeDtypeStruct((40000,), dtype), stagec.ShapeDtypeStruct((40000,), dtype)).save(
+        tmp_path / "f.stagec"
+    )
+    base = (np.random.default_rng(0).integers(0, 3, 40064) % 2).astype(dtype)
+    other = aligned_empty((40000,), base.dtype)
+    other[...] = base[:40000]
+    expected = [np.array(y) for y in f(snp.asarray(base[:40000]), other)]
+    loaded = stagec.load(tmp_path / "f.stagec")
+    loaded(other, other)
+    monkeypatch.setattr(memory, "aligned_empty", lambda *args: pytest.fail("an argument was copied"))
+    for call in (f, loaded):
+        for offset in (1, 3, 17):
+            begins = aligned_empty((40064,), base.dtype)[offset:][:40000]
+            begins[...] = other
+            assert begins.ctypes.data % 64 == offset * size % 64
+            for actual, y in zip(call(begins, other), expected, strict=True):
+                np.testing.assert_array_equal(actual, y)
+
+
+def test_code_of_the_compilers_gets_aligned_copies(monkeypatch):
+    x = aligned_empty((40001,), np.dtype("float32"))[1:]
+    x[...] = np.arange(40000)
+    copies = []
+    monkeypatch.setattr(memory, "aligned_empty", lambda *args: copies.append(args) or aligned_empty(*args))
+    with stagec.config.override(cpu_kernels=False):
+        f = stagec.jit(lambda x: x * 2 + snp.flip(x))
+        np.testing.assert_array_equal(f(x), x * 2 + x[::-1])
+    assert copies == [((40000,), np.dtype("float32"))]
 
 
 def test_mixed_operators_give_arrays():

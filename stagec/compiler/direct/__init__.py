@@ -45,7 +45,7 @@ class Formed(Protocol):
 
 
 @interruptible.function
-def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool]:
+def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool, bool]:
     """Compile a module of kernels.
 
     Args:
@@ -54,16 +54,16 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, A
       asynchronous: whether results are signalled by a fence.
 
     Returns:
-      the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, and whether
-      a result may be the memory of an argument or of another result.
+      the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, whether a
+      result may be the memory of an argument or of another result, and whether arguments may lie anywhere in memory.
 
     Raises:
       NotDirectError: the module is not one of kernels alone, and has to be reproducible.
     """
     started = time.perf_counter()
-    output, reasons, may_alias = b"", [], True
+    output, reasons, may_alias, anywhere = b"", [], True, False
     try:
-        output, may_alias = _compiled(formed, flag_set, asynchronous)
+        output, may_alias, anywhere = _compiled(formed, flag_set, asynchronous)
     except NotDirectError as error:
         if flag_set.reproducible:
             raise
@@ -73,22 +73,24 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, A
     except Exception as error:  # a fault of stagec's, which compilation through all phases does not have
         log.event("compile", f"no direct compilation: {type(error).__name__}: {error}")
         reasons.append(Diagnostic("error", "a fault of stagec's"))
-    return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(reasons)), may_alias
+    attempt = Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(reasons))
+    return output, attempt, may_alias, anywhere
 
 
-def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, bool]:
+def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, bool, bool]:
     program = reading.read(formed.module)
     if asynchronous and program.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
     kernels = library.described(program, _written(formed))
     target = library.target(flag_set.flags, flag_set.reproducible) if kernels else {}
     libraries = _own_library(kernels, _written(formed), target, flag_set.reproducible) if kernels else []
-    if kernels and not libraries:
+    own = bool(libraries) or not kernels  # whose loads and stores are aligned to elements
+    if not own:
         libraries = [host.Library(_library(formed, program, kernels, target, flag_set.flags), kernels)]
     text = host.text(program, libraries, asynchronous).encode()
     with kept_session(len(text)) as session, invoked(session) as run:
         _check(run.parse(text), run.found)
-        return run.bytecode(), program.may_alias
+        return run.bytecode(), program.may_alias, own
 
 
 def code(formed: Formed, flag_set: FlagSet, together: bool = True) -> tuple[str, str]:
