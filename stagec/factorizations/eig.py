@@ -146,7 +146,9 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
     return Equation(eig_p, equation.inputs, equation.outputs[:1], params, equation.location)
 
 
-eig_p = factorization(MultiplePrimitive, "eig", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
+eig_p = factorization(
+    MultiplePrimitive, "eig", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim, divided=24
+)
 
 
 def eig(a: Any, *, left: bool = False, right: bool = True, derivatives: bool = False) -> list[Array]:

@@ -117,10 +117,16 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
 
 
 eigh_p = factorization(
-    MultiplePrimitive, "eigh", shape=_shape, eval=eigh_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim
+    MultiplePrimitive, "eigh", shape=_shape, eval=eigh_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim, divided=24
 )
 eigvalsh_p = factorization(
-    MultiplePrimitive, "eigvalsh", shape=_values_shape, eval=eigvalsh_eval, algorithm=_values_algorithm, jvp=_values_jvp
+    MultiplePrimitive,
+    "eigvalsh",
+    shape=_values_shape,
+    eval=eigvalsh_eval,
+    algorithm=_values_algorithm,
+    jvp=_values_jvp,
+    divided=24,
 )
 
 

@@ -282,6 +282,7 @@ lu_solve_p = factorization(
     jvp=_solve_jvp,
     transpose=_solve_transpose,
     ranks=_SOLVE_RANKS,
+    divided=32,
 )
 
 

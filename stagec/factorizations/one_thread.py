@@ -20,8 +20,8 @@ from stagec.core import forking
 
 R = TypeVar("R")
 
-# Smaller matrices are not divided; larger ones may gain.
-_LEAST, _MOST = 16, 511
+# Larger matrices may gain.
+_MOST = 511
 # How long a fork waits for a thread that changes the number of threads.
 _REST_SECONDS = 0.5
 
@@ -92,12 +92,16 @@ def _after_fork_in_child(_: forking.HeldLocks) -> None:
     _libraries = _Libraries()
 
 
-def in_one_thread(evaluate: Callable[..., R]) -> Callable[..., R]:
-    """Return the evaluation of a row that has one thread where the matrices of its first operand are small."""
+def in_one_thread(evaluate: Callable[..., R], least: int) -> Callable[..., R]:
+    """Return the evaluation of a row that has one thread where the matrices of its first operand are small.
+
+    Args:
+      least: the number of rows from which OpenBLAS divides it.
+    """
 
     @functools.wraps(evaluate)
     def limited(*arrays: Any, **params: Any) -> R:
-        if min(arrays[0].shape[-2:]) >= _LEAST and max(arrays[0].shape[-2:]) <= _MOST:
+        if min(arrays[0].shape[-2:]) >= least and max(arrays[0].shape[-2:]) <= _MOST:
             return _libraries.run(evaluate, *arrays, **params)
         return evaluate(*arrays, **params)
 

@@ -55,4 +55,6 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     return found, out + (across - across @ a @ found) + (along - found @ (a @ along))
 
 
-pinv_p = factorization(SinglePrimitive, "pinv", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, ranks=(2, 0))
+pinv_p = factorization(
+    SinglePrimitive, "pinv", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, ranks=(2, 0), divided=24
+)

@@ -46,6 +46,7 @@ def factorization(
     trim: Callable[..., Any] | None = None,
     ranks: Sequence[int] = (2,),
     numpy_ns: float = 0.03,
+    divided: int = 64,
 ) -> P:
     """Make a primitive whose operands have the same leading axes.
 
@@ -57,6 +58,7 @@ def factorization(
       jvp, trim, numpy_ns: as in `Primitive`.
       ranks: for each operand, the number of axes that are not leading; the last number applies to all further
         operands.
+      divided: the number of rows from which OpenBLAS divides the evaluation among threads (`one_thread`).
     """
 
     def checked(*avals: ShapedArray, **params: Any) -> Any:
@@ -79,7 +81,7 @@ def factorization(
     made = kind(
         name,
         shape=checked,
-        eval=in_one_thread(eval),
+        eval=in_one_thread(eval, divided),
         lower=lower,
         jvp=jvp,
         transpose=transpose,

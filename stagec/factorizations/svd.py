@@ -126,7 +126,9 @@ def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
     return Equation(svd_p, equation.inputs, equation.outputs[:1], params, equation.location)
 
 
-svd_p = factorization(MultiplePrimitive, "svd", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim)
+svd_p = factorization(
+    MultiplePrimitive, "svd", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp, trim=_trim, divided=24
+)
 
 
 @overload

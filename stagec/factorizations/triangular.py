@@ -167,6 +167,7 @@ triangular_solve_p = factorization(
     jvp=_jvp,
     transpose=_transpose,
     numpy_ns=5,
+    divided=32,
 )
 
 

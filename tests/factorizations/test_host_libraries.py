@@ -398,13 +398,13 @@ def test_small_matrices_are_computed_in_one_thread():
         if not before or max(before) < 2:
             print("not divided")
         for n in (4, 100, 600):
-            observed = one_thread.in_one_thread(lambda a: seen.append(counts()))
+            observed = one_thread.in_one_thread(lambda a: seen.append(counts()), 16)
             observed(np.zeros((3, n, n)))
         assert seen[0] == seen[2] == before and set(seen[1]) == {1}, seen
 
         # Calls overlap: the last one that ends restores the number.
         inside, go = threading.Barrier(3), threading.Event()
-        waiting = one_thread.in_one_thread(lambda a, i: (inside.wait(), i and go.wait()))
+        waiting = one_thread.in_one_thread(lambda a, i: (inside.wait(), i and go.wait()), 16)
         threads = [threading.Thread(target=waiting, args=(np.zeros((100, 100)), i), daemon=True) for i in range(2)]
         [t.start() for t in threads]
         inside.wait(), threads[0].join()
@@ -414,7 +414,7 @@ def test_small_matrices_are_computed_in_one_thread():
 
         # An error does, too.
         try:
-            one_thread.in_one_thread(lambda a: 1 / 0)(np.zeros((100, 100)))
+            one_thread.in_one_thread(lambda a: 1 / 0, 16)(np.zeros((100, 100)))
         except ZeroDivisionError:
             assert counts() == before
         snp.linalg.eigh(np.eye(40))
