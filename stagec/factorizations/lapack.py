@@ -78,19 +78,22 @@ def of_scipy(name: str, dtype: np.dtype[Any], module: str = "lapack") -> Any:
     return getattr(importlib.import_module(f"scipy.linalg.{module}"), _LETTERS[dtype.char] + name)
 
 
-def of_large(name: str, a: Any, complex_name: str | None = None) -> Any:
+# From this many rows on, what else NumPy's loops compute is worth the import of SciPy.
+LARGE = 128
+
+
+def of_large(name: str, a: Any, complex_name: str | None = None, least: int = LARGE) -> Any:
     """Return SciPy's LAPACK function for a large matrix, with blocks; None for a small one, or without SciPy.
 
     Args:
       complex_name: the function's name for complex matrices, if it is another one.
+      least: the number of rows and columns of a large matrix.
     """
-    if min(a.shape[-2:]) < LARGE:
+    if min(a.shape[-2:]) < least:
         return None
     found = of_scipy(complex_name if complex_name and a.dtype.kind == "c" else name, a.dtype)
     # Enough for blocks of 64 columns; by default, some functions get memory for single columns.
     return found and functools.partial(found, lwork=64 * (max(a.shape) + 65))
 
 
-# From this many rows on, what else NumPy's loops compute is worth the import of SciPy.
-LARGE = 128
 _LETTERS = {"f": "s", "d": "d", "F": "c", "D": "z"}

@@ -11,7 +11,6 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
-from stagec.core.libraries import has_scipy
 from stagec.core.primitive import MissingRule, MultiplePrimitive, SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import of_large
@@ -279,13 +278,19 @@ def _shape(a: ShapedArray, *, full_matrices: bool) -> list[ShapedArray]:
 
 
 def _eval(a: Any, *, full_matrices: bool) -> list[Any]:
-    if a.size and a.dtype in (dtypes.float32, dtypes.complex64) and has_scipy():
-        from scipy import linalg  # takes long to import
-
-        # NumPy would compute in float64.
-        mode = "full" if full_matrices else "economic"
+    # NumPy would compute in float64.
+    geqrf = of_large("geqrf", a, least=1) if a.dtype in (dtypes.float32, dtypes.complex64) else None
+    if geqrf is not None:
         out = _shape(ShapedArray.of(a.shape, a.dtype), full_matrices=full_matrices)
-        return each_matrix(lambda a: linalg.qr(a, mode=mode, check_finite=False), a, out=out)
+        n, columns = a.shape[-1], out[0].shape[-1]
+        orgqr = of_large("orgqr", out[0], "ungqr", least=1)
+
+        def one(a: Any) -> tuple[Any, Any]:
+            found, scales, *_ = geqrf(a)
+            left = np.pad(found, ((0, 0), (0, columns - n))) if columns > n else found[:, :columns]
+            return orgqr(left, scales)[0], np.triu(found[:columns])
+
+        return each_matrix(one, a, out=out)
     return [r.astype(a.dtype) for r in np.linalg.qr(a, "complete" if full_matrices else "reduced")]
 
 
