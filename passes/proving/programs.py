@@ -109,14 +109,6 @@ class Program:
         shape, axis, dtype = shape_of(op.results[0]), attrs.integer(op, "iota_dimension"), dtype_of(op.results[0])
         return _each(shape, lambda i: self.terms.number(i[axis], dtype))
 
-    _dynamic_reshape, _dynamic_broadcast_in_dim, _dynamic_iota = _reshape, _broadcast_in_dim, _iota
-
-    def _broadcast(self, op: Any, values: Any, env: Any) -> Any:
-        return np.broadcast_to(values[0], shape_of(op.results[0]))
-
-    def _get_dimension_size(self, op: Any, values: Any, env: Any) -> Any:
-        return self.terms.number(values[0].shape[attrs.integer(op, "dimension")], "int32")
-
     def _sort(self, op: Any, values: Any, env: Any) -> Any:
         if values[0].shape[attrs.sort_dimension(op)] > 1:
             raise UnsupportedError("sort")

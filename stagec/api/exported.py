@@ -17,7 +17,7 @@ from stagec.api.parameters import parameters_of
 from stagec.api.program import RunnableGraph, runnable_graph
 from stagec.api.settings import JitSettings
 from stagec.api.traces import TracedSignature
-from stagec.artifact import container, manifest, trees
+from stagec.artifact import container, manifest, trees, variants
 from stagec.backends import Target
 from stagec.backends.cpu import portable_host
 from stagec.compiler import build, key, reproducible
@@ -25,10 +25,8 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.copying import OwnCopy
-from stagec.core.duration import Duration
 from stagec.core.graph import has_callbacks
 from stagec.core.open_graph import is_open
-from stagec.runtime.packing import Packing
 
 
 class Exported(OwnCopy):
@@ -399,22 +397,8 @@ class _Writer:
         )
 
     def _variant(self, target: Target, program: build.Program, runnable: RunnableGraph) -> manifest.Variant:
-        meta = program.meta
         reused = {i for i, _ in runnable.code.options.donated}
-        return manifest.Variant(
-            str(target),
-            target.machine,
-            target.required_features(),
-            meta["driver"],
-            tuple(i for i in meta["mutated"] if i not in reused),
-            meta["may_alias"],
-            meta["anywhere"],
-            meta["branches"],
-            Duration(meta["duration"]),
-            meta["flags"],
-            tuple(map(Packing.parse, meta["packed"])),
-            self.sections.add(program.payload),
-        )
+        return variants.compiled(target, program.meta, self.sections.add(program.payload), reused)
 
 
 def _doc(function: Any) -> str:

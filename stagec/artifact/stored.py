@@ -15,7 +15,7 @@ import numpy as np
 from stagec.artifact import manifest, trees
 from stagec.artifact.container import Container, refuse
 from stagec.artifact.manifest import Signature, Variant, Weight
-from stagec.artifact.variants import choose, describe_device, describe_variant, platform
+from stagec.artifact.variants import choose, compiled, describe_device, describe_variant, platform
 from stagec.core import dtypes, errors
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
@@ -24,7 +24,7 @@ from stagec.core.duration import Duration
 from stagec.runtime.array import Array
 from stagec.runtime.device import Device, devices, platforms
 from stagec.runtime.executable import Executable
-from stagec.runtime.packing import Packing, packable
+from stagec.runtime.packing import packable
 from stagec.runtime.placement import target_for
 from stagec.runtime.runnable import Runnable
 
@@ -240,22 +240,7 @@ class StoredCode:
             branches=text.branches,
             duration=text.duration,
         )
-        meta = program.meta
-        made = Variant(
-            str(target),
-            target.machine,
-            target.required_features(),
-            meta["driver"],
-            tuple(meta["mutated"]),
-            meta["may_alias"],
-            meta["anywhere"],
-            text.branches,
-            text.duration,
-            meta["flags"],
-            tuple(map(Packing.parse, meta["packed"])),
-            -1,
-        )
-        return program.payload, made, program.source
+        return program.payload, compiled(target, program.meta, -1), program.source
 
     def _nothing_fits(self) -> errors.ArtifactError:
         rows = [(v.target, describe_variant(v), "") for v in self.signature.variants]

@@ -1,13 +1,16 @@
-"""Chooses the compiled variant of a signature for a device."""
+"""Makes the compiled variants of a signature, and chooses one for a device."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from stagec.artifact.manifest import Variant
 from stagec.backends import Target, cpu as targets
+from stagec.core.duration import Duration
 from stagec.core.errors import TargetError
 from stagec.runtime.device import Device
+from stagec.runtime.packing import Packing
 
 
 def _target(variant: Variant) -> Target | None:
@@ -71,3 +74,21 @@ def describe_device(device: Device) -> str:
     if device.is_cpu:
         return targets.portable_host()
     return f"{device.platform}:{device.architecture}"
+
+
+def compiled(target: Target, meta: Mapping[str, Any], section: int, reused: Collection[int] = ()) -> Variant:
+    """A program that was compiled for a target, by its metadata; `reused` arguments are overwritten anyway."""
+    return Variant(
+        str(target),
+        target.machine,
+        target.required_features(),
+        meta["driver"],
+        tuple(i for i in meta["mutated"] if i not in reused),
+        meta["may_alias"],
+        meta["anywhere"],
+        meta["branches"],
+        Duration(meta["duration"]),
+        meta["flags"],
+        tuple(map(Packing.parse, meta["packed"])),
+        section,
+    )

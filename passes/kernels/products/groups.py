@@ -72,11 +72,6 @@ class Groups:
         return Layout(shape, (*matrix.batch, matrix.row, matrix.column), self.width, self.each, self.lines)
 
 
-def can_pack(matrix: Matrix) -> bool:
-    """Whether a matrix can be packed: its elements are contiguous along one of the axes."""
-    return 1 in (matrix.row, matrix.column)
-
-
 def packing(groups: Groups, batch: Sequence[int], batches: int, vectors: Vectors, location: object) -> Kernel:
     """The kernel that packs an operand; a workgroup has one panel of one matrix."""
     w, matrix = vectors.w, groups.matrix
