@@ -112,8 +112,6 @@ def prepared(library: Library, request: dict[str, Any]) -> Callable[[], Any]:
 def measured(library: Library, request: dict[str, Any]) -> dict[str, float]:
     """Seconds of the processor for `lower` and `compile`."""
     lower = prepared(library, request)
-    if request.get("first"):
-        lower().compile()
     found = {}
     for stage in ("lower", "compile"):
         if stage == "compile":
@@ -183,9 +181,9 @@ def turns(workers: dict[str, Worker], repeat: int, **request: Any) -> dict[str, 
     """The least seconds of each library and stage, or what went wrong."""
     best: dict[str, Any] = {}
     active = dict(workers)
-    for turn in range(repeat):
+    for _ in range(repeat):
         for library, worker in [*active.items()]:
-            reply = worker.ask(first=not turn, **request)
+            reply = worker.ask(**request)
             if "error" in reply:
                 best[library] = reply
                 del active[library]

@@ -10,6 +10,11 @@ from stagec.compiler.direct.program import Call, Conditional, Copy, Fill, Loop, 
 SIZES = (64, 64, 64, 128)
 
 
+def overlap(p, q):
+    """Whether two ranges of memory have a byte in common."""
+    return p.slot == q.slot and p.offset < q.offset + q.bytes and q.offset < p.offset + p.bytes
+
+
 class Random:
     """A random program: calls, loops and choices in one another."""
 
@@ -171,7 +176,7 @@ class Machine:
             places = self.layout.ranges
             for i, n in enumerate(command.read):
                 for m in command.written:
-                    assert not places[n].overlaps(places[m]) or (i in command.own and places[n] == places[m])
+                    assert not overlap(places[n], places[m]) or (i in command.own and places[n] == places[m])
             for n in command.written:
                 self.write(n, hash((command.kernel, n, read)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -38,14 +39,6 @@ class MemoryRange(NamedTuple):
     slot: int
     offset: int
     bytes: int
-
-    def overlaps(self, other: MemoryRange) -> bool:
-        """Whether two ranges have a byte in common."""
-        return (
-            self.slot == other.slot
-            and self.offset < other.offset + other.bytes
-            and other.offset < self.offset + self.bytes
-        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,18 +173,16 @@ def _aligned(size: int) -> int:
 
 def _offsets(calls: Sequence[Step], assigned: set[int], groups: Groups, sizes: dict[int, int]) -> dict[int, int]:
     """Assign arena offsets to the groups without memory: the first fit among the groups that each conflicts with."""
+    wanted = dict.fromkeys(groups.of(n) for step in every(calls) for n in written(step) if n not in assigned)
+    conflicts = groups.conflicts(wanted)
     offsets: dict[int, int] = {}
-    for step in every(calls):
-        for n in written(step):
-            if n in assigned or groups.of(n) in offsets:
-                continue
-            group = groups.of(n)
-            at = 0
-            for other in sorted((m for m in groups.conflicts(group) if m in offsets), key=offsets.__getitem__):
-                if at + sizes[group] <= offsets[other]:
-                    break
-                at = max(at, _aligned(offsets[other] + sizes[other]))
-            offsets[group] = at
+    for group in wanted:
+        at = 0
+        for other in sorted((m for m in conflicts[group] if m in offsets), key=offsets.__getitem__):
+            if at + sizes[group] <= offsets[other]:
+                break
+            at = max(at, _aligned(offsets[other] + sizes[other]))
+        offsets[group] = at
     return offsets
 
 
@@ -200,19 +191,38 @@ def barriers(calls: Sequence[Step], ranges: dict[int, MemoryRange]) -> frozenset
     barrier wrote, or write what one read.
     """
     found = set()
-    # Ranges in different slots do not overlap.
-    before: defaultdict[int, list[MemoryRange]] = defaultdict(list)
-    made: defaultdict[int, list[MemoryRange]] = defaultdict(list)
+    read_from: defaultdict[int, _Ranges] = defaultdict(_Ranges)
+    made: defaultdict[int, _Ranges] = defaultdict(_Ranges)
     for i, call in enumerate(calls):
         inputs, outputs = [ranges[n] for n in read(call)], [ranges[n] for n in written(call)]
-        pairs = [(p, q) for p in (*inputs, *outputs) for q in made[p.slot]]
-        pairs += [(p, q) for p in outputs for q in before[p.slot]]
-        if any(p.overlaps(q) for p, q in pairs):
+        if any(made[p.slot].overlap(p) for p in (*inputs, *outputs)) or any(read_from[p.slot].overlap(p) for p in outputs):
             found.add(i)
-            before.clear()
+            read_from.clear()
             made.clear()
         for p in inputs:
-            before[p.slot].append(p)
+            read_from[p.slot].add(p)
         for p in outputs:
-            made[p.slot].append(p)
+            made[p.slot].add(p)
     return frozenset(found)
+
+
+class _Ranges:
+    """The bytes of ranges in one slot, as disjoint intervals in order."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+
+    def overlap(self, p: MemoryRange) -> bool:
+        """Whether any of the ranges has a byte in common with another range."""
+        first = bisect.bisect_right(self._ends, p.offset)
+        return first < len(self._ends) and self._starts[first] < p.offset + p.bytes
+
+    def add(self, p: MemoryRange) -> None:
+        """Add a range; the intervals that it touches become one with it."""
+        start, end = p.offset, p.offset + p.bytes
+        first, last = bisect.bisect_left(self._ends, start), bisect.bisect_right(self._starts, end)
+        if first < last:
+            start, end = min(start, self._starts[first]), max(end, self._ends[last - 1])
+        self._starts[first:last] = [start]
+        self._ends[first:last] = [end]
