@@ -18,6 +18,7 @@ from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import build, driver, log, session
 from stagec.compiler.direct import library, machine_code, memory, object_file, program, reading
+from stagec.compiler.direct.instructions import Function
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
@@ -255,6 +256,13 @@ def test_memory_is_used_again_when_it_is_free_and_barriers_are_where_they_are_ne
     assert layout.ranges[4].offset < layout.ranges[3].offset
     assert layout.allocated == {1: 64, 2: 256}
     assert layout.deallocated == (2,)
+
+
+def test_a_register_holds_a_constant_that_is_used_once_only_there():
+    f = Function()
+    for value in (7, -9, 7):
+        f.do(f"use {f.number(value)}")
+    assert f.text() == ["%i64_7 = vm.const.i64 7", "use %i64_7", "%i64_m9 = vm.const.i64 -9", "use %i64_m9", "use %i64_7"]
 
 
 def overlap(p, q):

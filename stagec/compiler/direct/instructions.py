@@ -74,15 +74,17 @@ class Function:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self._constants: dict[tuple[str, int], str] = {}
+        # By type and value, the lines before the first use, and the number of uses.
+        self._constants: dict[tuple[str, int], list[int]] = {}
         self._count = 0
 
     def number(self, value: int, type_: str = "i64") -> str:
         """A constant."""
-        key = (type_, value)
-        if key not in self._constants:
-            self._constants[key] = f"%{type_}_{len(self._constants)}"
-        return self._constants[key]
+        self._constants.setdefault((type_, value), [len(self.lines), 0])[1] += 1
+        return self._name(type_, value)
+
+    def _name(self, type_: str, value: int) -> str:
+        return f"%{type_}_{value}".replace("-", "m")
 
     def small(self, value: int) -> str:
         """A constant of 32 bits."""
@@ -148,11 +150,14 @@ class Function:
         self.do(f"^{block}:")
 
     def text(self) -> list[str]:
-        numbers = [
-            f"{name} = vm.const.{type_}{f' {value}' if value else '.zero'}"
-            for (type_, value), name in self._constants.items()
-        ]
-        return [*numbers, *self.lines]
+        """The lines. A constant that is used once stands there: a register holds it from its line to its last use."""
+        found, done = [], 0
+        for (type_, value), (line, uses) in sorted(self._constants.items(), key=lambda item: item[1][1] == 1):
+            if uses == 1:
+                found += self.lines[done:line]
+                done = line
+            found.append(f"{self._name(type_, value)} = vm.const.{type_}{f' {value}' if value else '.zero'}")
+        return [*found, *self.lines[done:]]
 
 
 def imported(name: str) -> str:
