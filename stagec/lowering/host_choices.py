@@ -64,16 +64,16 @@ def _rows_of_solution(avals: Sequence[ShapedArray], params: dict[str, Any]) -> i
 THRESHOLDS: dict[str, Threshold] = {
     "cholesky": _rows(128),
     "det": _rows(128),
-    "eig": _rows(64),
-    "eigh": _rows(64),
+    "eig": _rows(48),
+    "eigh": _rows(28),
     "eigvalsh": _rows(128),
     **dict.fromkeys(("fft", "irfft", "rfft"), Threshold(lambda avals, params: 1 << 12, matrices=False)),
     **dict.fromkeys(
         ("geqrf", "hessenberg", "householder_product", "lu", "lu_solve", "ormqr", "tridiagonal"), _rows(128, _every)
     ),
-    "pinv": _rows(64),
+    "pinv": _rows(28),
     "qr": _rows(128, lambda aval: aval.dtype in _SINGLE),
-    "schur": _rows(128, _every),
-    "svd": Threshold(lambda avals, params: 64 if params["compute_uv"] else 128),
+    "schur": _rows(48, _every),
+    "svd": Threshold(lambda avals, params: 28 if params["compute_uv"] else 128),
     "triangular_solve": Threshold(_rows_of_solution, _every),
 }
