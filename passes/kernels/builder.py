@@ -90,7 +90,7 @@ class Builder(abc.ABC):
     ) -> Item:
         """An element of one of several parts, by the position of a form between bounds, which is not known here."""
 
-    def located(self, location: str) -> contextlib.AbstractContextManager[None]:
+    def located(self, location: Any) -> contextlib.AbstractContextManager[None]:
         """Give what is written the location of the user's line."""
         return ANYWHERE
 

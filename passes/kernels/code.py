@@ -33,7 +33,7 @@ class Code(Builder):
         """Writes an operation."""
         return self.writer.op(name, operands, types, *details)
 
-    def located(self, location: str) -> contextlib.AbstractContextManager[None]:
+    def located(self, location: Any) -> contextlib.AbstractContextManager[None]:
         """Give the operations written in the block the location of the user's line."""
         return self.writer.at(location) if location else ANYWHERE
 

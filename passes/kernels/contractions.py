@@ -414,7 +414,7 @@ def _ends(k: Lowering, op: Any, axes: Sequence[int]) -> list[tuple[Linear, Linea
 def finish(k: Lowering, op: Any, made: Contraction) -> None:
     """Write a contraction as the results of an operation."""
     for result, value in zip(op.results, made.write(k)):
-        value.location = str(op.location)
+        value.location = op.location
         k.env[result] = value
 
 

@@ -60,7 +60,7 @@ class Kernel:
       workgroups: how many there are along each of up to three axes, known when
         compiling: a sum is then split in the same way on every machine.
       body: its operations, constants first.
-      locations: what `Writer.locations` holds.
+      locations: the location, or its text, of each alias in the body.
       scratch: bytes of memory on the stack of each workgroup.
       blocks: how its memory depends on the block of rows, if it computes one of many.
     """
@@ -70,7 +70,7 @@ class Kernel:
     outputs: tuple[Buffer, ...]
     workgroups: tuple[int, ...]
     body: Sequence[Instruction]
-    locations: dict[str, str]
+    locations: dict[str, Any]
     scratch: int = 0
     blocks: Blocks | None = None
 
@@ -80,7 +80,8 @@ class Kernel:
     ) -> Kernel:
         """The kernel that a writer has written."""
         memory = tuple(inputs), tuple(outputs)
-        return cls(name, *memory, tuple(workgroups), writer.body(), dict(writer.locations), writer.scratch_bytes)
+        locations = {alias: location for location, alias in writer.locations.items()}
+        return cls(name, *memory, tuple(workgroups), writer.body(), locations, writer.scratch_bytes)
 
     def text(self, symbol: str) -> str:
         """The kernel as a module that holds one `stream.executable`."""
@@ -104,7 +105,7 @@ class Kernel:
         groups = "\n".join(f"      %g{i} = arith.constant {count} : index {here}" for i, count in enumerate(counts))
         if self.blocks is not None:
             groups += f"\n      %all = arith.muli %blocks, %g2 : index {here}"
-        aliases = "\n".join(f"{alias} = {location}" for location, alias in self.locations.items())
+        aliases = "\n".join(f"{alias} = {location}" for alias, location in self.locations.items())
         return f"""module {{
   stream.executable private @{symbol} {{
     stream.executable.export public @{symbol} workgroups({workload}) -> (index, index, index) {{
@@ -185,6 +186,8 @@ class Kernels:
         self.weights = Weights(module, weights)
         self.by_symbol: dict[str, Kernel] = {}
         self._symbols: dict[Any, str] = {}
+        # Equal calls share a kernel, whose code is long to compare.
+        self._called: dict[int, tuple[Kernel, str]] = {}
         self._names: set[str] = {_symbol(op) for op in module.body.operations}
         self._inserted: set[str] = set()
         self._parsed: list[Any] = []
@@ -229,12 +232,16 @@ class Kernels:
 
     def symbol_of(self, kernel: Kernel) -> str:
         """The name of the executable of a kernel, which is that of an equal one if there is one."""
+        known = self._called.get(id(kernel))
+        if known is not None:
+            return known[1]
         # Locations are not part of the key: equal code is emitted once, with the locations of its first user.
         key = (kernel.inputs, kernel.outputs, kernel.workgroups, tuple(i[:-1] for i in kernel.body), kernel.blocks)
         if key not in self._symbols:
             name = self._named(kernel.name)
             self._symbols[key] = name
             self.by_symbol[name] = kernel
+        self._called[id(kernel)] = kernel, self._symbols[key]
         return self._symbols[key]
 
     def _named(self, name: str) -> str:

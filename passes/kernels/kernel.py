@@ -225,7 +225,7 @@ class Lowering:
     def define(self, op: Any, value: Value) -> None:
         """Define the result of an operation; scalars, and costly values with several readers, are computed now."""
         result = op.results[0]
-        value.location = str(op.location)
+        value.location = op.location
         self.env[result] = value
         if value.size == 1:
             if not value.is_scalar:
@@ -371,7 +371,7 @@ class Lowering:
         rule = self.rules.get(name)
         if rule is None:
             raise RefusedError(f"{name.removeprefix('stablehlo.')} has no form in kernels")
-        with self.code.located(str(op.location)):
+        with self.code.located(op.location):
             self.code.forget()
             rule(self, op)
 

@@ -23,7 +23,7 @@ class _Step(NamedTuple):
     operands: list[Any]
     element: Element
     constant: Any
-    location: str
+    location: Any
 
 
 class _Region(NamedTuple):
@@ -51,7 +51,7 @@ def _read(block: Any, is_closed: bool) -> _Region:
         number = splat_of(value) if is_constant else None
         constant = None if number is None else number.item()
         steps.append(
-            _Step(op, operands, element_type(value.type)[1], constant, "" if is_constant else str(op.location))
+            _Step(op, operands, element_type(value.type)[1], constant, "" if is_constant else op.location)
         )
         numbers[value] = len(numbers)
 

@@ -96,7 +96,7 @@ class Value:
       linear: the value of the only element as a linear form, for integers.
       view: the memory that holds all of it.
       function: `(builder, index) -> Item`.
-      location: the user's line, as the text of an attribute.
+      location: that of the user's line, or its text; empty if there is none.
     """
 
     __slots__ = ("element", "function", "linear", "location", "scalar", "shape", "splat", "view")
@@ -111,7 +111,7 @@ class Value:
         splat: Any = None,
         scalar: str | None = None,
         linear: Linear | None = None,
-        location: str = "",
+        location: Any = "",
     ) -> None:
         self.shape, self.element = tuple(shape), element
         self.function, self.view, self.splat, self.scalar = function, view, splat, scalar

@@ -89,7 +89,8 @@ class Writer:
     def __init__(self) -> None:
         self.instructions: list[Instruction] = []
         self.scratch_bytes = 0
-        self.locations: dict[str, str] = {}
+        # The aliases of locations, which are attributes or their texts; printing one takes longer than writing its ops.
+        self.locations: dict[Any, str] = {}
         self._constants: dict[tuple[str, str], Instruction] = {}
         self._here = "loc(unknown)"
         self._count = 0
@@ -97,8 +98,8 @@ class Writer:
     @contextlib.contextmanager
     def at(self, location: Any) -> Iterator[None]:
         """Give the ops of a block a location: an `ir.Location`, or its text `loc(...)`."""
-        before, text = self._here, str(location)
-        name = self.locations.setdefault(text, f"#at{len(self.locations)}")
+        before, key = self._here, getattr(location, "attr", location)
+        name = self.locations.setdefault(key, f"#at{len(self.locations)}")
         self._here = f"loc({name})"
         try:
             yield

@@ -281,7 +281,7 @@ def described(call: Call, kernel: Kernel) -> str:
     """A kernel's name, the shapes of its operands and results, and the user's line, as a comment."""
     operands, results = (call.types[: len(call.read)], call.types[len(call.read) :])
     text = f"{call.kernel}: {_shown(operands)} -> {_shown(results)}"
-    places = map(printed.location, (call.location, *kernel.locations))
+    places = map(printed.location, (call.location, *kernel.locations.values()))
     found = next((place for place in places if place is not None), None)
     if found is not None:
         line = Location(found.file, found.line, "")

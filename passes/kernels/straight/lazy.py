@@ -39,7 +39,7 @@ class Lazy(Lowering):
     def define(self, op: Any, value: Value) -> None:
         """Define the result of an operation; a single element is computed at the start of the kernel."""
         result = op.results[0]
-        value.location = str(op.location)
+        value.location = op.location
         self.env[result] = value
         if any(operand in self.tainted for operand in op.operands):
             self.tainted.add(result)

@@ -188,7 +188,7 @@ class Reading:
             self.makers[buffer] = node
             known = self.k.env.get(result)
             if known is None:
-                self.k.env[result] = known = Value(shape, element, location=str(node.op.location))
+                self.k.env[result] = known = Value(shape, element, location=node.op.location)
             self.k.forget(known)
             known.function, known.view = None, View(buffer, row_major(shape))
             self._roots[result] = node

@@ -98,7 +98,7 @@ class Prepared:
             if node.is_shared:
                 shape, element = (), value.element.wide
             buffer = Buffer("%none", math.prod(shape), element)
-            stand = Value(shape, element, function=_nowhere(buffer, shape), location=str(node.op.location))
+            stand = Value(shape, element, function=_nowhere(buffer, shape), location=node.op.location)
             stands.append(stand)
             k.env[result] = stand
             k.tainted.add(result)

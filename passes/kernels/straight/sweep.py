@@ -120,7 +120,7 @@ class Sweep:
 
     def _combined(self, part: Part, old: list[Item], new: list[Item]) -> list[Item]:
         block = part.node.op.regions[0].blocks[0]
-        with self.code.located(str(part.node.op.location)):
+        with self.code.located(part.node.op.location):
             return region(self.k, self.code, block, [*old, *new], [e.wide for e in part.elements] * 2, True)
 
     def _rounded(self, sums: Sequence[str], is_vector: bool) -> list[str]:

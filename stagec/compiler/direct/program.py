@@ -87,7 +87,7 @@ class Call:
       bytes: their sizes, in that order.
       own: positions of the operands that a result may overwrite: each element is read before it is written.
       types: of the operands and the results.
-      location: that of the user's line, as MLIR prints it.
+      location: that of the user's line, as MLIR has it or prints it.
     """
 
     kernel: str
@@ -96,7 +96,7 @@ class Call:
     bytes: tuple[int, ...]
     own: tuple[int, ...] = ()
     types: tuple[Tensor, ...] = ()
-    location: str = "loc(unknown)"
+    location: Any = "loc(unknown)"
 
 
 @dataclasses.dataclass(frozen=True)

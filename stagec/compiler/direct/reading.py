@@ -215,7 +215,7 @@ class _Reader:
         types = tuple([Tensor.of(v.type) for v in (*op.operands, *op.results)])
         own = tuple(op.attributes[OWN_ELEMENTS]) if OWN_ELEMENTS in op.attributes else ()
         sizes = tuple([t.bytes for t in types])
-        return Call(entry.value[0], read, written, sizes, own, types, str(op.location))
+        return Call(entry.value[0], read, written, sizes, own, types, op.location)
 
     def _is_filled(self, value: Any) -> bool:
         """Whether memory is filled with the one number of a value, which no constant of the program holds."""
