@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import printed
+from passes.match import remembered
 
 
 def copied(op: Any) -> dict[str, Any]:
@@ -41,8 +42,16 @@ def text(op: Any, name: str, default: str = "") -> str:
 
 def word(op: Any, name: str, default: str = "") -> str:
     """The case of an enumeration attribute: `LT` for `#stablehlo<comparison_direction LT>`."""
-    attributes = op.operation.attributes
-    return printed.enumeration(attributes[name]) if name in attributes else default
+    attributes, known = op.operation.attributes, remembered.numbers
+    if name not in attributes:
+        return default
+    attribute = attributes[name]
+    if known is None:
+        return printed.enumeration(attribute)
+    if attribute not in known:
+        known[attribute] = printed.enumeration(attribute)
+    found: str = known[attribute]
+    return found
 
 
 def pairs(op: Any, name: str, rank: int) -> list[tuple[int, int]]:

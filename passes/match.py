@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,8 @@ class _Remembered(threading.local):
     Attributes:
       splats: by value, what `splat_of` found; by loop, its trip count; by value and size, the array that
         `passes.simplify.constants.computed` found; and by function and value, the facts of `passes.analysis.facts`.
-      numbers: by the attribute of a constant, the number that fills it; for as long as the driver runs.
+      numbers: by the attribute of a constant, the number that fills it, and by that of an enumeration, its case; within
+        `attributes_read_once`.
       is_open: while a pipeline runs, whether its module has arrays of a dynamic shape.
       on_rewrite: while a pipeline runs, what it was told to call for each rewrite, if anything.
     """
@@ -161,10 +163,21 @@ class _Remembered(threading.local):
     is_open: bool | None = None
     on_rewrite: Callable[[str, Any, Sequence[Any]], None] | None = None
     splats: dict[Any, Any] | None = None
-    numbers: dict[Any, np.generic | None] | None = None
+    numbers: dict[Any, Any] | None = None
 
 
 remembered = _Remembered()
+
+
+@contextlib.contextmanager
+def attributes_read_once() -> Iterator[None]:
+    """A block in which attributes that have to be printed or converted are read once."""
+    before = remembered.numbers
+    remembered.numbers = {} if before is None else before
+    try:
+        yield
+    finally:
+        remembered.numbers = before
 
 
 def splat_of(value: Any) -> np.generic | None:

@@ -25,7 +25,7 @@ from typing import Any
 from passes import bindings, build, guard, operations, printed
 from passes.errors import EndlessError, PassWarning, PatternError, caller, message, shown_file
 from passes.fast_math import FLAGS, FastMath, flags
-from passes.match import SPLAT, has_open_shapes, is_static, remembered, splat_of
+from passes.match import SPLAT, attributes_read_once, has_open_shapes, is_static, remembered, splat_of
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
@@ -261,20 +261,17 @@ def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
     rewrite = bindings.rewrite
     is_open = remembered.is_open
     work = _Work(patterns, has_open_shapes(module) if is_open is None else is_open)
-    with module.context, build.attribute_cache():
+    with module.context, build.attribute_cache(), attributes_read_once():
         pattern_set = rewrite.RewritePatternSet()
         for name in work.groups:
             pattern_set.add(name, work.visit)
         config = rewrite.GreedyRewriteConfig()
         config.max_iterations = _MAX_ITERATIONS
-        remembered.numbers = {}
         try:
             rewrite.apply_patterns_and_fold_greedily(module, pattern_set.freeze(), config)
         except RuntimeError:
             if work.failure is None:
                 raise _endless(patterns, work.hits) from None
-        finally:
-            remembered.numbers = None
     if work.failure is not None:
         raise work.failure from work.failure.__cause__
     return work.hits

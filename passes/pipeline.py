@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from passes import bindings, guard
 from passes.errors import InvalidModuleError, PassError, PipelineError, message
 from passes.fast_math import FastMath, flags
-from passes.match import has_open_shapes, remembered
+from passes.match import attributes_read_once, has_open_shapes, remembered
 from passes.patterns import Pattern, apply, apply_own, code_text, digest, selected
 
 
@@ -286,7 +286,8 @@ def run(
             _verify(module, "the module does not verify before any pass ran", "correct the module that was passed")
         try:
             remembered.is_open, remembered.on_rewrite = has_open_shapes(module), on_rewrite
-            return _run(module, steps, settings, verify, on_pass)
+            with attributes_read_once():
+                return _run(module, steps, settings, verify, on_pass)
         finally:
             remembered.is_open = remembered.on_rewrite = None
 

@@ -56,12 +56,17 @@ class Call:
             return toward
         if math.isinf(number) or number in (-1, 0, 1):
             return float(number)
-        with np.errstate(all="ignore"):
-            return float(convert(np.asarray(number, np.float64), self.dtype))
+        return _rounded(number, self.dtype)
 
     def floats(self, low: float, high: float, **facts: bool) -> Facts:
         """Floats between bounds, each rounded as the operation rounds its result."""
         return Facts(self.rounded(low, -math.inf), self.rounded(high, math.inf), **facts)
+
+
+@functools.lru_cache(maxsize=1024)
+def _rounded(number: float, dtype: np.dtype[Any]) -> float:
+    with np.errstate(all="ignore"):
+        return float(convert(np.asarray(number, np.float64), dtype))
 
 
 def _number(call: Call, number: Any) -> Facts | None:

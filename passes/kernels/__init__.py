@@ -17,6 +17,7 @@ from passes.kernels.dispatch import Kernels
 from passes.kernels.expansion import expand
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
+from passes.match import attributes_read_once, host_operations
 from passes.pipeline import PassOptions
 
 __all__ = ["form", "formed"]
@@ -74,10 +75,13 @@ def formed(
     if options.reproducible:
         processor = processor.portable
     hits: dict[str, int] = {}
-    with module.context:
-        expand(module)
+    with module.context, attributes_read_once():
+        # Each walk of a large module takes long.
+        found = host_operations(module)
+        if expand(module, found):
+            found = host_operations(module)
         if straight_line:
-            replace_filters(module)
+            replace_filters(found)
         for former in _FORMERS:
             hits |= former(kernels, processor)
         if straight_line:

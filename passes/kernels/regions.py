@@ -50,9 +50,7 @@ def _read(block: Any, is_closed: bool) -> _Region:
     def add(value: Any, op: Any, operands: list[Any], is_constant: bool) -> None:
         number = splat_of(value) if is_constant else None
         constant = None if number is None else number.item()
-        steps.append(
-            _Step(op, operands, element_type(value.type)[1], constant, "" if is_constant else op.location)
-        )
+        steps.append(_Step(op, operands, element_type(value.type)[1], constant, "" if is_constant else op.location))
         numbers[value] = len(numbers)
 
     for op in (o.operation for o in block.operations):

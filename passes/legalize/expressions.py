@@ -315,11 +315,17 @@ def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any, name: st
     types = tuple(value.type for value in operands)
     if not name:
         return _map(fn, operands, dtype).results[0]
-    _, cached = build.remembered((name, types, np.dtype(dtype)), lambda: _detached_map(fn, types, dtype))
-    made = cached.clone()
-    location, advance = bindings.ir.Location.current, bindings.ir.WalkResult.ADVANCE
+    key, location = (name, types, np.dtype(dtype)), bindings.ir.Location.current
+    _, cached = build.remembered(key, lambda: _detached_map(fn, types, dtype))
+    made = build.remembered((*key, location.attr), lambda: _located(cached, location)).clone()
     for number, value in enumerate(operands):
         made.operands[number] = value
+    return made.results[0]
+
+
+def _located(cached: Any, location: Any) -> Any:
+    """A clone of a detached map next to it, whose operations have a location."""
+    made, advance = cached.clone(bindings.ir.InsertionPoint(cached)), bindings.ir.WalkResult.ADVANCE
     for argument in made.regions[0].blocks[0].arguments:
         argument.set_location(location)
 
@@ -328,7 +334,7 @@ def mapped(fn: Callable[..., Any], operands: Sequence[Any], dtype: Any, name: st
         return advance
 
     made.walk(locate)
-    return made.results[0]
+    return made
 
 
 def _is_host_code() -> bool:

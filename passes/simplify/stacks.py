@@ -106,7 +106,7 @@ def moves_of_moves(op: Any) -> Any:
 
     The law requires that nothing else reads the results in between.
     """
-    if not is_static_op(op) or size_of(op.operation.results[0]) == 0:
+    if not _is_move_of_move(op) or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
         return None
     source, view = view_of(op.operation.results[0])
     count, value = 0, op.operation.results[0]
@@ -118,6 +118,15 @@ def moves_of_moves(op: Any) -> Any:
         value = maker.operand
     cut = box(shape_of(source), view) if count > 1 else None
     return taken(source, view, cut) if cut is not None and _moves(view, cut) < count else None
+
+
+def _is_move_of_move(op: Any) -> bool:
+    """Whether two operations other than reshapes are among those in `_MOVED` that make an op's result."""
+    count = 0
+    while op is not None and op.operation.name in _MOVED and count < 2:
+        count += op.operation.name != "stablehlo.reshape"
+        op = producer(op.operand)
+    return count == 2
 
 
 def _moves(view: View, cut: Box) -> int:

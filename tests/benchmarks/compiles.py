@@ -22,7 +22,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 

@@ -262,7 +262,13 @@ def test_a_register_holds_a_constant_that_is_used_once_only_there():
     f = Function()
     for value in (7, -9, 7):
         f.do(f"use {f.number(value)}")
-    assert f.text() == ["%i64_7 = vm.const.i64 7", "use %i64_7", "%i64_m9 = vm.const.i64 -9", "use %i64_m9", "use %i64_7"]
+    assert f.text() == [
+        "%i64_7 = vm.const.i64 7",
+        "use %i64_7",
+        "%i64_m9 = vm.const.i64 -9",
+        "use %i64_m9",
+        "use %i64_7",
+    ]
 
 
 def overlap(p, q):

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from passes import attributes as attrs, bindings, build
 from passes.kernels.products.shapes import computed_in
-from passes.match import dtype_of, element_name, host_operations, shape_of
+from passes.match import dtype_of, element_name, shape_of
 
 # The most elements of a window: each is a term in the code of the kernel.
 _MOST = 64
 
 
-def replace_filters(module: Any) -> None:
-    """Replace the convolutions of arrays of one feature, in place.
+def replace_filters(found: Iterable[Any]) -> None:
+    """Replace those of some operations that are convolutions of arrays of one feature, in place.
 
     Their kernels would have vectors of a single column. The terms are added in the same order.
     """
-    for op in host_operations(module):
+    for op in found:
         if op.name == "stablehlo.convolution":
             _replace(op)
 

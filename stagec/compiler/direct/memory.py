@@ -195,7 +195,8 @@ def barriers(calls: Sequence[Step], ranges: dict[int, MemoryRange]) -> frozenset
     made: defaultdict[int, _Ranges] = defaultdict(_Ranges)
     for i, call in enumerate(calls):
         inputs, outputs = [ranges[n] for n in read(call)], [ranges[n] for n in written(call)]
-        if any(made[p.slot].overlap(p) for p in (*inputs, *outputs)) or any(read_from[p.slot].overlap(p) for p in outputs):
+        needs_writes = any(made[p.slot].overlap(p) for p in (*inputs, *outputs))
+        if needs_writes or any(read_from[p.slot].overlap(p) for p in outputs):
             found.add(i)
             read_from.clear()
             made.clear()
