@@ -64,9 +64,14 @@ def joined_often(xp, x):
     return [xp.concatenate(parts, 1), xp.stack([part[:, 0] for part in parts]), xp.stack([x] * 20) + 1]
 
 
+def interleaved(xp, x):
+    pairs = xp.stack([x, -x], -1)
+    return [pairs.reshape(-1) * 2, (pairs.reshape(len(x), -1) + 1)[:, 1:], xp.stack([x, x, x * 3], 1).reshape(-1) - 1]
+
+
 @pytest.mark.parametrize(
     "function, shape",
-    [(padded_twice, (2, 2, 2, 2, 2)), (rolled_often, (40, 50)), (joined_often, (3, 19)), (joined_often, (60, 3001))],
+    [(interleaved, (7, 3)), (interleaved, (90, 111)), (padded_twice, (2, 2, 2, 2, 2)), (rolled_often, (40, 50)), (joined_often, (3, 19)), (joined_often, (60, 3001))],
 )
 def test_what_is_put_together_of_many_parts_is_kernels(function, shape):
     x = np.random.default_rng(0).random(shape, np.float32)

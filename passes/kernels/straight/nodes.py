@@ -263,6 +263,8 @@ class Reading:
     def _consider(self, op: Any) -> None:
         result = op.results[0]
         value = self.k.env[result]
+        if op.name == "stablehlo.reshape" and self._alternates(op, value):
+            self._kept(op.operands[0])
         if op.name == "stablehlo.constant" or op.name in _PASSING or value.function is None:
             return
         if operations.of(op.name).elementwise:
@@ -281,6 +283,14 @@ class Reading:
         is_parted = operations.of(op.name).joins and record.undecided_parts > _PARTS
         if is_costly or is_parted or record.length > _LONGEST:
             self._kept(result)
+
+    def _alternates(self, op: Any, value: Value) -> bool:
+        """Whether parts of a joined array alternate along an axis of its reshape, which cannot be cut where they meet."""
+        source = self.k.env[op.operands[0]]
+        if value.function is None or source.splat is not None or not self.k.record(source).undecided_parts:
+            return False
+        axes = {symbol for form in self.k.space(value.shape).symbols for symbol, _ in form.terms}
+        return not set(self.k.record(value).cuts) <= axes
 
     def _divide(self, op: Any, value: Value) -> None:
         """Make operands of an expression nodes if it reads more arrays, or more parts, than one kernel may."""
