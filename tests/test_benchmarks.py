@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import stagec
-from tests.benchmarks import browser, browser_models, front, numba_loops, worker
+from tests.benchmarks import browser, browser_models, compiles, front, numba_loops, worker
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -63,6 +63,12 @@ def test_models_for_browsers_are_modules_and_have_finite_results(name, tmp_path)
 def test_models_for_browsers_are_onnx_models(tmp_path):
     for i, model in enumerate(browser_models.models().values()):
         assert browser.write(tmp_path / str(i), model, f"m{i}").keys() == {"stagec", "onnxruntime"}
+
+
+def test_programs_of_many_operations_compile():
+    rows = [json.loads(line) for line in run("compiles", "--tiny", "--json", "--libraries", "stagec").splitlines()]
+    assert [row["name"] for row in rows] == [*compiles.PROGRAMS]
+    assert all(row["stagec"]["compile"] > row["stagec"]["lower"] > 0 for row in rows)
 
 
 def test_programs_run_on_two_devices_and_in_two_processes():

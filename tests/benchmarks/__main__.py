@@ -4,7 +4,8 @@
 loops` loops, and `libraries` random numbers, factorizations and transforms, beside JAX. `outside` calls all public
 functions outside `jit`, beside JAX and beside their jitted forms. `rounds` compares loops that are one kernel with
 loops whose bodies are kernels, `gradients` those through `while_loop` with those through `scan`, and `host`
-factorizations and transforms by NumPy and SciPy with those by stagec's own algorithms. `dynamic` compares programs for
+factorizations and transforms by NumPy and SciPy with those by stagec's own algorithms. `compiles` are those of programs
+that grow to thousands of operations, and of all public functions, beside JAX's. `dynamic` compares programs for
 open dimensions with those for one size, `devices` two devices with one, and `processes` several processes of Dask with
 one. `front` compares five libraries, for the README's chart. `tiers` measures first results and stalls while the
 compiler works, `pages` the documentation's examples beside JAX, `passes` what the laws of the passes are worth,
@@ -38,6 +39,7 @@ from rich.table import Table
 
 from tests.benchmarks import (
     browser,
+    compiles,
     devices,
     dynamic,
     front,
@@ -72,6 +74,7 @@ GROUPS = (
 # Those with a command line of their own, by the first argument.
 MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
     "browser": browser.main,
+    "compiles": compiles.main,
     "devices": devices.main,
     "dynamic": dynamic.main,
     "front": front.main,

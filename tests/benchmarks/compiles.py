@@ -192,13 +192,15 @@ def turns(workers: dict[str, Worker], repeat: int, **request: Any) -> dict[str, 
     return best
 
 
-def rows(wanted: Sequence[str], counts: Sequence[int], functions: bool, repeat: int) -> Iterator[dict[str, Any]]:
+def rows(
+    wanted: Sequence[str], counts: Sequence[int], functions: bool, repeat: int, libraries: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """A row for each program and number of operations, or for each function that both libraries compile."""
 
     def is_wanted(name: str) -> bool:
         return not wanted or any(part in name for part in wanted)
 
-    workers = {library: Worker(library) for library in reversed(LIBRARIES)}
+    workers = {library: Worker(library) for library in libraries}
     try:
         if not functions:
             for count in counts:
@@ -257,13 +259,18 @@ def main(given: list[str]) -> None:
     parser.add_argument("--repeat", type=int, default=3, help="turns; the least time counts")
     parser.add_argument("--above", type=float, default=0, help="show only rows whose compile's ratio is at least this")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON, a line each")
+    parser.add_argument("--libraries", default="jax,stagec", help="those that compile; for the table, both")
+    parser.add_argument("--tiny", action="store_true", help="few operations, one turn: does every program compile?")
     parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
     options = parser.parse_args(given)
     if options.serve:
         serve(options.serve)
         return
+    if options.tiny:
+        options.counts, options.repeat = [30], 1
     found = []
-    for row in rows(options.name, options.counts, options.functions, options.repeat):
+    libraries = options.libraries.split(",")
+    for row in rows(options.name, options.counts, options.functions, options.repeat, libraries):
         found.append(row)
         if options.json:
             print(json.dumps(row), flush=True)

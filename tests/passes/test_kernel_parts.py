@@ -71,7 +71,14 @@ def interleaved(xp, x):
 
 @pytest.mark.parametrize(
     "function, shape",
-    [(interleaved, (7, 3)), (interleaved, (90, 111)), (padded_twice, (2, 2, 2, 2, 2)), (rolled_often, (40, 50)), (joined_often, (3, 19)), (joined_often, (60, 3001))],
+    [
+        (interleaved, (7, 3)),
+        (interleaved, (90, 111)),
+        (padded_twice, (2, 2, 2, 2, 2)),
+        (rolled_often, (40, 50)),
+        (joined_often, (3, 19)),
+        (joined_often, (60, 3001)),
+    ],
 )
 def test_what_is_put_together_of_many_parts_is_kernels(function, shape):
     x = np.random.default_rng(0).random(shape, np.float32)
