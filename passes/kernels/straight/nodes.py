@@ -285,7 +285,7 @@ class Reading:
             self._kept(result)
 
     def _alternates(self, op: Any, value: Value) -> bool:
-        """Whether parts of a joined array alternate along an axis of its reshape, which cannot be cut where they meet."""
+        """Whether parts of a joined array alternate along an axis of its reshape: it cannot be cut where they meet."""
         source = self.k.env[op.operands[0]]
         if value.function is None or source.splat is not None or not self.k.record(source).undecided_parts:
             return False
