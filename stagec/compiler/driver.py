@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from passes.attributes import dot_dimensions
-from passes.match import operations_in, splat_of
+from passes.match import attributes_read_once, operations_in, splat_of
 from passes.patterns import location_text
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, rare, reproducible
@@ -183,7 +183,8 @@ def opened(source: bytes, target: Target, name: str, options: CompileOptions) ->
     phase_workarounds.describe(module.operation, target)
     phase_workarounds.swap_selection_operands(module)
     wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
-    traits = Traits(max(map(_product_size, products), default=0), wide)
+    with attributes_read_once():
+        traits = Traits(max(map(_product_size, products), default=0), wide)
     return Opened(module, serialize(module), traits)
 
 
