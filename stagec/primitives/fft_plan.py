@@ -7,6 +7,7 @@ factor becomes a convolution of a length that has none (Bluestein, 1970). Real a
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from stagec.primitives.slicing import slice_in_dim
 
 # Rows of the largest matrix. More rows mean fewer passes over memory and more arithmetic.
 _LARGEST = 32
+# A number with all prime factors that fit into it.
+_SMOOTH = math.lcm(*range(2, _LARGEST + 1))
 # A prime length below this is a product with one matrix rather than a convolution.
 _DIRECT = 128
 
@@ -53,9 +56,9 @@ def _factor(n: int) -> int:
     """The matrix to begin with: `n` itself, a divisor, or 1 where there is none that is small."""
     if n <= _LARGEST:
         return n
-    for divisor in range(_LARGEST, 1, -1):
-        if n % divisor == 0:
-            return divisor
+    smooth = math.gcd(n, _SMOOTH ** n.bit_length())
+    if smooth > 1:
+        return _factors(smooth)[0]
     if n <= _DIRECT:
         return n
     # Only large prime factors are left; one for which a product is small enough is split off.
@@ -63,6 +66,15 @@ def _factor(n: int) -> int:
         if n % divisor == 0:
             return divisor
     return 1
+
+
+@functools.cache
+def _factors(n: int) -> tuple[int, ...]:
+    """As few matrices as have the product `n`, whose prime factors are small; of those the smallest."""
+    if n <= _LARGEST:
+        return (n,)
+    found = [(d, *_factors(n // d)) for d in range(_LARGEST, 1, -1) if n % d == 0]
+    return min(found, key=lambda factors: (len(factors), sum(factors)))
 
 
 def roots_of_unity(exponents: Any, n: int, dtype: Any) -> tuple[Any, Any]:

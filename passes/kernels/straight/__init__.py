@@ -129,12 +129,14 @@ class _Block:
     def _sink_constants(self) -> None:
         """Clone captured constants into the body of a loop, so that kernels contain them instead of reading them."""
         found = {value: producer(value, "stablehlo.constant") for value in captured(self.block)}
+        if not any(found.values()):
+            return
         # Loops and conditionals are handled as blocks of their own; other regions are parts of their operation.
         own_code = [op.operation for op in self.block.operations]
         own_code += [inner for op in own_code if op.name not in HOST for inner in operations_in(op)]
         start = bindings.ir.InsertionPoint.at_block_begin(self.block)
         own = {value: maker.operation.clone(start).results[0] for value, maker in found.items() if maker is not None}
-        for op in own_code if own else ():
+        for op in own_code:
             for value in op.operands:
                 if value in own:
                     op.replace_uses_of_with(value, own[value])
