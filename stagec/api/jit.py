@@ -96,7 +96,9 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         outs: Sequence[Any]
         mesh = spanning.mesh_of(trace.graph, [*trace.captured, *values]) if state.trace is None else None
         if mesh is not None:
-            outs = spanning.run(trace.graph, [*trace.captured, *values], mesh, self._settings.options(), trace.name)
+            outs = spanning.run(
+                trace.graph, [*trace.captured, *values], mesh, self._settings.options(graph=trace.graph), trace.name
+            )
         elif state.trace is None:
             device, committed = self._settings.placement(trace, values)
             runnable = self._settings.runnable(trace, device)
@@ -109,10 +111,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 tree, reads_mesh = trace.out_tree, trace.reads_mesh
                 self._remember(runnable, committed, tree, args, kwargs, arrange, shardings, reads_mesh)
-        elif self._settings.inline:
+        elif self._settings.inline and not self._settings.reproducible:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
-            outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
+            outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph, **self._settings.of_calls)
         if refs:
             outs = write_back(trace, refs, outs)
         return trace.out_tree.unflatten(outs)

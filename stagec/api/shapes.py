@@ -101,7 +101,7 @@ def _traced_call(fun: JitFunction[..., Any], args: Any, kwargs: Any) -> tuple[Gr
     trace, values = fun._traced(args, kwargs)
 
     def flat(*tracers: Any) -> list[Any]:
-        return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph)
+        return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph, **fun._settings.of_calls)
 
     graph, captured = trace_flat(flat, [leaf_aval(v) for v in values], trace.leaf_names, trace.name)
     return graph, captured, trace.out_tree

@@ -48,9 +48,9 @@ class Way:
         return lambda values: [np.array(result) for result in runnable.run(list(values), True)]
 
 
-def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
+def ways(settings: JitSettings, device: Device | None, graph: Graph) -> Iterator[Way]:
     """The ways that this machine has: as asked for, without laws and kernels, and on each other device."""
-    options = settings.options(device)
+    options = settings.options(device, graph)
     here = device or (cpu() if options.target.on.is_host else devices(options.target.backend)[0])
     plain = dataclasses.replace(
         options, passes=(), fast_math=False, simplify=False, kernels=False, straight=False, libraries="never"

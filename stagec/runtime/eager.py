@@ -56,12 +56,13 @@ class EagerTrace(Trace):
             out = primitive.shape(*avals, **params)
         except (errors.ShapeError, errors.DtypeError) as error:
             raise with_operands(error, args) from None
-        if (primitive.multiple or primitive.numpy_ns[1] > estimate.QUICK_NS) and not state.evaluates:
+        if small.concerns(primitive, avals, out):
+            return small.computed(self, primitive, args, avals, out, params)
+        may_be_long = primitive.multiple or primitive.numpy_ns[1] > estimate.QUICK_NS
+        if (may_be_long or config.reproduces()) and not state.evaluates:
             run = _program(primitive, avals, out, params)
             if run is not None:
                 return run(args) if primitive.multiple else run(args)[0]
-        if small.concerns(primitive, avals, out):
-            return small.computed(self, primitive, args, avals, out, params)
         if _is_long(primitive, avals, out, params):
             result = interruptible.call(functools.partial(_evaluate, primitive, values, params))
         else:
@@ -126,7 +127,7 @@ def _program(primitive: Primitive, avals: list[ShapedArray], out: Any, params: d
     """What runs an operation as a compiled program; None where NumPy evaluates it."""
     if config.checks_values():
         return None
-    if primitive.name == "jit":  # the same graph in the next call
+    if primitive.name == "jit" and "reproducible" not in params:  # the same graph in the next call
         graph = params["graph"]
         found = graph.derived.get(_program) or outside.program(graph, (), params["name"], called=True)
         graph.derived[_program] = found
