@@ -263,6 +263,8 @@ class Reading:
     def _consider(self, op: Any) -> None:
         result = op.results[0]
         value = self.k.env[result]
+        if op.name == "stablehlo.reshape":
+            self._keep_interleaved(op, value)
         if op.name == "stablehlo.constant" or op.name in _PASSING or value.function is None:
             return
         if operations.of(op.name).elementwise:
@@ -281,6 +283,13 @@ class Reading:
         is_parted = operations.of(op.name).joins and record.undecided_parts > _PARTS
         if is_costly or is_parted or record.length > _LONGEST:
             self._kept(result)
+
+    def _keep_interleaved(self, op: Any, value: Value) -> None:
+        """Store joined arrays whose parts a reshape interleaves, so that no axis of its readers can be cut there."""
+        if self.k.env[op.operands[0]].splat is None and value.function is not None:
+            space = self.k.space(value.shape).symbols
+            if not set(self.k.record(value).cuts) <= {term for symbol in space for term, _ in symbol.terms}:
+                self._kept(op.operands[0])
 
     def _divide(self, op: Any, value: Value) -> None:
         """Make operands of an expression nodes if it reads more arrays, or more parts, than one kernel may."""
