@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from passes import printed
+from passes import printed, verdicts
 from passes.errors import shown_file
+from passes.patterns import Pattern
 from stagec.api.jit import JitFunction
 from stagec.api.stages import Lowered
 from stagec.compiler import build, dump, outside, stages
@@ -93,7 +94,7 @@ def gather(
 
 
 class _Laws:
-    """What the passes rewrote: each law, the lines of the operation, its kind, and what came in its place.
+    """What the passes rewrote: each law, whether it is proven, the lines of the operation, and what came in its place.
 
     Attributes:
       rows: in order, as JSON.
@@ -103,10 +104,11 @@ class _Laws:
         self.rows: list[dict[str, Any]] = []
         self._known = 0
 
-    def rewrote(self, law: str, operation: Any, made: Sequence[Any]) -> None:
+    def rewrote(self, law: Pattern, operation: Any, made: Sequence[Any]) -> None:
         keys = [f"{at.file}:{at.line}" for at in printed.lines(operation.location)]
         after = ", ".join(map(_kind, made)) or "what it read"
-        self.rows.append({"law": law, "keys": keys, "before": _kind(operation), "after": after})
+        row = {"law": law.name, "keys": keys, "before": _kind(operation), "after": after}
+        self.rows.append({**row, "known": verdicts.described(law)})
 
     def passed(self, name: str, module: Any) -> None:
         for row in self.rows[self._known :]:
