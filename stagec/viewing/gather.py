@@ -150,22 +150,24 @@ def _mlir_rows(text: str) -> list[Row]:
     rows = [(row, tuple(dict.fromkeys(f"{at.file}:{at.line}" for at in lines))) for row, lines in printed.located(text)]
     while rows and not rows[-1][0].strip():
         rows.pop()
-    return [(row, tuple(key for key in keys if _is_source(key))) for row, keys in rows]
+    shown = _sources({key for _, keys in rows for key in keys})
+    return [(row, tuple(key for key in keys if key in shown)) for row, keys in rows]
 
 
-def _is_source(key: str) -> bool:
-    """Whether a line can be shown; the kernels that stagec writes have lines of texts that are not files."""
-    file, _, number = key.rpartition(":")
-    return bool(linecache.getline(file, int(number)))
+def _sources(keys: Iterable[str]) -> set[str]:
+    """The lines that can be shown; the kernels that stagec writes have lines of texts that are not files."""
+    split = {key: key.rpartition(":") for key in keys}
+    # Each file once: one that does not exist is looked for in all folders of modules.
+    lengths = {file: len(linecache.getlines(file)) for file in {file for file, _, _ in split.values()}}
+    return {key for key, (file, _, number) in split.items() if 0 < int(number) <= lengths[file]}
 
 
 def _source(keys: Iterable[str]) -> dict[str, Any]:
     """The pane with the user's source: of each file, the definitions that hold one of the lines."""
     lines: dict[str, set[int]] = {}
-    for key in keys:
-        if _is_source(key):
-            file, _, at = key.rpartition(":")
-            lines.setdefault(file, set()).add(int(at))
+    for key in sorted(_sources(keys)):
+        file, _, at = key.rpartition(":")
+        lines.setdefault(file, set()).add(int(at))
     rows: list[Any] = []
     for file, numbers in lines.items():
         rows.append((os.path.relpath(file) if os.path.isabs(file) else file, (), ""))
