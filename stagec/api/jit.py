@@ -347,7 +347,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             opened = self._open(args, kwargs)
         trace, values = self._traced(args, kwargs) if opened is None else opened[:2]
         device = self._settings.device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
-        return Traced(self._settings, trace, device)
+        return Traced(self._settings, trace, device, values)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower to StableHLO; returns a `stages.Lowered`."""

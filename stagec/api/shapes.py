@@ -7,7 +7,8 @@ from typing import Any, Literal, overload
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
 from stagec.api.jit import JitFunction, jit
-from stagec.api.stages import ClosedGraph, struct
+from stagec.api.stage import struct
+from stagec.api.stages import ClosedGraph
 from stagec.control.call import jit_p
 from stagec.core import errors, pytree
 from stagec.core.array import Array

@@ -238,6 +238,16 @@ def _code(
         return (_files(files, ".optimized.ll"), _files(files, *_ASSEMBLY)), attempt
 
 
+@interruptible.function
+def memory_usage(module: Any, target: Target, options: CompileOptions, name: str) -> tuple[int, int] | None:
+    """The bytes that a call allocates for its own time, and those of results in the memory of arguments.
+
+    None where the program has the compiler's code, which allocates as it runs.
+    """
+    flag_set, ready = _own(serialize(module), target, name, options)
+    return direct.memory_usage(ready) if flag_set.direct else None
+
+
 def _own(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[FlagSet, Ready]:
     """The first flag set, and the module that it compiles."""
     found = opened(source, target, name, options)
