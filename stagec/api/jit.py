@@ -46,7 +46,7 @@ from stagec.core.graph import replay, trace_flat
 from stagec.core.wrapping import shown_name, update_wrapper
 from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.runtime import plans
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.placement import committed_device
 from stagec.runtime.propagation import sign_results, spec_of, split_inputs
 from stagec.runtime.runnable import Runnable

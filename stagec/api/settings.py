@@ -15,7 +15,7 @@ from stagec.compiler.build import ProgramOptions
 from stagec.control.call import is_reproducible
 from stagec.core.config import config
 from stagec.core.graph import Graph
-from stagec.runtime.device import Device, cpu, default
+from stagec.runtime.devices import Device, cpu, default
 from stagec.runtime.placement import placement, target_for
 
 

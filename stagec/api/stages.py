@@ -25,7 +25,7 @@ from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, Var
 from stagec.core.graph_text import format_graph
 from stagec.core.open_graph import is_open
 from stagec.core.trace import Tracer
-from stagec.runtime.device import Device, default
+from stagec.runtime.devices import Device, default
 from stagec.runtime.propagation import call_shardings
 from stagec.runtime.runnable import Runnable
 from stagec.runtime.sharding import SingleDeviceSharding

@@ -16,7 +16,7 @@ from stagec.compiler.build import ProgramOptions
 from stagec.core import errors
 from stagec.core.graph import Graph
 from stagec.runtime import interruptible
-from stagec.runtime.device import Device, cpu, devices, platforms
+from stagec.runtime.devices import Device, cpu, devices, platforms
 from stagec.runtime.placement import target_for
 
 # Time limit in seconds of one compile, in all ways except that of `jit`.

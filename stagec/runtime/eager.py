@@ -18,7 +18,7 @@ from stagec.core.config import config, state
 from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
-from stagec.runtime import device, interruptible, outside, recording
+from stagec.runtime import devices, interruptible, outside, recording
 from stagec.runtime.array import Array, Split, signature
 from stagec.runtime.placement import committed_device
 from stagec.runtime.propagation import operation_sharding, sign
@@ -33,7 +33,7 @@ class EagerTrace(Trace):
     """The trace in force when no transformation is."""
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if device.processes[1] > 1 and _spans(args, params):
+        if devices.processes[1] > 1 and _spans(args, params):
             return _of_processes(primitive, args, params)
         values: list[np.ndarray[Any, Any]] = []
         avals: list[ShapedArray] = []

@@ -14,7 +14,7 @@ import stagec.numpy as snp
 from stagec.api.program import GraphCode
 from stagec.differential import ways
 from stagec.differential.compare import distance
-from stagec.runtime.device import Device, devices
+from stagec.runtime.devices import Device, devices
 
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
