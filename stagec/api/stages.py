@@ -339,9 +339,9 @@ class Compiled(FastPathDispatch, Stage):
 
         >>> import stagec, stagec.numpy as snp
         >>> x = snp.ones((64, 64))
-        >>> found = stagec.jit(lambda x: snp.sort(x @ x) @ x).lower(x).compile().memory_analysis()
+        >>> found = stagec.jit(lambda x: snp.tanh(x @ x) @ x).lower(x).compile().memory_analysis()
         >>> found.argument_size_in_bytes, found.output_size_in_bytes, found.temp_size_in_bytes
-        (16384, 16384, 32768)
+        (16384, 16384, 16384)
         """
         lowered = self._lowered
         runnable = lowered._runnable
