@@ -161,7 +161,7 @@ class _Remembered(threading.local):
     """
 
     is_open: bool | None = None
-    on_rewrite: Callable[[str, Any, Sequence[Any]], None] | None = None
+    on_rewrite: Callable[[Any, Any, Sequence[Any]], None] | None = None
     splats: dict[Any, Any] | None = None
     numbers: dict[Any, Any] | None = None
 

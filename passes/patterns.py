@@ -382,7 +382,7 @@ class _Work:
                 values = _values(replacement)
                 _check(item, op, values)
                 if remembered.on_rewrite is not None:
-                    remembered.on_rewrite(item.name, op.operation, made[count:])
+                    remembered.on_rewrite(item, op.operation, made[count:])
             except Exception as error:
                 # An exception must not unwind through the C++ driver: keep it for later.
                 self.failure = error if isinstance(error, PatternError) else _raised(item, op, error)

@@ -251,7 +251,7 @@ def run(
     extra: Sequence[Extra] = (),
     verify: bool = True,
     on_pass: Callable[[str, Any], None] | None = None,
-    on_rewrite: Callable[[str, Any, Sequence[Any]], None] | None = None,
+    on_rewrite: Callable[[Pattern, Any, Sequence[Any]], None] | None = None,
 ) -> Report:
     """Run a pipeline over a StableHLO module, in place.
 

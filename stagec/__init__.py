@@ -24,7 +24,7 @@ from stagec.core.option_blocks import (
     numpy_rank_promotion,
 )
 from stagec.runtime import eager as _eager, outside as _outside  # noqa: F401  what runs outside jit
-from stagec.runtime.device import Device, default_backend, default_device, devices, local_device_count
+from stagec.runtime.devices import Device, default_backend, default_device, devices, local_device_count
 
 # Not by another name of the constant, which Pyright would not know.
 if _typing.TYPE_CHECKING:

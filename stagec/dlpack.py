@@ -8,7 +8,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.numpy.creation import from_dlpack as _from_dlpack
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.typing import DTypeLike
 
 __all__ = ["from_dlpack", "is_supported_dtype"]

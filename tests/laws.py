@@ -9,14 +9,13 @@ from pathlib import Path
 
 import passes
 from passes.fast_math import FLAGS
+from passes.verdicts import described
 
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tests/passes"))  # the modules of tests are not a package
 
 from law_examples import ALL, examples  # noqa: E402
 
-# What `python -m tests.proving` found, by the laws' names.
-VERDICTS = dict(line.split() for line in (ROOT / "tests/proving/verdicts.txt").read_text().splitlines())
 HEADINGS = {
     "algebra": "Identities",
     "ranges": "What ranges decide",
@@ -82,12 +81,8 @@ def _section(law, example):
     assumes = f" (assumes {'all' if len(law.assumes) == len(FLAGS) else assumed})" if assumed else ""
     if law.targets:
         assumes += f" (for {', '.join(f'`{name}`' for name in sorted(law.targets))})"
-    word, _, rank = (VERDICTS[law.name] if law.exact else "").partition("-")
-    known = {
-        "rank": f" *Proven for all sizes (rank <= {rank}).*",
-        "proven": " *Proven.*",
-        "partly": " *Proven in part.*",
-    }.get(word, "")
+    word = described(law)
+    known = "" if word in ("", "tested") else f" *{word.capitalize()}.*"
     return (
         f"### `{law.name}`{assumes}\n\n{law.doc}{known}\n\n```mlir\n{_body(before)}```\n\n```mlir\n{_body(module)}```\n"
     )

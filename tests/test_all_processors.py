@@ -98,6 +98,47 @@ def test_refusals_name_the_line_and_the_fix():
     assert "dimensions are open" in text
 
 
+def test_calls_in_other_functions_are_reproducible_too():
+    x = (np.arange(90 * 41, dtype=np.float32) * 37 % 101 / 101 - 0.5).reshape(90, 41)
+
+    def results(level):
+        def f(x):
+            return snp.tanh(x @ x.T).sum(1) * snp.exp(-x[:, 0])
+
+        jitted = stagec.jit(f, reproducible=True)
+        with stagec.config.override(target=level):
+            found = [
+                jitted(x),
+                stagec.jit(lambda x: jitted(x) + 0)(x),
+                *stagec.jvp(lambda x: jitted(x), (x,), (x,)),
+                stagec.grad(lambda x: jitted(x)[3])(x),
+                stagec.vmap(jitted)(np.stack([x, -x])),
+                lax.map(jitted, np.stack([x, -x])),
+                stagec.jit(jitted, inline=True)(x),
+                stagec.grad(lambda x: stagec.checkpoint(jitted)(x).sum())(x),
+            ]
+        return [np.asarray(array).tobytes() for array in found]
+
+    first, *others = [results(f"cpu:{level}") for level in HERE if level.startswith("x86")]
+    assert first[0] == first[1] and all(found == first for found in others)
+
+
+def test_the_option_holds_outside_of_programs_too():
+    x = (np.arange(130 * 41, dtype=np.float32) * 37 % 101 / 101 - 0.5).reshape(130, 41)
+
+    def results(level, reproducible=True):
+        with stagec.config.override(target=level, reproducible=reproducible):
+            y = snp.array(x)
+            found = [y @ y.T, snp.tanh(y), y.mean(0), snp.hypot(y, y), *snp.linalg.eigh(y.T @ y), y * y + y]
+            found += [stagec.jit(lambda y: y @ y.T)(x), stagec.grad(lambda y: snp.exp(y).mean())(y)]
+            found += [stagec.random.normal(stagec.random.key(1), (1000,)), (y[:2] * 1e-38) * y[:2]]
+        return [np.asarray(array).tobytes() for array in found]
+
+    first, *others = [results(f"cpu:{level}") for level in HERE if level.startswith("x86")]
+    assert first[0] == first[7] and all(found == first for found in others)
+    assert results("cpu", False) != first
+
+
 def test_numpy_computes_nothing_meanwhile():
     with stagec.config.override(tiered=True, enable_cache=False):
         x = np.linspace(0, 1, 5000, dtype=np.float32)

@@ -27,15 +27,19 @@ def double(x):
 
 
 JITTED = stagec.jit(double)
-STAGES = {"as_text", "cost_analysis", "in_tree", "out_tree"}
+SIGNATURE = {"args_info", "donate_argnums", "in_avals", "in_tree", "out_info", "out_tree"}
+STAGES = SIGNATURE | {"as_text", "cost_analysis", "report"}
 OBJECTS = {
     "jitted": (lambda: JITTED, {"clear_cache", "eval_shape", "lower", "trace"}),
     "traced": (
         lambda: JITTED.trace(1.0),
-        {"fun_name", "graph", "in_tree", "jaxpr", "lower", "out_info", "out_tree"},
+        SIGNATURE | {"fun_name", "graph", "jaxpr", "lower"},
     ),
-    "lowered": (lambda: JITTED.lower(1.0), STAGES | {"compile", "compiler_ir", "out_info", "report", "serialize"}),
-    "compiled": (lambda: JITTED.lower(1.0).compile(), STAGES | {"export", "report", "save"}),
+    "lowered": (lambda: JITTED.lower(1.0), STAGES | {"compile", "compiler_ir", "serialize"}),
+    "compiled": (
+        lambda: JITTED.lower(1.0).compile(),
+        STAGES | {"export", "input_shardings", "memory_analysis", "output_shardings", "save"},
+    ),
     "exported": (
         lambda: stagec.export(JITTED)(1.0),
         {"call", "fun_name", "in_avals", "in_tree", "mlir_module", "out_avals", "out_tree", "save", "serialize"}

@@ -12,15 +12,16 @@ pytest.importorskip("bitwuzla", reason="Bitwuzla is not installed: pip install '
 pytest.importorskip("z3", reason="z3 is not installed: pip install '.[test]'")
 
 import passes
-from tests.laws import VERDICTS
+from passes.verdicts import verdicts
 from tests.proving import wrong
 from tests.proving.__main__ import ALL, differ, examples, mutants, parse, proofs, summary, verdict
 from tests.proving.sizes import is_proven, runs
 from tests.proving.templates import Template
 
 EXACT = [law for law in ALL if law.exact]
+VERDICTS = verdicts()
 SAMPLE = random.Random(0).sample([law for law in EXACT if VERDICTS[law.name] == "proven"], 20)
-OF_ALL_SIZES = [e for e in examples() if e.leaves is not None and VERDICTS.get(e.law.name, "").startswith("rank")]
+OF_ALL_SIZES = [e for e in examples() if e.leaves is not None and verdicts().get(e.law.name, "").startswith("rank")]
 
 
 def program(body, arguments="%x: tensor<f32>", result="tensor<f32>"):

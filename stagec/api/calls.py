@@ -16,7 +16,7 @@ from stagec.core.exact_key import exact_key
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
 from stagec.runtime.array import Array
-from stagec.runtime.device import cpu
+from stagec.runtime.devices import cpu
 from stagec.runtime.placement import placed
 from stagec.runtime.propagation import sign
 from stagec.runtime.runnable import Runnable

@@ -15,9 +15,9 @@ from stagec.core.callables import X
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import Placement, constrained, from_numpy
-from stagec.runtime import device as _device
+from stagec.runtime import devices as _devices
 from stagec.runtime.array import Array as ConcreteArray
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.mesh import PartitionSpec
 from stagec.runtime.sharding import Sharding, as_sharding
 from stagec.typing import ArrayLike
@@ -83,8 +83,8 @@ def _put(leaf: Any, device: Any) -> Any:
     if split:
         return put(array, as_sharding(device, "device_put"))
     if device is not None:
-        return array.on(_device.find(device), True)
-    return array if type(value) is ConcreteArray else array.on(_device.default(), False)
+        return array.on(_devices.find(device), True)
+    return array if type(value) is ConcreteArray else array.on(_devices.default(), False)
 
 
 @overload
@@ -135,7 +135,7 @@ def memory_stats(device: Device | str | None = None) -> dict[str, int]:
     >>> sorted(stagec.memory_stats("cpu"))
     ['bytes_freed', 'bytes_in_use', 'peak_bytes_in_use']
     """
-    chosen = _device.default() if device is None else _device.find(device)
+    chosen = _devices.default() if device is None else _devices.find(device)
     found = chosen.memory_stats()
     if chosen.is_cpu:
         return found

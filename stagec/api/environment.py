@@ -18,9 +18,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.callables import X
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import AbstractRef, Ref
-from stagec.runtime import device as _device
+from stagec.runtime import devices as _devices
 from stagec.runtime.array import Array
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.mesh import current_mesh
 from stagec.runtime.propagation import spec_of
 from stagec.runtime.sharding import SplitType
@@ -77,7 +77,7 @@ def device_count(backend: str | None = None) -> int:
     >>> stagec.device_count("cpu")
     1
     """
-    return len(_device.devices(backend))
+    return len(_devices.devices(backend))
 
 
 def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Device]:
@@ -90,29 +90,29 @@ def local_devices(process_index: int | None = None, backend: str | None = None) 
     >>> stagec.local_devices(backend="cpu")
     [CpuDevice(id=0)]
     """
-    chosen = _device.processes[0] if process_index is None else process_index
-    if not 0 <= chosen < _device.processes[1]:
+    chosen = _devices.processes[0] if process_index is None else process_index
+    if not 0 <= chosen < _devices.processes[1]:
         raise location.error(
             errors.DeviceError,
-            f"local_devices: process_index={process_index!r}, and there are {_device.processes[1]} processes",
+            f"local_devices: process_index={process_index!r}, and there are {_devices.processes[1]} processes",
             fix="leave process_index out for those of this process",
         )
-    return [d for d in _device.devices(backend) if d.process_index == chosen]
+    return [d for d in _devices.devices(backend) if d.process_index == chosen]
 
 
 def process_count(backend: str | None = None) -> int:
     """The number of processes that a program runs in: one, unless `distributed.initialize` has joined more."""
-    return _device.processes[1]
+    return _devices.processes[1]
 
 
 def process_index(backend: str | None = None) -> int:
     """The number of this process among those of a program."""
-    return _device.processes[0]
+    return _devices.processes[0]
 
 
 def process_indices(backend: str | None = None) -> list[int]:
     """The numbers of a program's processes."""
-    return list(range(_device.processes[1]))
+    return list(range(_devices.processes[1]))
 
 
 def effects_barrier() -> None:
@@ -168,7 +168,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
         ("numpy", np.__version__),
         ("python", sys.version.replace("\n", " ")),
         ("platform", _platform.platform()),
-        ("devices", ", ".join(map(repr, _device.devices()))),
+        ("devices", ", ".join(map(repr, _devices.devices()))),
     ]
     text = "\n".join(f"{name + ':':<20}{value}" for name, value in rows)
     if return_string:

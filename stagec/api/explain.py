@@ -128,7 +128,7 @@ def explain(fun: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Explanatio
     mesh = spanning.mesh_of(trace.graph, operands)
     if mesh is not None:
         operands = [*trace.captured, *function._traced(args, kwargs)[1]]
-        part = spanning.share(trace.graph, operands, mesh, function._settings.options(), trace.name)
+        part = spanning.share(trace.graph, operands, mesh, function._settings.options(graph=trace.graph), trace.name)
         runnable = part.runnable
         notes += part.gathers or [f"runs in parts on {mesh.size} devices, and gathers nothing"]
     opened = symbols([a.shape for a in trace.graph.in_avals])

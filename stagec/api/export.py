@@ -11,7 +11,7 @@ from stagec.api.exported import Exported, from_trace, parse_targets
 from stagec.api.jit import JitFunction, jit
 from stagec.backends import Target
 from stagec.core import location, pytree
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 
 
 def export(

@@ -261,7 +261,7 @@ def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target
 
 def from_trace(settings: JitSettings, trace: TracedSignature, targets: Sequence[Target], weights: bool) -> Exported:
     """A traced signature, compiled for the targets."""
-    options = settings.options()
+    options = settings.options(graph=trace.graph)
     runnable = runnable_graph(
         trace.graph,
         trace.captured,

@@ -7,7 +7,7 @@ import inspect
 import time
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from passes.errors import PipelineError
 from passes.fast_math import FLAGS, FastMath, setting
@@ -46,13 +46,13 @@ from stagec.core.graph import replay, trace_flat
 from stagec.core.wrapping import shown_name, update_wrapper
 from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.runtime import plans
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.placement import committed_device
 from stagec.runtime.propagation import sign_results, spec_of, split_inputs
 from stagec.runtime.runnable import Runnable
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
 
 class JitFunction(Function[P, R_co], FastPathDispatch):
@@ -96,7 +96,9 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         outs: Sequence[Any]
         mesh = spanning.mesh_of(trace.graph, [*trace.captured, *values]) if state.trace is None else None
         if mesh is not None:
-            outs = spanning.run(trace.graph, [*trace.captured, *values], mesh, self._settings.options(), trace.name)
+            outs = spanning.run(
+                trace.graph, [*trace.captured, *values], mesh, self._settings.options(graph=trace.graph), trace.name
+            )
         elif state.trace is None:
             device, committed = self._settings.placement(trace, values)
             runnable = self._settings.runnable(trace, device)
@@ -109,10 +111,10 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 tree, reads_mesh = trace.out_tree, trace.reads_mesh
                 self._remember(runnable, committed, tree, args, kwargs, arrange, shardings, reads_mesh)
-        elif self._settings.inline:
+        elif self._settings.inline and not self._settings.reproducible:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
-            outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph)
+            outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph, **self._settings.of_calls)
         if refs:
             outs = write_back(trace, refs, outs)
         return trace.out_tree.unflatten(outs)
@@ -345,7 +347,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             opened = self._open(args, kwargs)
         trace, values = self._traced(args, kwargs) if opened is None else opened[:2]
         device = self._settings.device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
-        return Traced(self._settings, trace, device)
+        return Traced(self._settings, trace, device, values)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """Trace and lower to StableHLO; returns a `stages.Lowered`."""
@@ -408,54 +410,33 @@ def clear_caches() -> None:
     kernel_cache.forget()
 
 
+class _Options(TypedDict, total=False):
+    """The options of `jit`, for type checkers."""
+
+    static_argnums: int | Iterable[int] | None
+    static_argnames: str | Iterable[str] | None
+    donate_argnums: int | Iterable[int] | None
+    donate_argnames: str | Iterable[str] | None
+    keep_unused: bool
+    inline: bool
+    device: Device | str | None
+    backend: str | None
+    target: str | None
+    fast_math: FastMath | None
+    passes: Any
+    tiered: bool | Literal["exact"] | None
+    dynamic: Mapping[str, str] | None
+    in_shardings: Any
+    out_shardings: Any
+    compiler_options: Mapping[str, Any] | None
+    python: bool
+    reproducible: bool
+
+
 @overload
-def jit(
-    fun: Callable[P, R],
-    /,
-    *,
-    static_argnums: int | Iterable[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    donate_argnums: int | Iterable[int] | None = None,
-    donate_argnames: str | Iterable[str] | None = None,
-    keep_unused: bool = False,
-    inline: bool = False,
-    device: Device | str | None = None,
-    backend: str | None = None,
-    target: str | None = None,
-    fast_math: FastMath | None = None,
-    passes: Any = (),
-    tiered: bool | Literal["exact"] | None = None,
-    dynamic: Mapping[str, str] | None = None,
-    in_shardings: Any = None,
-    out_shardings: Any = None,
-    compiler_options: Mapping[str, Any] | None = None,
-    python: bool = False,
-    reproducible: bool = False,
-) -> JitFunction[P, R]: ...
+def jit(fun: Callable[P, R], /, **options: Unpack[_Options]) -> JitFunction[P, R]: ...
 @overload
-def jit(
-    fun: None = None,
-    /,
-    *,
-    static_argnums: int | Iterable[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    donate_argnums: int | Iterable[int] | None = None,
-    donate_argnames: str | Iterable[str] | None = None,
-    keep_unused: bool = False,
-    inline: bool = False,
-    device: Device | str | None = None,
-    backend: str | None = None,
-    target: str | None = None,
-    fast_math: FastMath | None = None,
-    passes: Any = (),
-    tiered: bool | Literal["exact"] | None = None,
-    dynamic: Mapping[str, str] | None = None,
-    in_shardings: Any = None,
-    out_shardings: Any = None,
-    compiler_options: Mapping[str, Any] | None = None,
-    python: bool = False,
-    reproducible: bool = False,
-) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
+def jit(fun: None = None, /, **options: Unpack[_Options]) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 def jit(
     fun: Callable[..., Any] | None = None,
     /,
@@ -528,28 +509,9 @@ def jit(
     >>> selu(snp.array([1.0, 2.0]))
     Array([1.05, 2.1 ], dtype=float32)
     """
-    settings: dict[str, Any] = dict(
-        static_argnums=static_argnums,
-        static_argnames=static_argnames,
-        donate_argnums=donate_argnums,
-        donate_argnames=donate_argnames,
-        keep_unused=keep_unused,
-        inline=inline,
-        device=device,
-        backend=backend,
-        target=target,
-        fast_math=fast_math,
-        passes=passes,
-        tiered=tiered,
-        dynamic=dynamic,
-        in_shardings=in_shardings,
-        out_shardings=out_shardings,
-        compiler_options=compiler_options,
-        python=python,
-        reproducible=reproducible,
-    )
+    options = {name: value for name, value in locals().items() if name != "fun"}
     if fun is None:
-        return functools.partial(jit, **settings)
+        return functools.partial(jit, **options)
     if not callable(fun):
         raise location.error(
             TypeError,

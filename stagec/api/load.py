@@ -24,7 +24,7 @@ from stagec.core.config import config, state
 from stagec.core.dims_terms import Symbol
 from stagec.core.trace import Tracer
 from stagec.runtime.array import Array
-from stagec.runtime.device import Device, default, find
+from stagec.runtime.devices import Device, default, find
 from stagec.runtime.memory import aligned_empty
 from stagec.runtime.placement import placement
 from stagec.runtime.runnable import Runnable

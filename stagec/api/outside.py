@@ -59,7 +59,7 @@ class Program:
         everything = [*trace.captured, *given]
         mesh = spanning.mesh_of(trace.graph, everything)
         if mesh is not None:
-            results = spanning.run(trace.graph, everything, mesh, _settings.options(), trace.name)
+            results = spanning.run(trace.graph, everything, mesh, _settings.options(graph=trace.graph), trace.name)
             return trace.out_tree.unflatten(results)
         device, committed = _settings.placement(trace, given)
         runnable = _settings.runnable(trace, device)

@@ -16,7 +16,7 @@ from stagec.core.callables import Function, P, R
 from stagec.core.functions import check_callable
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import constrained
-from stagec.runtime.device import Device, devices as devices_of
+from stagec.runtime.devices import Device, devices as devices_of
 from stagec.runtime.mesh import Mesh, PartitionSpec
 from stagec.runtime.sharding import NamedSharding
 

@@ -25,7 +25,7 @@ from stagec.core.open_graph import is_open
 from stagec.core.zero import no_tangent
 from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.executable import Executable
 from stagec.runtime.packing import Packing, packable
 from stagec.runtime.runnable import Runnable, as_array

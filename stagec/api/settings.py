@@ -12,8 +12,10 @@ from stagec.api.targets import device_for
 from stagec.api.traces import TracedSignature
 from stagec.backends import Target
 from stagec.compiler.build import ProgramOptions
+from stagec.control.call import is_reproducible
 from stagec.core.config import config
-from stagec.runtime.device import Device, cpu, default
+from stagec.core.graph import Graph
+from stagec.runtime.devices import Device, cpu, default
 from stagec.runtime.placement import placement, target_for
 
 
@@ -46,6 +48,11 @@ class JitSettings:
     dynamic: OpenDimensions | None = None
     reproducible: bool = False
 
+    @property
+    def of_calls(self) -> dict[str, bool]:
+        """Parameters of a call inside another function, besides its name and graph."""
+        return {"reproducible": True} if self.reproducible else {}
+
     def placement(self, trace: TracedSignature, values: list[Any]) -> tuple[Device, bool]:
         """Where a call with these values runs, and whether its results are committed to that device."""
         if self.device is not None:
@@ -60,20 +67,20 @@ class JitSettings:
             lambda i: f"a value that {trace.name} closes over" if i < hidden else names[i - hidden],
         )
 
-    def options(self, device: Device | None = None) -> ProgramOptions:
-        """What a compile for a device, by default the chosen one, depends on now."""
+    def options(self, device: Device | None = None, graph: Graph | None = None) -> ProgramOptions:
+        """What a compile for a device, by default the chosen one, depends on now, which a graph may add to."""
         fast_math = config.fast_math if self.fast_math is None else self.fast_math
         target = self.target
         if target is None:
             device = device or self.device or (default() if config.default_device else None)
             target = Target.parse(config.target) if device is None else target_for(device)
-        if self.reproducible:
+        if self.reproducible or config.reproduces() or (graph is not None and is_reproducible(graph)):
             return ProgramOptions(target, fast_math, self.passes, libraries="never", reproducible=True)
         return ProgramOptions(target, fast_math, self.passes)
 
     def runnable(self, trace: TracedSignature, device: Device | None = None) -> RunnableGraph:
         """The runnable form of a trace under the current options."""
-        options = self.options(device)
+        options = self.options(device, trace.graph)
         if device is None and options.target.on.is_host:
             device = cpu()
         found = trace.runnables.get((options, device))

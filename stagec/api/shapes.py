@@ -7,7 +7,8 @@ from typing import Any, Literal, overload
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
 from stagec.api.jit import JitFunction, jit
-from stagec.api.stages import ClosedGraph, struct
+from stagec.api.stage import struct
+from stagec.api.stages import ClosedGraph
 from stagec.control.call import jit_p
 from stagec.core import errors, pytree
 from stagec.core.array import Array
@@ -101,7 +102,7 @@ def _traced_call(fun: JitFunction[..., Any], args: Any, kwargs: Any) -> tuple[Gr
     trace, values = fun._traced(args, kwargs)
 
     def flat(*tracers: Any) -> list[Any]:
-        return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph)
+        return jit_p(*trace.captured, *tracers, name=trace.name, graph=trace.graph, **fun._settings.of_calls)
 
     graph, captured = trace_flat(flat, [leaf_aval(v) for v in values], trace.leaf_names, trace.name)
     return graph, captured, trace.out_tree

@@ -15,7 +15,7 @@ from stagec.core.callables import X
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import constrained, from_numpy
 from stagec.runtime.array import Array as Value
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.mesh import PartitionSpec
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 from stagec.typing import ArrayLike, DTypeLike

@@ -18,7 +18,7 @@ from stagec.core.foreign import from_foreign
 from stagec.core.treedef import structure_of
 from stagec.runtime import memory
 from stagec.runtime.array import Array, borrow
-from stagec.runtime.device import cpu
+from stagec.runtime.devices import cpu
 
 
 class Unusual(Exception):

@@ -14,7 +14,7 @@ from stagec.control.partition_axes import Spec
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, all_equations
 from stagec.primitives.constraint import sharding_constraint_p
-from stagec.runtime import device
+from stagec.runtime import devices
 from stagec.runtime.array import Array, Split
 from stagec.runtime.mesh import Mesh
 from stagec.runtime.processes import Grid, grid
@@ -24,7 +24,7 @@ from stagec.runtime.sharding import NamedSharding
 
 def mesh_of(graph: Graph, values: Sequence[Any]) -> Mesh | None:
     """The mesh of several processes that a call is on: that of an operand, or one that its graph names."""
-    if device.processes[1] == 1:
+    if devices.processes[1] == 1:
         return None
     for v in values:
         if type(v) is Array and type(v.signature) is Split:

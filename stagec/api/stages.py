@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
+from stagec.api.arguments import leaf_aval
 from stagec.api.calls import FastPathDispatch
 from stagec.api.checking import run_checked
 from stagec.api.matching import Call, Form, Problem, part_of_another, refusal
@@ -13,6 +14,7 @@ from stagec.api.parameters import parameters_of
 from stagec.api.portable import serialize
 from stagec.api.program import RunnableGraph
 from stagec.api.settings import JitSettings
+from stagec.api.stage import MemoryStats, Stage
 from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
 from stagec.compiler.cost import cost
@@ -21,9 +23,12 @@ from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, Var
 from stagec.core.graph_text import format_graph
+from stagec.core.open_graph import is_open
 from stagec.core.trace import Tracer
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device, default
+from stagec.runtime.propagation import call_shardings
 from stagec.runtime.runnable import Runnable
+from stagec.runtime.sharding import SingleDeviceSharding
 
 if TYPE_CHECKING:
     from passes import Report
@@ -93,11 +98,6 @@ class ClosedGraph(OwnCopy):
     __repr__ = __str__
 
 
-def struct(aval: Any) -> ShapeDtypeStruct:
-    """An aval as users see it."""
-    return ShapeDtypeStruct(aval.shape, aval.dtype, aval.weak_type)
-
-
 def _described(kind: str, trace: TracedSignature, target: str = "") -> str:
     """A `repr`: the function's name, its arguments and results, and what it is compiled for."""
     avals = trace.graph.in_avals[len(trace.captured) :]
@@ -115,13 +115,17 @@ def _saved(compiled: str) -> str:
     )
 
 
-class Traced(OwnCopy):
+class Traced(Stage):
     """A function traced for one signature."""
 
-    def __init__(self, settings: JitSettings, trace: TracedSignature, device: Device | None) -> None:
+    def __init__(
+        self, settings: JitSettings, trace: TracedSignature, device: Device | None, values: Sequence[Any]
+    ) -> None:
         self._settings = settings
         self._trace = trace
         self._device = device
+        given, self._out_shardings = call_shardings(trace.graph, [*trace.captured, *values])
+        self._in_shardings = given[len(trace.captured) :]
         self.fun_name = trace.name
 
     @property
@@ -134,19 +138,6 @@ class Traced(OwnCopy):
         """Another name of `graph`."""
         return self.graph
 
-    @property
-    def out_info(self) -> Any:
-        """Shapes and dtypes of the results, as a pytree of `ShapeDtypeStruct`."""
-        return self._trace.out_tree.unflatten([struct(a) for a in self._trace.graph.out_avals])
-
-    @property
-    def in_tree(self) -> pytree.PyTreeDef:
-        return self._trace.in_tree
-
-    @property
-    def out_tree(self) -> pytree.PyTreeDef:
-        return self._trace.out_tree
-
     def __repr__(self) -> str:
         return _described("Traced", self._trace)
 
@@ -155,29 +146,18 @@ class Traced(OwnCopy):
 
     def lower(self) -> Lowered:
         """Lower to StableHLO."""
-        return Lowered(self._settings, self._trace, self._device)
+        return Lowered(self)
 
 
-class Lowered(OwnCopy):
+class Lowered(Stage):
     """A program that can be printed at each of its stages, and compiled."""
 
-    def __init__(self, settings: JitSettings, trace: TracedSignature, device: Device | None) -> None:
-        self._settings = settings
-        self._trace = trace
-        self._device = device
-        self._runnable: RunnableGraph = settings.runnable(trace, device)
-
-    @property
-    def in_tree(self) -> pytree.PyTreeDef:
-        return self._trace.in_tree
-
-    @property
-    def out_tree(self) -> pytree.PyTreeDef:
-        return self._trace.out_tree
-
-    @property
-    def out_info(self) -> Any:
-        return Traced(self._settings, self._trace, self._device).out_info
+    def __init__(self, traced: Traced) -> None:
+        self._traced = traced
+        self._settings = traced._settings
+        self._trace = traced._trace
+        self._device = traced._device
+        self._runnable: RunnableGraph = self._settings.runnable(self._trace, self._device)
 
     def __repr__(self) -> str:
         return _described("Lowered", self._trace, str(self._runnable.code.options.target))
@@ -218,7 +198,7 @@ class Lowered(OwnCopy):
         from stagec.compiler import outside, stages  # need the compiler's library for what follows
 
         if stage == "graph":
-            return str(Traced(self._settings, self._trace, self._device).graph)
+            return str(self._traced.graph)
         if stage not in OWN_STAGES and stage not in stages.STAGES:
             known = dict.fromkeys([*OWN_STAGES, *stages.STAGES])
             raise location.error(ValueError, f"unknown stage {stage!r}", fix=f"use one of {', '.join(known)}")
@@ -302,7 +282,7 @@ class Lowered(OwnCopy):
         return Compiled(self)
 
 
-class Compiled(FastPathDispatch, OwnCopy):
+class Compiled(FastPathDispatch, Stage):
     """A compiled function of one signature. Calls take arguments of this one; static arguments may be left out.
 
     Raises:
@@ -314,18 +294,11 @@ class Compiled(FastPathDispatch, OwnCopy):
     def __init__(self, lowered: Lowered) -> None:
         super().__init__(frozenset(), frozenset())
         self._lowered = lowered
+        self._trace = lowered._trace
         trace, rules = lowered._trace, lowered._settings.rules
         avals = trace.graph.in_avals[len(trace.captured) :]
         parameters = parameters_of(rules, trace)
         self._form = Form(trace.name, parameters, trace.in_tree, avals, trace.leaf_names, "compile")
-
-    @property
-    def in_tree(self) -> pytree.PyTreeDef:
-        return self._lowered.in_tree
-
-    @property
-    def out_tree(self) -> pytree.PyTreeDef:
-        return self._lowered.out_tree
 
     def __repr__(self) -> str:
         return _described("Compiled", self._lowered._trace, str(self._lowered._runnable.code.options.target))
@@ -344,6 +317,50 @@ class Compiled(FastPathDispatch, OwnCopy):
     def cost_analysis(self) -> dict[str, float]:
         """As `Lowered.cost_analysis`."""
         return self._lowered.cost_analysis()
+
+    @property
+    def input_shardings(self) -> Any:
+        """How each array in `(args, kwargs)` lies on devices, as it did in those that it was lowered for."""
+        return self._of_arguments(self._placed(self._lowered._traced._in_shardings))
+
+    @property
+    def output_shardings(self) -> Any:
+        """How each result lies on devices."""
+        return self._trace.out_tree.unflatten(self._placed(self._lowered._traced._out_shardings))
+
+    def _placed(self, shardings: Sequence[Any]) -> list[Any]:
+        alone = SingleDeviceSharding(self._lowered._device or default())
+        return [alone if sharding is None else sharding for sharding in shardings]
+
+    def memory_analysis(self) -> MemoryStats | None:
+        """The memory that a call takes.
+
+        None where the compiler's own code is part of the program, which allocates as it runs, or dimensions are open.
+
+        >>> import stagec, stagec.numpy as snp
+        >>> x = snp.ones((64, 64))
+        >>> found = stagec.jit(lambda x: snp.tanh(x @ x) @ x).lower(x).compile().memory_analysis()
+        >>> found.argument_size_in_bytes, found.output_size_in_bytes, found.temp_size_in_bytes
+        (16384, 16384, 16384)
+        """
+        lowered = self._lowered
+        runnable = lowered._runnable
+        graph, options = runnable.code.graph, runnable.code.options
+        if is_open(graph):
+            return None
+        found = (0, 0)
+        if not runnable.trivial:
+            from stagec.compiler import stages  # needs the compiler's library
+
+            module = lowered.compiler_ir()
+            build.optimize(module, options)
+            usage = stages.memory_usage(module, options.target, options.of_compiler(), self._trace.name)
+            if usage is None:
+                return None
+            found = usage
+        given, made = (sum(a.nbytes for a in avals) for avals in (graph.in_avals, graph.out_avals))
+        code = 0 if runnable.trivial else len(runnable.executable().payload)
+        return MemoryStats(given, made, found[1], found[0], code)
 
     def export(self, targets: Any = (), *, weights: bool = True) -> Any:
         """This program as `stagec.export` would return it, by default for the target that it was compiled for."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from stagec.backends import Target
 from stagec.core import errors, location
-from stagec.runtime.device import Device, devices, find
+from stagec.runtime.devices import Device, devices, find
 
 
 def device_for(target: Target) -> Device:

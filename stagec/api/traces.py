@@ -15,7 +15,7 @@ from stagec.core import pytree
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
 from stagec.core.weak import WeakKeyDictionary
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 
 if TYPE_CHECKING:
     from stagec.api.program import RunnableGraph

@@ -22,7 +22,7 @@ from stagec.core.dims import is_open
 from stagec.core.dims_terms import Symbol
 from stagec.core.duration import Duration
 from stagec.runtime.array import Array
-from stagec.runtime.device import Device, devices, platforms
+from stagec.runtime.devices import Device, devices, platforms
 from stagec.runtime.executable import Executable
 from stagec.runtime.packing import packable
 from stagec.runtime.placement import target_for

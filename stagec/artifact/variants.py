@@ -9,7 +9,7 @@ from stagec.artifact.manifest import Variant
 from stagec.backends import Target, cpu as targets
 from stagec.core.duration import Duration
 from stagec.core.errors import TargetError
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.packing import Packing
 
 

@@ -43,12 +43,6 @@ _KERNEL_NAMES = {
     **{"avx512vnni": "avx512_vnni", "avxvnni": "avx_vnni", "bmi": "bmi1", "lzcnt": "abm", "sse3": "pni"},
     **{"sse4.1": "sse4_1", "sse4.2": "sse4_2"},
 }
-# Name -> what is added to the base. `microkernels` is the fastest for large products; it and `packed`
-# are refused for some programs (gradients of attention, "large vector sizes").
-FAST: dict[str, tuple[str, ...]] = {
-    "microkernels": ("--iree-opt-data-tiling", "--iree-llvmcpu-enable-ukernels=all"),
-    "packed": ("--iree-opt-data-tiling",),
-}
 _CAREFUL = ("--iree-llvmcpu-reassociate-fp-reductions=false", *PLAINEST)
 
 
@@ -99,11 +93,9 @@ class Cpu(Backend):
 
     def flag_sets(self, target: Target, kernels: bool) -> dict[str, tuple[str, ...]]:
         sums = (VECTOR_SUMS,)
-        sets = {name: (*flags, VECTOR_SUMS) for name, flags in FAST.items()}
-        if kernels:
-            sets = {"kernels": sums, **sets}
-            if target.arch in ("host", "generic", *_X86_LEVELS):
-                sets = {"direct": sums, **sets}
+        sets = {"kernels": sums} if kernels else {}
+        if kernels and target.arch in ("host", "generic", *_X86_LEVELS):
+            sets = {"direct": sums, **sets}
         return {**sets, "plain": sums, "careful": _CAREFUL, "separate": _CAREFUL}
 
     def contributors(self, target: Target) -> dict[str, str]:

@@ -16,10 +16,9 @@ from stagec.core.errors import TargetError
 # softmax 1.7x faster and round less than one long chain; elementwise arithmetic is not touched.
 # The optimization levels bring little more: O2 compiles a training step 1.3x slower and runs it 1.4x slower.
 VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
-NO_HOISTING = "--iree-opt-const-expr-hoisting=false"
 # Flags of the plainest flag sets. Nothing is hoisted, because the compiler does not terminate on a loop that only
 # counts from a constant.
-PLAINEST = ("--iree-opt-level=O0", "--iree-opt-const-eval=false", NO_HOISTING)
+PLAINEST = ("--iree-opt-level=O0", "--iree-opt-const-eval=false")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stagec.backends import vulkan_features
-from stagec.backends.record import NO_HOISTING, Backend, DeviceInfo, Gap, Target, unknown
+from stagec.backends.record import Backend, DeviceInfo, Gap, Target, unknown
 
 # SPIR-V profiles by architecture, then by product.
 # Left out: vp_android_baseline_2022 and adreno, for which the compiler stores 8 or 16 bits in 32-bit words. It
@@ -78,11 +78,9 @@ class Vulkan(Backend):
         return tuple(f"vulkan:{profile}" for profile in _PROFILES)
 
     def flags(self, target: Target) -> tuple[str, ...]:
-        # Arrays of indices that are hoisted out of the program, and then sorted, are read back wrong at the second
-        # call.
         if self.description(target):  # the module carries it
-            return (NO_HOISTING,)
-        return (f"--iree-hal-target-device={self.name}", f"--iree-vulkan-target={target.arch}", NO_HOISTING)
+            return ()
+        return (f"--iree-hal-target-device={self.name}", f"--iree-vulkan-target={target.arch}")
 
     def description(self, target: Target) -> str:
         if target.arch != "portable":

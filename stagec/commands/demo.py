@@ -14,7 +14,7 @@ import stagec
 import stagec.numpy as snp
 from stagec.commands.common import bytes_text, print_json, seconds_text
 from stagec.compiler import cache
-from stagec.runtime import device
+from stagec.runtime import devices
 
 _MEASURED_SECONDS = 0.3
 
@@ -48,7 +48,7 @@ def demo(size: int, as_json: bool) -> None:
 def measure(size: int) -> dict[str, Any]:
     """Trace, compile or load, run and time the demonstration; the results as values for JSON."""
     started = time.perf_counter()
-    device.cpu().hal_device("local-sync")
+    devices.cpu().hal_device("local-sync")
     start_seconds = time.perf_counter() - started
     function = stagec.jit(selu)
     values = np.random.default_rng(0).standard_normal(size, dtype=np.float32)

@@ -18,7 +18,7 @@ from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
 from stagec.numpy.arguments import constrained
 from stagec.runtime.array import Array
-from stagec.runtime.device import before_listing
+from stagec.runtime.devices import before_listing
 from stagec.tree_util import default_registry
 
 VERSION = version.__version__

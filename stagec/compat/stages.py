@@ -1,6 +1,7 @@
 """`jax.stages`: the classes of a jitted function's stages."""
 
 from stagec.api.jit import JitFunction as Wrapped
+from stagec.api.stage import ArgInfo
 from stagec.api.stages import Compiled, Lowered, Traced
 
-__all__ = ["Compiled", "Lowered", "Traced", "Wrapped"]
+__all__ = ["ArgInfo", "Compiled", "Lowered", "Traced", "Wrapped"]

@@ -50,8 +50,8 @@ def _lines(
                 for entry in operation.attributes["entry_points"]:
                     found.setdefault(entry.value[-1], line_of(operation))
 
-    ready, traits = prepared(source, target, name, options)
-    for flag_set, formed in by_flag_set(ready, target, options, traits):
+    ready = prepared(source, target, name, options)
+    for flag_set, formed in by_flag_set(ready, target, options):
         found.clear()
         if flag_set.direct:  # which takes its dispatches as they are
             collect(_PHASE, parsed(formed.source))

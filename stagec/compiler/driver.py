@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from passes.attributes import dot_dimensions
-from passes.match import attributes_read_once, operations_in, splat_of
+from passes.match import operations_in, splat_of
 from passes.patterns import location_text
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, rare, reproducible
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import (
-    DATA_TILE,
-    DATA_TILING_ROWS,
-    DATA_TILING_SIZE,
-    DATA_TILING_UNEVEN_SIZE,
-    CompileOptions,
-    FlagSet,
-    Traits,
-)
+from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
 from stagec.compiler.mlir import ir, load_phases
 from stagec.compiler.ready import Memory, by_flag_set, serialize
@@ -32,7 +22,7 @@ from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
 
-_CONSTANT, _PRODUCT, _COMPLEX = "stablehlo.constant", "stablehlo.dot_general", "stablehlo.complex"
+_CONSTANT = "stablehlo.constant"
 # The compiler's phases, in its order.
 PHASES = (
     *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow"),
@@ -64,12 +54,10 @@ class Opened(NamedTuple):
     Attributes:
       module: for the first flag set, which may change it.
       source: the module's bytes, from which the other flag sets begin.
-      traits: what the flags depend on.
     """
 
     module: Any
     source: bytes
-    traits: Traits
 
 
 @dataclass(frozen=True)
@@ -120,7 +108,7 @@ def compile_module(
     given = serialize(module)
     attempts: list[Attempt] = []
     found = opened(given, target, name, options)
-    for flag_set, ready in by_flag_set(found.source, target, options, found.traits, found.module):
+    for flag_set, ready in by_flag_set(found.source, target, options, found.module):
         memory = ready.memory
         if flag_set.direct:
             try:
@@ -160,32 +148,23 @@ def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
     return b"", dataclasses.replace(attempt, ok=False, diagnostics=found)
 
 
-def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[bytes, Traits]:
+def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
     """The module as the compiler takes it: checked, and with its target's own description.
-
-    Returns:
-      the module, and what the flags depend on.
 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
     """
-    found = opened(source, target, name, options)
-    return found.source, found.traits
+    return opened(source, target, name, options).source
 
 
 def opened(source: bytes, target: Target, name: str, options: CompileOptions) -> Opened:
     """What `prepared` returns, and the module itself."""
     module = _parsed(source, name, options)
-    found = operations_in(module, _CONSTANT, _PRODUCT, _COMPLEX)
-    constants, products, numbers = ([o for o in found if o.name == n] for n in (_CONSTANT, _PRODUCT, _COMPLEX))
-    for operation in constants:
+    for operation in operations_in(module, _CONSTANT):
         _check_constant(operation, source, name, options)
     phase_workarounds.describe(module.operation, target)
     phase_workarounds.swap_selection_operands(module)
-    wide = any("complex<f64>" in str(o.results[0].type) for o in (*constants, *numbers))
-    with attributes_read_once():
-        traits = Traits(max(map(_product_size, products), default=0), wide)
-    return Opened(module, serialize(module), traits)
+    return Opened(module, serialize(module))
 
 
 @interruptible.function
@@ -294,29 +273,3 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
             "pass the constant as an argument, or use complex64",
         )
     )
-
-
-# In place of a dynamic dimension of a product.
-_TYPICAL = 256
-
-
-def _product_size(operation: Any) -> int:
-    """Multiply-adds of one batch element of a dot_general; 0 if it is thin.
-
-    A dynamic dimension counts as one of some hundreds. One that does not fill whole tiles counts as large much sooner.
-    """
-    left, right = (
-        [_TYPICAL if type_.is_dynamic_dim(i) else n for i, n in enumerate(type_.shape)]
-        for type_ in (ir().RankedTensorType(operand.type) for operand in operation.operands)
-    )
-    numbers = dot_dimensions(operation)
-    inner = math.prod(left[axis] for axis in numbers.lhs_contract)
-    shared = inner * math.prod(left[axis] for axis in numbers.lhs_batch)
-    if shared == 0:
-        return 0
-    rows, columns = math.prod(left) // shared, math.prod(right) // shared
-    size = rows * columns * inner
-    if min(rows, columns) < DATA_TILING_ROWS:
-        return 0
-    uneven = rows % DATA_TILE or columns % DATA_TILE
-    return max(size, DATA_TILING_SIZE) if uneven and size >= DATA_TILING_UNEVEN_SIZE else size

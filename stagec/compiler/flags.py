@@ -3,22 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from stagec.backends import Target
-from stagec.backends.cpu import FAST
-from stagec.backends.record import NO_HOISTING
 from stagec.compiler import reproducible
-
-# Products of at least this many multiply-adds gain from operands packed into tiles. Measured in
-# float32: 768 cubed 0.97x, 512x512x2048 1.2x, 1024 cubed 1.4x, 2048 cubed 2.9x, for 0.15 s more to
-# compile. Batches of small products and thin ones (8 rows: 0.5x) are better off without.
-DATA_TILING_SIZE = 800**3
-# Without such tiles, rows or columns that do not fill tiles of 16 are computed element by element: 333 cubed 6x,
-# 512x512x500 2.5x, 100 cubed 1.5x slower.
-DATA_TILING_UNEVEN_SIZE = 100**3
-DATA_TILE = 16
-DATA_TILING_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -26,8 +13,6 @@ class CompileOptions:
     """Options of one compile.
 
     Args:
-      matmul_size: multiply-adds of the program's largest product that is not thin, for one element of
-        its batch; measured from the module if None.
       asynchronous: results are signalled by fences instead of waited for.
       kernels: whether kernels written by stagec may replace operations (`passes.kernels`).
       straight: whether they may also replace elementwise operations and reductions.
@@ -42,7 +27,6 @@ class CompileOptions:
     ()
     """
 
-    matmul_size: int | None = None
     asynchronous: bool = False
     kernels: bool = True
     straight: bool = True
@@ -52,18 +36,6 @@ class CompileOptions:
     dump: str = ""
     is_open: bool = False
     reproducible: bool = False
-
-
-class Traits(NamedTuple):
-    """The properties of a program that flags depend on.
-
-    Args:
-      matmul_size: multiply-adds of the largest product that is not thin.
-      complex128: whether it makes complex128 values from constants or from real and imaginary parts.
-    """
-
-    matmul_size: int = 0
-    complex128: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,36 +77,33 @@ _COMMON = (
     "--iree-input-type=stablehlo",
     # The compiler's default turns float64 into float32 without a word.
     "--iree-input-demote-f64-to-f32=false",
+    # Values that are computed once, before the first call, are read back wrong: complex128 numbers, and on Vulkan
+    # arrays of indices that are sorted, at the second call.
+    "--iree-opt-const-expr-hoisting=false",
 )
 # Left out: --iree-dispatch-creation-enable-aggressive-fusion, which makes one kernel of a layer normalization, as
 # `rows` does where it is allowed. It gives wrong results: `c / sum(c * c, 1)[None, :]` for a centred `c` (as in
 # `corrcoef`) reads sums of rows that are not computed yet; and a reduction to a maximum and a sum is wrong when the
 # maximum and two arrays computed from both are returned, although no row depends on another.
-FLAG_SETS = ("direct", "kernels", *FAST, "plain", "careful", "separate")
+FLAG_SETS = ("direct", "kernels", "plain", "careful", "separate")
 
 
-def ladder(
-    target: Target, options: CompileOptions | None = None, *, matmul_size: int = 0, complex128: bool = False
-) -> tuple[FlagSet, ...]:
-    """The flag sets to try in order, for a program with the given `Traits`.
+def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagSet, ...]:
+    """The flag sets to try in order.
 
     Raises:
       ValueError: `options.flag_set` is not a flag set of this target.
       UnsupportedError: there is no reproducible code for the target.
 
-    >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), matmul_size=1024**3)]
-    ['direct', 'kernels', 'microkernels', 'packed', 'plain', 'careful', 'separate']
+    >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"))]
+    ['direct', 'kernels', 'plain', 'careful', 'separate']
     >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
     ['plain', 'careful', 'separate']
     """
     options = options or CompileOptions()
-    size = matmul_size if options.matmul_size is None else options.matmul_size
     base = (*_COMMON, *target.on.flags(target))
     if options.asynchronous:
         base += ("--iree-execution-model=async-external",)
-    # Values that are hoisted out of the program and computed once from complex128 constants are read back wrong.
-    if complex128 and NO_HOISTING not in base:
-        base += (NO_HOISTING,)
     sets = target.on.flag_sets(target, options.kernels)
     if options.reproducible:
         reproducible.check_target(target, "the program")
@@ -144,7 +113,7 @@ def ladder(
             raise ValueError(f"unknown flag set {options.flag_set!r} for {target}; use {', '.join(map(repr, sets))}")
         names = [options.flag_set]
     else:
-        names = [name for name in sets if name not in FAST or size >= DATA_TILING_SIZE]
+        names = [*sets]
     own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
     in_order = target.on.works_in_order(target)
     return tuple(

@@ -19,7 +19,7 @@ from passes.kernels.weights import packed_arguments
 from passes.legalize.disable_fusion import disable_fusion
 from stagec.backends import Target
 from stagec.compiler import direct, log
-from stagec.compiler.flags import CompileOptions, FlagSet, Traits, ladder
+from stagec.compiler.flags import CompileOptions, FlagSet, ladder
 from stagec.compiler.session import parsed
 from stagec.core import forking
 
@@ -94,7 +94,7 @@ def serialize(module: Any) -> bytes:
 
 
 def by_flag_set(
-    source: bytes, target: Target, options: CompileOptions, traits: Traits, module: Any = None
+    source: bytes, target: Target, options: CompileOptions, module: Any = None
 ) -> Iterator[tuple[FlagSet, Ready]]:
     """The flag sets to try in order, each with the module that it compiles.
 
@@ -106,7 +106,7 @@ def by_flag_set(
     """
     whole: Ready | None = None
     with_kernels: tuple[Ready, bool, bool] | None = None
-    for flag_set in ladder(target, options, **traits._asdict()):
+    for flag_set in ladder(target, options):
         if not target.on.is_host:
             yield flag_set, _for_device(source, flag_set.disables_fusion)
         elif flag_set.kernels:

@@ -64,9 +64,9 @@ def stage_text(
         return _printed(_with_kernels(source, target, name, options))
     if stage in _CODE and (own := _own_code(source, target, name, options)[_CODE.index(stage)]):
         return own
-    ready, traits = prepared(source, target, name, options)
+    ready = prepared(source, target, name, options)
     attempts = []
-    for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
+    for flag_set, formed in _with_phases(by_flag_set(ready, target, options)):
         if stage in _CODE:
             texts, attempt = _code(formed.source, flag_set, target)
             text = texts[_CODE.index(stage)]
@@ -97,10 +97,10 @@ def dump_all(
     """
     options = options or CompileOptions()
     source = serialize(module)
-    ready, traits = prepared(source, target, prefix, options)
+    ready = prepared(source, target, prefix, options)
     os.makedirs(directory, exist_ok=True)
     written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
-    for flag_set, formed in _with_phases(by_flag_set(ready, target, options, traits)):
+    for flag_set, formed in _with_phases(by_flag_set(ready, target, options)):
         texts: dict[str, str] = {}
         (_, asm), attempt = _code(formed.source, flag_set, target, partial(_note, texts))
         if attempt.ok:
@@ -170,9 +170,9 @@ def followed(
             plan = tuple(comments(ready.module).splitlines())
             launches = tuple(map(_launch, operations_in(ready.module, "flow.dispatch")))
             return Followed(flag_set.name, _with_lines(ready.module), launches, phases, *texts, plan)
-    ready_source, traits = prepared(source, target, name, options)
+    ready_source = prepared(source, target, name, options)
     attempts = []
-    for flag_set, ready in _with_phases(by_flag_set(ready_source, target, options, traits)):
+    for flag_set, ready in _with_phases(by_flag_set(ready_source, target, options)):
         notes = _Notes(phase)
         texts, attempt = _code(ready.source, flag_set, target, notes)
         if attempt.ok:
@@ -238,10 +238,20 @@ def _code(
         return (_files(files, ".optimized.ll"), _files(files, *_ASSEMBLY)), attempt
 
 
+@interruptible.function
+def memory_usage(module: Any, target: Target, options: CompileOptions, name: str) -> tuple[int, int] | None:
+    """The bytes that a call allocates for its own time, and those of results in the memory of arguments.
+
+    None where the program has the compiler's code, which allocates as it runs.
+    """
+    flag_set, ready = _own(serialize(module), target, name, options)
+    return direct.memory_usage(ready) if flag_set.direct else None
+
+
 def _own(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[FlagSet, Ready]:
     """The first flag set, and the module that it compiles."""
     found = opened(source, target, name, options)
-    return next(by_flag_set(found.source, target, options, found.traits, found.module))
+    return next(by_flag_set(found.source, target, options, found.module))
 
 
 def _own_code(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[str, str]:
@@ -266,8 +276,8 @@ def _with_phases(found: Iterable[tuple[FlagSet, Ready]]) -> Iterator[tuple[FlagS
 
 def _with_kernels(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
     """The module as the first flag set compiles it: with kernels written by stagec, if there are any."""
-    ready, traits = prepared(source, target, name, options)
-    return next(by_flag_set(ready, target, options, traits))[1].source
+    ready = prepared(source, target, name, options)
+    return next(by_flag_set(ready, target, options))[1].source
 
 
 def _natural(path: str) -> list[Any]:

@@ -1,4 +1,7 @@
-"""`jit` inside a graph: a call of another graph."""
+"""`jit` inside a graph: a call of another graph.
+
+The parameter `reproducible` is there, and true, where the call's results must have the same bits on all processors.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import Any
 
 from stagec.control import graph_rules
 from stagec.control.derived import kept, slimmer, trimmed, with_inputs
-from stagec.core.graph import Equation, Graph, replay, trace_closed
+from stagec.core.graph import Equation, Graph, all_equations, replay, trace_closed
 from stagec.core.primitive import MultiplePrimitive, Primitive
 from stagec.core.zero import Linear, Zero, is_linear, is_zero, zero_of
 from stagec.primitives.operand import aval_of
@@ -36,7 +39,8 @@ def _jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, An
         return made, [Zero(d.aval) if is_zero(d) else None for d in dots]
 
     pushed_graph, dots = kept(graph, ("jvp", active), make)
-    results = primitive(*primals, *[t for t in tangents if not is_zero(t)], name=f"jvp_{name}", graph=pushed_graph)
+    more = {**params, "name": f"jvp_{name}", "graph": pushed_graph}
+    results = primitive(*primals, *[t for t in tangents if not is_zero(t)], **more)
     count = len(graph.outputs)
     given = iter(results[count:])
     return results[:count], [next(given) if d is None else d for d in dots]
@@ -46,16 +50,16 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     graph, name = params["graph"], params["name"]
     unknown = tuple([trace.is_unknown(a) for a in args])
     early, late, out_unknown, count = kept(graph, ("split", unknown), lambda: split_graph(graph, unknown, name))
-    known = jit_p(*[a for a, u in zip(args, unknown) if not u], name=name, graph=early)
+    known = jit_p(*[a for a, u in zip(args, unknown) if not u], **{**params, "graph": early})
     residuals = known[len(known) - count :] if count else []
     unknown_outs = trace.unknown.process(
-        jit_p, (*residuals, *[a for a, u in zip(args, unknown) if u]), {"name": name, "graph": late}
+        jit_p, (*residuals, *[a for a, u in zip(args, unknown) if u]), {**params, "graph": late}
     )
     first, second = iter(known), iter(unknown_outs)
     return [next(second) if u else next(first) for u in out_unknown]
 
 
-def _transpose(cts: Any, *operands: Any, name: str, graph: Graph) -> list[Any]:
+def _transpose(cts: Any, *operands: Any, name: str, graph: Graph, **same_bits: bool) -> list[Any]:
     linear = tuple([is_linear(o) for o in operands])
     active = tuple([not is_zero(ct) for ct in cts])
 
@@ -76,7 +80,8 @@ def _transpose(cts: Any, *operands: Any, name: str, graph: Graph) -> list[Any]:
 
     pulled_graph, kinds = kept(graph, ("transpose", linear, active), make)
     known = [o for o, on in zip(operands, linear) if not on]
-    results = iter(jit_p(*known, *[ct for ct in cts if not is_zero(ct)], name=f"transpose_{name}", graph=pulled_graph))
+    cts = [ct for ct in cts if not is_zero(ct)]
+    results = iter(jit_p(*known, *cts, name=f"transpose_{name}", graph=pulled_graph, **same_bits))
     return [next(results) if kind is True else kind for kind in kinds]
 
 
@@ -94,7 +99,7 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[s
         return trace_closed(batched, [aval_of(a) for a in args], name=name), out_dims
 
     batched_graph, out_dims = kept(graph, ("batch", tuple(dims), size), make)
-    return primitive(*args, name=f"vmap_{name}", graph=batched_graph), out_dims
+    return primitive(*args, **{**params, "name": f"vmap_{name}", "graph": batched_graph}), out_dims
 
 
 def _trim(equation: Equation, live: Sequence[bool]) -> Equation:
@@ -116,3 +121,8 @@ jit_p = MultiplePrimitive(
     partial=_partial,
     trim=_trim,
 )
+
+
+def is_reproducible(graph: Graph) -> bool:
+    """Whether a call in it, however deep, must have the same bits on all processors."""
+    return bool(kept(graph, is_reproducible, lambda: any(e.params.get("reproducible") for e in all_equations(graph))))

@@ -86,6 +86,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "cpu_kernels": ("STAGEC_CPU_KERNELS", _flag, True, True),
     "straight_kernels": ("STAGEC_STRAIGHT_KERNELS", _flag, True, True),
     "host_libraries": ("STAGEC_HOST_LIBRARIES", _one_of("auto", "always", "never"), "auto", True),
+    "reproducible": ("STAGEC_REPRODUCIBLE", _flag, False, True),
     "target": ("STAGEC_TARGET", str, "cpu", True),
     "tiered": ("STAGEC_TIERED", _tiered, None, False),
     "platforms": ("STAGEC_PLATFORMS", str, "", False),
@@ -246,7 +247,7 @@ class Config:
     def __dir__(self) -> list[str]:
         return sorted(
             {*object.__dir__(self), *_OPTIONS}
-            - {"checks_promotion", "checks_values", "on_update", "plain", "trace_key"}
+            - {"checks_promotion", "checks_values", "on_update", "plain", "reproduces", "trace_key"}
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -305,6 +306,10 @@ class Config:
         """Whether an operation of the user's may be refused because its operands differ in rank or dtype."""
         return self._in_scope(self._compute_checks_promotion) if state.overrides else self._checks_promotion
 
+    def reproduces(self) -> bool:
+        """Whether results must have the same bits on all processors."""
+        return self._in_scope(self._compute_reproduces) if state.overrides else self._reproduces
+
     def watches_calls(self) -> bool:
         """Whether functions outside `jit` run as they are, since something looks at their operations or arguments."""
         return self._in_scope(self._compute_watches_calls) if state.overrides else self._watches_calls
@@ -327,9 +332,13 @@ class Config:
             self._checks_promotion = bool(self._refused) or self._compute_checks_promotion()
             self._checks_values = self._compute_checks_values()
             self._watches_calls = self._compute_watches_calls()
+            self._reproduces = self._compute_reproduces()
 
     def _compute_checks_values(self) -> bool:
         return bool(self.debug_nans or self.debug_infs)
+
+    def _compute_reproduces(self) -> bool:
+        return bool(self.reproducible)
 
     def _compute_watches_calls(self) -> bool:
         return bool(self.debug_key_reuse) or self.checks_values()

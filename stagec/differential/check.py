@@ -200,7 +200,7 @@ def check(fun: Callable[..., Any], /, *args: Any, prove: bool = False, **kwargs:
     inputs = [v for v, u in zip([*trace.captured, *values], used) if u]
     paths, _ = pytree.flatten_with_path(trace.out_tree.unflatten(list(range(len(graph.outputs)))))
     names = [f"result{pytree.keystr(path)}" for path, _ in paths]
-    compared = list(ways(settings, traced._device))
+    compared = list(ways(settings, traced._device, graph))
     alone = [Comparison(way, trace.name, alone=True) for way in compared]
     known = walk(graph, inputs, [comparison.visit for comparison in alone])
     outcomes: list[Outcome] = []
@@ -223,7 +223,7 @@ def check(fun: Callable[..., Any], /, *args: Any, prove: bool = False, **kwargs:
             # Of an operation inside another there may be a smaller case than a part of the whole program.
             cases = [*(wrong[0].cases if wrong else ()), Case(graph, known)]
             found += _reduced(way, cases, trace.name, len(list(all_equations(graph))))
-    proof = proved(graph, settings.options(traced._device), trace.name) if prove else None
+    proof = proved(graph, settings.options(traced._device, graph), trace.name) if prove else None
     return Check(trace.name, tuple(outcomes), tuple(operations), tuple(found), tuple(left_out), proof)
 
 

@@ -16,7 +16,7 @@ from stagec.compiler.build import ProgramOptions
 from stagec.core import errors
 from stagec.core.graph import Graph
 from stagec.runtime import interruptible
-from stagec.runtime.device import Device, cpu, devices, platforms
+from stagec.runtime.devices import Device, cpu, devices, platforms
 from stagec.runtime.placement import target_for
 
 # Time limit in seconds of one compile, in all ways except that of `jit`.
@@ -48,9 +48,9 @@ class Way:
         return lambda values: [np.array(result) for result in runnable.run(list(values), True)]
 
 
-def ways(settings: JitSettings, device: Device | None) -> Iterator[Way]:
+def ways(settings: JitSettings, device: Device | None, graph: Graph) -> Iterator[Way]:
     """The ways that this machine has: as asked for, without laws and kernels, and on each other device."""
-    options = settings.options(device)
+    options = settings.options(device, graph)
     here = device or (cpu() if options.target.on.is_host else devices(options.target.backend)[0])
     plain = dataclasses.replace(
         options, passes=(), fast_math=False, simplify=False, kernels=False, straight=False, libraries="never"

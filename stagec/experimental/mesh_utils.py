@@ -10,7 +10,7 @@ import numpy as np
 
 from stagec.core import errors, location
 from stagec.core.boundary import publish as _publish
-from stagec.runtime.device import Device, devices as devices_of
+from stagec.runtime.devices import Device, devices as devices_of
 
 __all__ = ["create_device_mesh", "create_hybrid_device_mesh"]
 

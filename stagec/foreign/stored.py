@@ -18,7 +18,7 @@ from stagec.compiler import cache, key
 from stagec.core import errors
 from stagec.core.config import config
 from stagec.runtime.array import Array
-from stagec.runtime.device import Device
+from stagec.runtime.devices import Device
 from stagec.runtime.placement import placement
 
 # What a program embeds is stored once more; a module with larger constants is imported at each start.

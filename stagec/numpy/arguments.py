@@ -16,7 +16,7 @@ from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.runtime.array import Array as ConcreteArray
-from stagec.runtime.device import Device, find
+from stagec.runtime.devices import Device, find
 from stagec.runtime.memory import aligned_empty
 from stagec.runtime.mesh import Axes, PartitionSpec
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding

@@ -15,7 +15,7 @@ from stagec.numpy.creation import ones
 from stagec.numpy.manipulation import ravel
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
-from stagec.numpy.statistics import bin_indices, edges_of, totals
+from stagec.numpy.statistics import bin_indices, edges_of, is_count, totals
 from stagec.primitives.axes import shape_error
 from stagec.typing import ArrayLike, Arrays
 
@@ -115,8 +115,8 @@ def _histogram(
     edges = [edges_of(name, p, b, r) for p, b, r in zip(points, bins, ranges)]
     sizes = [e.size - 1 for e in edges]
     flat, inside = 0, True
-    for point, edge, count in zip(points, edges, sizes):
-        index = bin_indices(edge, point)
+    for point, edge, count, b in zip(points, edges, sizes, bins):
+        index = bin_indices(edge, point, is_count(b))
         flat, inside = flat * count + index, (index < count) & inside
     total = math.prod(sizes)
     if weights is None:

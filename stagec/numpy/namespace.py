@@ -9,7 +9,7 @@ import numpy as np
 
 from stagec.core import dtype_info, dtypes, errors, location
 from stagec.primitives.operand import aval_of, is_array_like
-from stagec.runtime import device as _device
+from stagec.runtime import devices as _devices
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = ["__array_api_version__", "__array_namespace_info__", "can_cast"]
@@ -42,11 +42,11 @@ class NamespaceInfo:
 
     def default_device(self) -> Any:
         """Return the device of new arrays."""
-        return _device.default()
+        return _devices.default()
 
     def devices(self) -> list[Any]:
         """Return the devices of the default platform."""
-        return list(_device.devices())
+        return list(_devices.devices())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """Return the dtypes of Python numbers under the current options."""

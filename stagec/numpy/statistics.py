@@ -12,6 +12,7 @@ from stagec.core.array import Array
 from stagec.numpy import reductions as rd
 from stagec.numpy.arguments import array_argument, concrete, requested_dtype_of
 from stagec.numpy.averages import mean
+from stagec.numpy.conditionals import where
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.numpy.sorting import searchsorted
@@ -19,11 +20,12 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.complex import complex as make_complex, conj, imag, real
 from stagec.primitives.conv import conv_general_dilated
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.dot import dot_general
 from stagec.primitives.gather_parts import ScatterDimensionNumbers
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import bitwise_and, clamp, eq, ge, le, select
+from stagec.primitives.logic import clamp, eq, select
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.precision import PrecisionLike
 from stagec.primitives.scatter import scatter_add
@@ -94,7 +96,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
 
 def edges_of(name: str, x: Any, bins: Any, range: Any) -> Array:
     """Return the edges of the bins that `bins` and `range` describe for the elements of `x`."""
-    if not isinstance(bins, (int, np.integer)) and not (hasattr(bins, "ndim") and bins.ndim == 0):
+    if not is_count(bins):
         (edges,) = promote_inexact(array_argument(bins, f"{name}'s bins"))
         if aval_of(edges).ndim != 1:
             raise shape_error(name, f"bins are {aval_of(edges).long()}", "give a number of bins, or edges of rank 1")
@@ -173,25 +175,39 @@ def histogram(
     else:
         (amounts,) = promote_inexact(array_argument(weights, "histogram's weights"))
         amounts = strong(reshape(amounts, (aval_of(flat).size,)))
-    counts = totals(bin_indices(edges, flat), amounts, n - 1)
+    counts = totals(bin_indices(edges, flat, is_count(bins)), amounts, n - 1)
     if density:
         widths = ar.sub(slice_in_dim(edges, 1, n), slice_in_dim(edges, 0, n - 1))
         counts = ar.div(ar.div(counts, strong(widths, aval_of(counts).dtype)), rd.sum(counts))
     return counts, edges
 
 
-def bin_indices(edges: Any, flat: Any) -> Any:
-    """Return the bin of each number, or an index past the last bin for numbers in none."""
-    n = aval_of(edges).size
-    index = searchsorted(edges, flat, "right")
-    one = literal(1, aval_of(index).dtype)
-    index = ar.sub(index, one)
-    last = broadcast_in_dim(reshape(slice_in_dim(edges, n - 1, n), ()), aval_of(flat).shape, ())
-    index = select(
-        eq(flat, last), broadcast_in_dim(literal(n - 2, aval_of(index).dtype), aval_of(flat).shape, ()), index
-    )
-    inside = bitwise_and(ge(index, literal(0, aval_of(index).dtype)), le(flat, last))
-    return select(inside, index, broadcast_in_dim(literal(n, aval_of(index).dtype), aval_of(flat).shape, ()))
+# Up to this many bins, rounding moves a number by less than a bin from the one that its distance tells.
+_MOST_BY_DISTANCE = 1 << 16
+
+
+def bin_indices(edges: Any, flat: Any, equal: bool) -> Any:
+    """Return the bin of each number, or an index past the last bin for numbers in none.
+
+    Args:
+      equal: whether all bins are as wide, so that a number's distance from the first edge tells its bin, or the one
+        beside it.
+    """
+    n = edges.size
+    first, last = edges[0], edges[n - 1]
+    if equal and n <= _MOST_BY_DISTANCE:
+        place = clamp(0.0, (flat - first) * ((n - 1) / (last - first)), float(n - 2))
+        guess = convert_element_type(place, dtypes.int32)
+        before, after = flat < edges[guess], (flat >= edges[guess + 1]) & (guess < n - 2)
+        index = guess - before + after
+    else:
+        index = clamp(0, searchsorted(edges, flat, "right") - 1, n - 2)
+    return where((flat >= first) & (flat <= last), index, n)
+
+
+def is_count(bins: Any) -> bool:
+    """Whether bins are given by their number, so that all are as wide."""
+    return isinstance(bins, (int, np.integer)) or (hasattr(bins, "ndim") and bins.ndim == 0)
 
 
 def cov(

@@ -14,7 +14,8 @@ from stagec.core.exports import without
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.runtime import memory
-from stagec.runtime.device import Device, cpu, find, has_opened_drivers
+from stagec.runtime.device import has_opened_drivers
+from stagec.runtime.devices import Device, cpu, find
 from stagec.runtime.sharding import Shard, Sharding, SingleDeviceSharding, shards
 from stagec.runtime.timeline import TimelineSemaphore
 

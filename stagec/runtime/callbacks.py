@@ -16,7 +16,8 @@ from stagec.core.host import HostCallback, LibraryCall
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, memory
 from stagec.runtime.array import Array
-from stagec.runtime.device import Device, binding, cpu
+from stagec.runtime.device import binding
+from stagec.runtime.devices import Device, cpu
 
 # At most so many idle contexts are kept.
 _KEPT = 8

@@ -18,7 +18,7 @@ from stagec.core.config import config, state
 from stagec.core.graph import Equation, Graph, Literal, Var, inner_graphs
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with_operands
-from stagec.runtime import device, interruptible, outside, recording
+from stagec.runtime import devices, interruptible, outside, recording
 from stagec.runtime.array import Array, Split, signature
 from stagec.runtime.placement import committed_device
 from stagec.runtime.propagation import operation_sharding, sign
@@ -33,7 +33,7 @@ class EagerTrace(Trace):
     """The trace in force when no transformation is."""
 
     def process(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        if device.processes[1] > 1 and _spans(args, params):
+        if devices.processes[1] > 1 and _spans(args, params):
             return _of_processes(primitive, args, params)
         values: list[np.ndarray[Any, Any]] = []
         avals: list[ShapedArray] = []
@@ -56,12 +56,13 @@ class EagerTrace(Trace):
             out = primitive.shape(*avals, **params)
         except (errors.ShapeError, errors.DtypeError) as error:
             raise with_operands(error, args) from None
-        if (primitive.multiple or primitive.numpy_ns[1] > estimate.QUICK_NS) and not state.evaluates:
+        if small.concerns(primitive, avals, out):
+            return small.computed(self, primitive, args, avals, out, params)
+        may_be_long = primitive.multiple or primitive.numpy_ns[1] > estimate.QUICK_NS
+        if (may_be_long or config.reproduces()) and not state.evaluates:
             run = _program(primitive, avals, out, params)
             if run is not None:
                 return run(args) if primitive.multiple else run(args)[0]
-        if small.concerns(primitive, avals, out):
-            return small.computed(self, primitive, args, avals, out, params)
         if _is_long(primitive, avals, out, params):
             result = interruptible.call(functools.partial(_evaluate, primitive, values, params))
         else:
@@ -126,7 +127,7 @@ def _program(primitive: Primitive, avals: list[ShapedArray], out: Any, params: d
     """What runs an operation as a compiled program; None where NumPy evaluates it."""
     if config.checks_values():
         return None
-    if primitive.name == "jit":  # the same graph in the next call
+    if primitive.name == "jit" and "reproducible" not in params:  # the same graph in the next call
         graph = params["graph"]
         found = graph.derived.get(_program) or outside.program(graph, (), params["name"], called=True)
         graph.derived[_program] = found

@@ -20,7 +20,8 @@ from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow, is_lent, signature
 from stagec.runtime.callbacks import CallingContexts
 from stagec.runtime.contexts import Pool
-from stagec.runtime.device import Device, binding, cpu, instance
+from stagec.runtime.device import binding, instance
+from stagec.runtime.devices import Device, cpu
 from stagec.runtime.exhausted import check_memory
 from stagec.runtime.packing import Packing
 from stagec.runtime.timeline import TimelineSemaphore

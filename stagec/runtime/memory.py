@@ -10,7 +10,8 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.runtime import recording
-from stagec.runtime.device import Device, binding
+from stagec.runtime.device import binding
+from stagec.runtime.devices import Device
 
 _ALIGNMENT = 64
 

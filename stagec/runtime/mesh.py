@@ -13,8 +13,8 @@ import numpy as np
 
 from stagec.core import errors, location
 from stagec.core.config import state
-from stagec.runtime import device as device_module
-from stagec.runtime.device import Device, devices as devices_of
+from stagec.runtime import devices as device_module
+from stagec.runtime.devices import Device, devices as devices_of
 
 
 class AxisType(enum.Enum):

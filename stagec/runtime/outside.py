@@ -56,7 +56,9 @@ def program(
     """
     if config.disable_jit:
         return None
-    always = called or (exactly and not is_exact(graph, Target.parse(config.target)))
+    reproducible = config.reproduces()
+    exactly = exactly or reproducible
+    always = called or (exactly and not is_exact(graph, Target.parse(config.target), reproducible))
     if not (always or is_program(graph)) or has_users_callbacks(graph):
         return None
     if not _programs:

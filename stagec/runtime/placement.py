@@ -12,7 +12,7 @@ from stagec.core import errors, location
 from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.runtime.array import Array, Split, borrow
-from stagec.runtime.device import Device, default
+from stagec.runtime.devices import Device, default
 
 
 def target_for(device: Device) -> Target:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stagec.core import dtypes, errors, location
-from stagec.runtime import device
+from stagec.runtime import devices
 from stagec.runtime.mesh import Mesh
 
 
@@ -57,7 +57,7 @@ def join() -> World:
                 fix="pip install mpi4py mpich, and start the program with mpiexec -n 4 python program.py",
             ) from None
         _world.append(World(MPI.COMM_WORLD))
-        device.processes = (_world[0].rank, _world[0].size)
+        devices.processes = (_world[0].rank, _world[0].size)
         if _world[0].size > 1:
             sys.excepthook = _abort
     return _world[0]
@@ -66,7 +66,7 @@ def join() -> World:
 def leave() -> None:
     """Forget the other processes."""
     _world.clear()
-    device.processes = (0, 1)
+    devices.processes = (0, 1)
     sys.excepthook = sys.__excepthook__
 
 

@@ -40,7 +40,21 @@ def result_shardings(graph: Graph, values: Sequence[Any]) -> list[NamedSharding 
     Args:
       values: of all inputs.
     """
-    shardings = list(map(_sharding, values))
+    return _of_results(graph, list(map(_sharding, values)))
+
+
+def call_shardings(graph: Graph, values: Sequence[Any]) -> tuple[list[Any], Sequence[Any]]:
+    """How the inputs of a call are split, and how its results will be; None for each that is not.
+
+    Args:
+      values: arrays, or descriptions that may have a sharding, of all inputs.
+    """
+    given = [_sharding(v) if type(v) is Array else getattr(v, "sharding", None) for v in values]
+    split = [s if type(s) is NamedSharding else None for s in given]
+    return split, _of_results(graph, split) or [None] * len(graph.outputs)
+
+
+def _of_results(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | None] | None:
     if not any(shardings) and not constrains(graph):
         return None
     key = (result_shardings, tuple(shardings))

@@ -17,7 +17,7 @@ from stagec.core.duration import Duration
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow
-from stagec.runtime.device import Device, cpu
+from stagec.runtime.devices import Device, cpu
 from stagec.runtime.executable import Executable
 from stagec.runtime.packing import packed
 from stagec.runtime.placement import placed

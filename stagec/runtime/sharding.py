@@ -16,8 +16,8 @@ import numpy as np
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.runtime import device as device_module
-from stagec.runtime.device import Device, find
+from stagec.runtime import devices as device_module
+from stagec.runtime.devices import Device, find
 from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec, current_mesh
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from passes import printed
+from passes import printed, verdicts
 from passes.errors import shown_file
+from passes.patterns import Pattern
 from stagec.api.jit import JitFunction
 from stagec.api.stages import Lowered
 from stagec.compiler import build, dump, outside, stages
@@ -93,7 +94,7 @@ def gather(
 
 
 class _Laws:
-    """What the passes rewrote: each law, the lines of the operation, its kind, and what came in its place.
+    """What the passes rewrote: each law, whether it is proven, the lines of the operation, and what came in its place.
 
     Attributes:
       rows: in order, as JSON.
@@ -103,10 +104,11 @@ class _Laws:
         self.rows: list[dict[str, Any]] = []
         self._known = 0
 
-    def rewrote(self, law: str, operation: Any, made: Sequence[Any]) -> None:
+    def rewrote(self, law: Pattern, operation: Any, made: Sequence[Any]) -> None:
         keys = [f"{at.file}:{at.line}" for at in printed.lines(operation.location)]
         after = ", ".join(map(_kind, made)) or "what it read"
-        self.rows.append({"law": law, "keys": keys, "before": _kind(operation), "after": after})
+        row = {"law": law.name, "keys": keys, "before": _kind(operation), "after": after}
+        self.rows.append({**row, "known": verdicts.described(law)})
 
     def passed(self, name: str, module: Any) -> None:
         for row in self.rows[self._known :]:
@@ -148,22 +150,24 @@ def _mlir_rows(text: str) -> list[Row]:
     rows = [(row, tuple(dict.fromkeys(f"{at.file}:{at.line}" for at in lines))) for row, lines in printed.located(text)]
     while rows and not rows[-1][0].strip():
         rows.pop()
-    return [(row, tuple(key for key in keys if _is_source(key))) for row, keys in rows]
+    shown = _sources({key for _, keys in rows for key in keys})
+    return [(row, tuple(key for key in keys if key in shown)) for row, keys in rows]
 
 
-def _is_source(key: str) -> bool:
-    """Whether a line can be shown; the kernels that stagec writes have lines of texts that are not files."""
-    file, _, number = key.rpartition(":")
-    return bool(linecache.getline(file, int(number)))
+def _sources(keys: Iterable[str]) -> set[str]:
+    """The lines that can be shown; the kernels that stagec writes have lines of texts that are not files."""
+    split = {key: key.rpartition(":") for key in keys}
+    # Each file once: one that does not exist is looked for in all folders of modules.
+    lengths = {file: len(linecache.getlines(file)) for file in {file for file, _, _ in split.values()}}
+    return {key for key, (file, _, number) in split.items() if 0 < int(number) <= lengths[file]}
 
 
 def _source(keys: Iterable[str]) -> dict[str, Any]:
     """The pane with the user's source: of each file, the definitions that hold one of the lines."""
     lines: dict[str, set[int]] = {}
-    for key in keys:
-        if _is_source(key):
-            file, _, at = key.rpartition(":")
-            lines.setdefault(file, set()).add(int(at))
+    for key in sorted(_sources(keys)):
+        file, _, at = key.rpartition(":")
+        lines.setdefault(file, set()).add(int(at))
     rows: list[Any] = []
     for file, numbers in lines.items():
         rows.append((os.path.relpath(file) if os.path.isabs(file) else file, (), ""))

@@ -8,7 +8,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec.runtime import device
+from stagec.runtime import device, devices as devices_module
 
 
 def affine(x, y):
@@ -198,7 +198,7 @@ def test_a_donated_array_that_no_result_can_use_is_a_warning():
 
 
 def device_of(platform, id, software):
-    made = device.Device(platform, id, f"{'llvmpipe' if software else 'GeForce'} {id}", handle=id)
+    made = devices_module.Device(platform, id, f"{'llvmpipe' if software else 'GeForce'} {id}", handle=id)
     made.info = lambda: f"type: {'cpu' if software else 'discrete gpu'}\n"
     return made
 
@@ -208,7 +208,7 @@ def machine(monkeypatch):
     """Sets what the drivers list: names of platforms to devices."""
 
     def having(**known):
-        monkeypatch.setattr(device, "_of_platform", lambda name: tuple(known.get(name, ())))
+        monkeypatch.setattr(devices_module, "_of_platform", lambda name: tuple(known.get(name, ())))
 
     return having
 
@@ -254,7 +254,7 @@ def test_gpus_come_before_software_devices(monkeypatch):
             return Driver()
 
     monkeypatch.setattr(device, "binding", Binding)
-    found = device._of_driver.__wrapped__("vulkan")
+    found = devices_module._of_driver.__wrapped__("vulkan")
     assert [(d.device_kind, d.id, d._handle) for d in found] == [("GeForce", 0, 8), ("llvmpipe", 1, 7)]
 
 
@@ -273,7 +273,7 @@ def test_a_missing_driver_is_a_whole_sentence(monkeypatch, platform, text, reaso
     def fails(name):
         raise RuntimeError(text)
 
-    monkeypatch.setattr(device, "_of_platform", fails)
+    monkeypatch.setattr(devices_module, "_of_platform", fails)
     with pytest.raises(stagec.errors.DeviceError, match=f"there is no {platform} device here: {reason}"):
         stagec.jit(snp.sin, device=platform)
 

@@ -159,8 +159,8 @@ def test_what_is_not_covered_goes_the_long_way_and_says_why():
 def described(f, *args):
     """A program, and its host program."""
     module = stagec.jit(f).lower(*args).as_text("optimized")
-    source, traits = driver.prepared(module.encode(), Target.parse("cpu"), "f", CompileOptions())
-    flag_set, ready = next(driver.by_flag_set(source, Target.parse("cpu"), CompileOptions(), traits))
+    source = driver.prepared(module.encode(), Target.parse("cpu"), "f", CompileOptions())
+    flag_set, ready = next(driver.by_flag_set(source, Target.parse("cpu"), CompileOptions()))
     assert flag_set.direct
     with new_session() as session:
         found = reading.read(ir().Module.parse(ready.source, session.context))

@@ -37,14 +37,6 @@ def unary(operation, dtype="f32", shape="8"):
     }}"""
 
 
-def product(left, right, result, batch=""):
-    return f"""func.func @main(%a: tensor<{left}xf32>, %b: tensor<{right}xf32>) -> tensor<{result}xf32> {{
-      %0 = stablehlo.dot_general %a, %b, {batch}
-        : (tensor<{left}xf32>, tensor<{right}xf32>) -> tensor<{result}xf32>
-      return %0 : tensor<{result}xf32>
-    }}"""
-
-
 def execute(vmfb, *arguments):
     import iree.runtime as rt
 
@@ -151,7 +143,7 @@ def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeyp
         for end in operations_in(module, "util.return", "func.return", "vm.return"):
             end.erase()
 
-    source, _ = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
+    source = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
     flags = ladder(CPU)[0]
     assert run(source, flags)[1].ok
     monkeypatch.setitem(driver.WORKAROUNDS if phase in driver.WORKAROUNDS else driver.OPTIMIZATIONS, phase, spoil)
@@ -217,24 +209,6 @@ def test_truncated_bytecode_is_refused():
             prepared(source[:size], CPU, "cut", CompileOptions())
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [
-        (product("80x90", "90x100", "80x100", "contracting_dims = [1] x [0]"), 80 * 90 * 100),
-        (product("8x90", "90x100", "8x100", "contracting_dims = [1] x [0]"), 0),
-        (
-            product("5x80x90", "5x90x100", "5x80x100", "batching_dims = [0] x [0], contracting_dims = [2] x [1]"),
-            80 * 90 * 100,
-        ),
-        (product("80x0", "0x100", "80x100", "contracting_dims = [1] x [0]"), 0),
-        (product("?x90", "90x128", "?x128", "contracting_dims = [1] x [0]"), 256 * 90 * 128),
-        (unary("stablehlo.sqrt"), 0),
-    ],
-)
-def test_the_largest_product_is_measured_for_one_batch_element(text, size):
-    assert prepared(text.encode(), CPU, "main", CompileOptions())[1].matmul_size == size
-
-
 def test_elementwise_sums_keep_their_order_inside_a_reduction():
     text = """func.func @main(%x: tensor<4x64xf32>) -> tensor<4xf32> {
       %big = stablehlo.constant dense<1.0e8> : tensor<4x64xf32>
@@ -255,18 +229,6 @@ def test_an_installation_path_with_spaces_can_link(tmp_path, monkeypatch):
     linked.symlink_to(diagnostics.linker_path())
     monkeypatch.setattr(diagnostics, "linker_path", lambda: str(linked))
     assert compile_module(unary("stablehlo.sqrt"), CPU).vmfb
-
-
-def test_large_products_are_compiled_with_packed_operands():
-    text = product("1024x1024", "1024x1024", "1024x1024", "contracting_dims = [1] x [0]")
-    assert compile_module(text, CPU, options=COMPILERS_OWN).flags == "microkernels"
-
-
-def test_products_that_do_not_fill_whole_tiles_are_packed_too():
-    text = product("120x100", "100x130", "120x130", "contracting_dims = [1] x [0]")
-    assert compile_module(text, CPU, options=COMPILERS_OWN).flags == "microkernels"
-    text = product("128x100", "100x128", "128x128", "contracting_dims = [1] x [0]")
-    assert compile_module(text, CPU, options=COMPILERS_OWN).flags == "plain"
 
 
 def test_an_asynchronous_program_takes_fences():
@@ -317,7 +279,6 @@ def test_what_is_computed_from_complex128_constants_alone_is_right():
     a, b, c, d, e, f = (rng.normal(size=2) + 1j * rng.normal(size=2) for _ in range(6))
     wanted = -np.array([0.5 + 0.1j, -0.4 - 0.3j]) * f * a * b - a / c**2 * (d + e)
     np.testing.assert_allclose(execute(compile_module(text, CPU).vmfb, a, b, c, d, e, f), wanted, rtol=1e-12)
-    assert all("--iree-opt-const-expr-hoisting=false" in flag_set.flags for flag_set in ladder(CPU, complex128=True))
 
 
 ALLOCATION = """

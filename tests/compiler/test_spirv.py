@@ -45,7 +45,7 @@ UPDATES = """func.func @main(%x: tensor<6xi32>, %i: tensor<i32>) -> (tensor<6xi3
 
 def plain(text):
     flag_set = ladder(VULKAN)[0]
-    source, _ = driver.prepared(text.encode(), VULKAN, "main", CompileOptions())
+    source = driver.prepared(text.encode(), VULKAN, "main", CompileOptions())
     vmfb, _ = driver.run(source, flag_set)
     return vmfb
 

@@ -14,7 +14,7 @@ import stagec.numpy as snp
 from stagec.api.program import GraphCode
 from stagec.differential import ways
 from stagec.differential.compare import distance
-from stagec.runtime.device import Device, devices
+from stagec.runtime.devices import Device, devices
 
 X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 
@@ -175,8 +175,9 @@ def test_every_other_device_that_is_present_is_a_way(monkeypatch):
     real = devices("cpu")[0]
     second, third = (twin(real, number) for number in (1, 2))
     monkeypatch.setattr(ways, "devices", lambda platform: [real, second, third])
-    settings = stagec.jit(snp.sin)._settings
-    found = [(way.name, way.device) for way in ways.ways(settings, None)][2:]
+    jitted = stagec.jit(snp.sin)
+    trace, _ = jitted._traced((1.0,), {})
+    found = [(way.name, way.device) for way in ways.ways(jitted._settings, None, trace.graph)][2:]
     assert found == [("compiled for cpu:1", second), ("compiled for cpu:2", third)]
 
 

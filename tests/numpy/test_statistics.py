@@ -76,6 +76,20 @@ def test_unknown_methods_of_quantile_are_refused() -> None:
     assert "Fix: use one of linear" in str(caught.value)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_equal_bins_hold_what_is_between_their_edges(seed):
+    rng = np.random.default_rng(seed)
+    bins, scale = int(rng.choice([1, 3, 64, 1000])), float(rng.choice([1e-20, 1, 1e6]))
+    x = np.concatenate([rng.normal(size=500) * scale, np.linspace(-scale, scale, 200), [np.nan, np.inf, -np.inf]])
+    x = x.astype(np.float32)
+    limits = (-scale, 2 * scale)
+    for function in (snp.histogram, stagec.jit(snp.histogram, static_argnums=(1, 2))):
+        counts, edges = map(np.asarray, function(x, bins, limits))
+        inside = x[(edges[0] <= x) & (x <= edges[-1])]
+        found = np.minimum(np.searchsorted(edges, inside, "right") - 1, bins - 1)
+        np.testing.assert_array_equal(counts, np.bincount(found, minlength=bins))
+
+
 def test_counts_and_histograms_agree_with_numpy() -> None:
     edges = np.array([-1.0, -0.2, 0.4, 2.0], np.float32)
     weights = np.abs(X)

@@ -339,6 +339,19 @@ def test_bytes_are_seen_as_elements_of_other_widths(shared):
 
 
 @QUEUES
+def test_interleaved_arrays_are_read_by_what_is_costly(shared):
+    x, y, z = (sample(40, n) / 20 for n in (32, 32, 64))
+
+    def function(x, y, z):
+        mixed = snp.stack([x, y], -1).reshape(40, 64)
+        return [snp.exp(mixed), snp.tanh(mixed) * z + mixed.sum(1, keepdims=True), snp.exp(mixed[:, ::-1])]
+
+    mixed = np.stack([x, y], -1).reshape(40, 64)
+    expected = [np.exp(mixed), np.tanh(mixed) * z + mixed.sum(1, keepdims=True), np.exp(mixed[:, ::-1])]
+    check(function, expected, x, y, z)
+
+
+@QUEUES
 def test_gradients_of_pooling_are_kernels(shared):
     def pooled(x, combine, first):
         return lax.reduce_window(x, first, combine, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")

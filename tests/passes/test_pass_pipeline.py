@@ -505,7 +505,7 @@ def test_each_rewrite_is_told_with_the_operation_and_what_was_made_for_it():
 
     def rewrote(law, operation, made):
         told.append(
-            (law, operation.name, [op.name for op in made], [at.line for at in printed.lines(operation.location)])
+            (law.name, operation.name, [op.name for op in made], [at.line for at in printed.lines(operation.location)])
         )
 
     report = passes.run(module, "simplify", on_rewrite=rewrote)

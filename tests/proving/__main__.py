@@ -8,7 +8,7 @@ than two floats are the same in any order, as StableHLO leaves it open. Arrays h
 Then the law runs on unknown sizes, and a second solver (z3) compares elements at unknown places: `rank-3` means that
 the law is proven for all sizes of the examples, of up to three axes.
 
-Without names, `tests/proving/verdicts.txt` is written, which the page of laws takes its word from.
+Without names, `passes/verdicts.txt` is written, which the page of laws takes its word from.
 
 `--mutants` changes the programs after a law at random, and counts how many of these are refuted; `--moves`, those for
 unknown sizes.
@@ -19,7 +19,6 @@ import collections
 import multiprocessing
 import random
 import re
-from pathlib import Path
 
 import numpy as np
 from law_examples import ALL, examples
@@ -27,11 +26,11 @@ from pass_helpers import parse, same_bits
 
 import passes
 import stagec
+from passes import verdicts
 from passes.proving.verdict import verdict
 from tests.proving import wrong
 from tests.proving.sizes import proven_rank
 
-VERDICTS = Path(__file__).parent / "verdicts.txt"
 WIDTHS = {"f32": ("f16", "bf16", "f32", "f64"), "i32": ("i8", "i32", "i64"), "ui32": ("ui8", "ui32", "ui64")}
 
 
@@ -144,15 +143,15 @@ def main(arguments=None):
     if options.moves:
         print(dict(wrong.mutants(options.moves, differ)))
         return
-    verdicts = {}
+    words = {}
     chosen = [k for k, law in enumerate(ALL) if law.exact and (not options.laws or law.name in options.laws)]
     with multiprocessing.get_context("fork").Pool() as pool:
         for name, word, found in pool.imap_unordered(judged, [(k, options.seconds) for k in chosen]):
-            verdicts[name] = word
+            words[name] = word
             print(f"{name}: {word}" + ("" if [*found] == ["proven"] else f" {dict(found)}"), flush=True)
-    print(dict(collections.Counter(verdicts.values())))
+    print(dict(collections.Counter(words.values())))
     if not options.laws:
-        VERDICTS.write_text("".join(f"{law.name} {verdicts[law.name]}\n" for law in ALL if law.exact))
+        verdicts.FILE.write_text("".join(f"{law.name} {words[law.name]}\n" for law in ALL if law.exact))
 
 
 def judged(task):

@@ -11,7 +11,7 @@ from law_examples import examples, sample_arguments
 
 from passes import attributes as attrs, bindings, build
 from passes.match import dtype_of, functions, shape_of
-from tests.laws import VERDICTS
+from passes.verdicts import verdicts
 from tests.proving.sizes import generic, needed, prove, runs
 from tests.proving.templates import OpenError, Template
 from tests.proving.tracing import LENGTHS, Size, term
@@ -118,7 +118,7 @@ def mutants(count, differ):
     answer to a question that it asks (`asked`).
     """
     rng, counts = random.Random(0), collections.Counter()
-    chosen = [e for e in examples() if e.leaves is not None and VERDICTS.get(e.law.name, "").startswith("rank")]
+    chosen = [e for e in examples() if e.leaves is not None and verdicts().get(e.law.name, "").startswith("rank")]
     while sum(n for name, n in counts.items() if "confirmed" not in name) < count:
         example, kind = rng.choice(chosen), rng.choice(("moved", "moved", "asked"))
         template = Template(example.main, 0)

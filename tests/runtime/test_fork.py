@@ -288,7 +288,7 @@ def test_a_compile_on_the_short_way_imports_no_more_than_it_needs():
 
 def test_a_fork_waits_for_programs_and_queues_of_other_threads():
     run("""
-    from stagec.runtime.device import cpu
+    from stagec.runtime.devices import cpu
     small(x), large(big).block_until_ready()
     locks = [small.lower(x)._runnable.executable()._contexts.free[0], cpu().timeline("local-task").lock]
     for lock in locks:

@@ -5,7 +5,8 @@ import threading
 import pytest
 
 from stagec.core import errors
-from stagec.runtime.device import Device, binding, cpu
+from stagec.runtime.device import binding
+from stagec.runtime.devices import Device, cpu
 from stagec.runtime.timeline import TimelineSemaphore
 
 

@@ -184,7 +184,7 @@ def test_a_device_that_is_opened_during_the_exit_is_not_reported():
     # As a compile in the background opens it. Exit handlers run last registered first.
     code = (
         "import atexit\n"
-        "atexit.register(lambda: print(stagec.runtime.device.cpu().hal_device() is not None))\n"
+        "atexit.register(lambda: print(stagec.runtime.devices.cpu().hal_device() is not None))\n"
         "import stagec\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

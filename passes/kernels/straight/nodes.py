@@ -263,8 +263,8 @@ class Reading:
     def _consider(self, op: Any) -> None:
         result = op.results[0]
         value = self.k.env[result]
-        if op.name == "stablehlo.reshape" and self._alternates(op, value):
-            self._kept(op.operands[0])
+        if op.name == "stablehlo.reshape":
+            self._keep_interleaved(op, value)
         if op.name == "stablehlo.constant" or op.name in _PASSING or value.function is None:
             return
         if operations.of(op.name).elementwise:
@@ -284,13 +284,13 @@ class Reading:
         if is_costly or is_parted or record.length > _LONGEST:
             self._kept(result)
 
-    def _alternates(self, op: Any, value: Value) -> bool:
-        """Whether parts of a joined array alternate along an axis of its reshape: it cannot be cut where they meet."""
+    def _keep_interleaved(self, op: Any, value: Value) -> None:
+        """Store joined arrays whose parts a reshape interleaves, so that no axis of its readers can be cut there."""
         source = self.k.env[op.operands[0]]
-        if value.function is None or source.splat is not None or not self.k.record(source).undecided_parts:
-            return False
-        axes = {symbol for form in self.k.space(value.shape).symbols for symbol, _ in form.terms}
-        return not set(self.k.record(value).cuts) <= axes
+        if source.splat is None and value.function is not None and self.k.record(source).undecided_parts:
+            space = self.k.space(value.shape).symbols
+            if not set(self.k.record(value).cuts) <= {term for symbol in space for term, _ in symbol.terms}:
+                self._kept(op.operands[0])
 
     def _divide(self, op: Any, value: Value) -> None:
         """Make operands of an expression nodes if it reads more arrays, or more parts, than one kernel may."""

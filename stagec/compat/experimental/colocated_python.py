@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from stagec.compat.refusals import Absent
-from stagec.runtime.device import Device, devices
+from stagec.runtime.devices import Device, devices
 
 __all__ = ["DeviceList", "colocated_cpu_devices", "colocated_python", "colocated_python_class"]
 

@@ -3,7 +3,7 @@
 import contextlib
 
 from stagec.core.errors import DeviceError
-from stagec.runtime.device import Client as Backend, default as get_default_device, devices, platforms
+from stagec.runtime.devices import Client as Backend, default as get_default_device, devices, platforms
 
 __all__ = ["Backend", "backends", "get_backend", "get_default_device"]
 

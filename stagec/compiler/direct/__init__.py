@@ -18,6 +18,7 @@ from passes.printed import PrintedError
 from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, known, library, linker, machine_code, reading
+from stagec.compiler.direct.memory import assign_memory
 from stagec.compiler.direct.object_file import functions
 from stagec.compiler.direct.program import NotDirectError as NotDirectError, Program
 from stagec.compiler.direct.reading import is_direct as is_direct
@@ -91,6 +92,20 @@ def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[by
     with kept_session(len(text)) as session, invoked(session) as run:
         _check(run.parse(text), run.found)
         return run.bytecode(), program.may_alias, own
+
+
+def memory_usage(formed: Formed) -> tuple[int, int] | None:
+    """The bytes that a call of a module of kernels allocates for its own time, and those of results in the memory of
+    arguments; None for other modules.
+    """
+    try:
+        program = reading.read(formed.module)
+    except NotDirectError:
+        return None
+    layout = assign_memory(program)
+    ranges = {layout.ranges[n] for n in program.returned}
+    aliased = sum(r.bytes for r in ranges if 0 <= r.slot < len(program.arguments))
+    return sum(layout.allocated[slot] for slot in layout.deallocated), aliased
 
 
 def code(formed: Formed, flag_set: FlagSet, together: bool = True) -> tuple[str, str]:

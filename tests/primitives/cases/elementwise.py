@@ -19,7 +19,7 @@ from cases import (
     pairs,
     sample,
 )
-from stagec.runtime.device import devices
+from stagec.runtime.devices import devices
 from stagec.runtime.mesh import Axes, Mesh, PartitionSpec
 
 WIDE_FLOATS = [np.dtype("float32"), np.dtype("float64")]

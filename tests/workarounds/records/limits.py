@@ -148,15 +148,13 @@ func.func @main(%x: tensor<250xf32>, %i: tensor<2x1xui8>) -> tensor<2xf32> {
         "`tests/runtime/test_traps.py` runs one",
     ),
     Workaround(
-        id="fast-flags",
+        id="ladder-of-flags",
         backends=("cpu",),
         versions=("3.13",),
         symptom=Symptom.REFUSED,
-        fault="IREE refuses some programs when data tiling and microkernels are on, which make large products "
-        "several times as fast",
-        guard="tries a ladder of flag sets, the fastest first, until one works; those for products are tried for large "
-        "products only. The last two, `careful` and `separate`, leave out optimizations, and put every operation "
-        "into a dispatch of its own",
+        fault="IREE refuses some programs with its optimizations on, and with operations in one dispatch",
+        guard="tries a ladder of flag sets, the fastest first, until one works. The last two, `careful` and "
+        "`separate`, leave out optimizations, and put every operation into a dispatch of its own",
         hooks=("stagec.compiler.flags:ladder", "passes.legalize.disable_fusion:disable_fusion"),
         upstream="https://github.com/iree-org/iree/issues/24876 (large vectors with data tiling; closed)",
         shown_by="`tests/compiler/test_driver.py` shows programs that need a later flag set",

@@ -87,14 +87,14 @@ assert not shared, "the result is the argument's memory"
         fault="IREE's runtime cannot make a device in a process that `mpiexec` has started, where it does not find the "
         "MPI library, which it looks for in the system's folders only",
         guard="hides the variables of `mpiexec` while it makes a device; processes talk to each other over mpi4py",
-        hooks=("stagec.runtime.device:Device.hal_device",),
+        hooks=("stagec.runtime.device:HalDevice.hal_device",),
         upstream="none found (searched: MPI runtime library not available PMI_SIZE create_default_device)",
         shown_by=Script(
             """
 import os
 os.environ["PMI_SIZE"] = "2"
 if GUARDED:
-    from stagec.runtime.device import cpu
+    from stagec.runtime.devices import cpu
     cpu().hal_device()
 else:
     import iree.runtime
