@@ -373,6 +373,11 @@ def is_inexact(dtype: Any) -> bool:
     return dtype in INEXACT
 
 
+def is_key(dtype: Any) -> bool:
+    """Whether `dtype` is that of random keys"""
+    return type(dtype) is KeyDtype
+
+
 def real_dtype(dtype: np.dtype) -> Dtype:
     """The dtype of the real part of an array of `dtype`"""
     return float32 if dtype == complex64 else float64 if dtype == complex128 else dtype

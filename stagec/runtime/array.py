@@ -134,7 +134,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def _numbers(self) -> np.ndarray[Any, Any]:
         """The data for users, to whom keys are not numbers, and for stagec."""
-        if type(self.aval.dtype) is dtypes.KeyDtype and location.is_entered_by_user(__file__):
+        if dtypes.is_key(self.aval.dtype) and location.is_entered_by_user(__file__):
             raise location.error(
                 errors.ArgumentTypeError,
                 "random keys are not numbers, and cannot become a NumPy array",
@@ -532,7 +532,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         if self.local is not None:
             return f"Array({self.aval.long()}, of several processes)"
         aval = self.aval
-        if type(aval.dtype) is dtypes.KeyDtype:
+        if dtypes.is_key(aval.dtype):
             return f"Array({aval.shape}, dtype={aval.dtype}) overlaying:\n{self.numpy()[aval.dtype.name]}"
         weak = ", weak_type=True" if aval.weak_type else ""
         suffix = f"dtype={aval.dtype.name}{weak})"
@@ -544,7 +544,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return f"Array({text}{glue}{suffix}"
 
     def __str__(self) -> str:
-        shows_numbers = not self.is_deleted() and self.local is None and type(self.aval.dtype) is not dtypes.KeyDtype
+        shows_numbers = not self.is_deleted() and self.local is None and not dtypes.is_key(self.aval.dtype)
         return str(self.numpy()) if shows_numbers else repr(self)
 
     def __format__(self, spec: str) -> str:
@@ -554,7 +554,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
                 f"only arrays without axes take a format; this one is {self.aval.long()}, and the format {spec!r}",
                 fix="format its elements, x.tolist(), or the whole with numpy.array2string(x, precision=3)",
             )
-        return format(self.numpy()[()], spec) if spec else str(self)
+        has_number = not (self.aval.ndim or self.is_deleted() or dtypes.is_key(self.aval.dtype))
+        return format(self.numpy()[()], spec) if has_number else str(self)
 
     def __reduce__(self) -> Any:
         return _restore, (np.array(self.numpy()), self.aval.weak_type)
