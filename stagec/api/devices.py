@@ -12,6 +12,7 @@ from stagec.api.sharded import put
 from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
+from stagec.core.dtypes import KEY
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import Placement, constrained, from_numpy
@@ -94,7 +95,7 @@ def device_get(x: Any) -> Any: ...
 def device_get(x: Any) -> Any:
     """The arrays of a pytree as NumPy arrays, when they are computed; other leaves, and traced ones, as they are.
 
-    On the CPU they are read-only views of the same memory.
+    On the CPU they are read-only views of the same memory. Random keys, which NumPy does not have, stay arrays.
 
     >>> import stagec, stagec.numpy as snp
     >>> stagec.device_get([snp.arange(3), 1.5])
@@ -102,7 +103,8 @@ def device_get(x: Any) -> Any:
     """
 
     def got(leaf: Any) -> Any:
-        return np.asarray(leaf) if hasattr(leaf, "__array__") and not isinstance(leaf, Tracer) else leaf
+        is_kept = isinstance(leaf, Tracer) or (type(leaf) is ConcreteArray and leaf.dtype == KEY)
+        return np.asarray(leaf) if hasattr(leaf, "__array__") and not is_kept else leaf
 
     return pytree.map_leaves(got, x)
 

@@ -48,7 +48,7 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
     """
     if isinstance(x, Ref):
         return AbstractRef(x.aval)
-    found: ShapedArray = x.aval if getattr(type(x), "counts_as_array", False) else aval_of(operand(x, "x"))
+    found: ShapedArray = aval_of(operand(x, "x"))
     mesh = current_mesh()
     spec = spec_of(x) if mesh is not None and mesh.explicit_axes else None
     return found if mesh is None or spec is None else SplitType.of_split(found, mesh.abstract_mesh, spec)

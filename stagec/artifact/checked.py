@@ -17,7 +17,7 @@ from stagec.core.duration import Duration
 
 BYTES_LIMIT = 1 << 60
 _NAME_LIMIT = 1000
-_DTYPES = {dtype.name: dtype for dtype in (*dtypes.ALL, dtypes.float0)}
+_DTYPES = {dtype.name: dtype for dtype in (*dtypes.ELEMENTS, dtypes.float0)}
 
 
 def is_name(value: Any) -> bool:

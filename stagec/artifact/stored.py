@@ -266,8 +266,7 @@ def _element(dtype: np.dtype[Any]) -> str:
         return "i1"
     if dtype == dtypes.bfloat16:
         return "bf16"
-    if dtype in dtypes.SMALL:
-        return "i8"
+    dtype = dtypes.carried(dtype)
     bits = 8 * dtype.itemsize
     return {"i": f"i{bits}", "u": f"i{bits}", "f": f"f{bits}", "c": f"complex<f{bits // 2}>"}[dtype.kind]
 

@@ -20,8 +20,8 @@ from stagec.core.graph import Equation, Graph, all_equations
 MOVING = frozenset(
     """
     bitcast_convert_type broadcast_in_dim checkpoint concatenate cond custom_jvp_call custom_vjp_call dynamic_slice
-    dynamic_update_slice gather iota jit optimization_barrier pad platform_index reshape rev scan select_n slice split
-    squeeze stop_gradient transpose while
+    dynamic_update_slice gather iota jit optimization_barrier pad platform_index random_unwrap random_wrap reshape rev
+    scan select_n slice split squeeze stop_gradient transpose while
     """.split()
 )
 # Rows that are exact where no operand is of another kind. Sums of integers wrap, so their order does not matter.
@@ -39,6 +39,7 @@ OF_FLOATS = frozenset(
 )
 # Those of them that compiled code may round together.
 _PRODUCTS, _SUMS = frozenset({"mul", "square"}), frozenset({"add", "sub"})
+_WHOLE = dtypes.BOOL | dtypes.INTEGER | {dtypes.KEY}
 # Half precision is computed in float32.
 _FLOATS = (dtypes.float32, dtypes.float64)
 
@@ -74,7 +75,7 @@ def has_subnormals(value: np.ndarray[Any, Any]) -> bool:
 
 
 def _has_integers_alone(equation: Equation) -> bool:
-    return all(a.aval.dtype == np.bool_ or dtypes.is_integer(a.aval.dtype) for a in _values(equation))
+    return all(a.aval.dtype in _WHOLE for a in _values(equation))
 
 
 def _has_floats(equation: Equation) -> bool:

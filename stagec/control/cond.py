@@ -220,7 +220,7 @@ def _check_results(name: str, functions: Sequence[Callable[..., Any]], recorded:
         if reference.out_tree != body.out_tree:
             raise location.error(
                 errors.PytreeError,
-                f"{name}: the branches return different structures",
+                f"{name} branch outputs must have the same pytree structure",
                 [(names[0], str(reference.out_tree), ""), (names[1], str(body.out_tree), "")],
                 "return the same containers from every branch",
             )

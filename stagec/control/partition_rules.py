@@ -37,8 +37,7 @@ from stagec.primitives.padding import slice_p
 from stagec.primitives.reduce import reduce_and_p, reduce_max_p, reduce_min_p, reduce_or_p, reduce_prod_p
 from stagec.primitives.slicing import dynamic_slice_p, dynamic_update_slice_p
 from stagec.primitives.sort import top_k_p
-from stagec.primitives.table import batch_elementwise
-from stagec.primitives.threefry import threefry2x32_p
+from stagec.primitives.table import batch_elementwise, batch_elementwise_results
 
 # Reductions whose partial results are combined.
 REDUCTIONS: dict[Primitive, str] = {
@@ -59,7 +58,7 @@ def results(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
         return rule(p, e, args)
     if primitive in REDUCTIONS:
         return reduction(p, e, args)
-    if primitive.batch is batch_elementwise or primitive is threefry2x32_p:
+    if primitive.batch in (batch_elementwise, batch_elementwise_results):
         return elementwise(p, e, args)
     ranks = primitive.matrix_ranks or _STACKS.get(primitive, ())
     if primitive is bitcast_convert_type_p:

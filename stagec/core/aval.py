@@ -15,7 +15,10 @@ from stagec.core.dims_values import evaluate
 
 
 def _dtype(dtype: Any) -> Any:
-    return dtype if isinstance(dtype, dtypes.ExtendedDtype) else np.dtype(dtype)
+    if isinstance(dtype, dtypes.ExtendedDtype):
+        return dtype
+    found = np.dtype(dtype)
+    return dtypes.KEY if found == dtypes.KEY.dtype else found
 
 
 class ShapedArray:

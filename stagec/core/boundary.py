@@ -19,17 +19,6 @@ assists(__file__)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# Called with a public function, its arguments and keywords where the function raised: returns another result, or None
-# to let the exception pass.
-_retry: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
-
-
-def retry_with(retry: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]) -> None:
-    """Set the function that is called where a public function raises."""
-    global _retry
-    _retry = retry
-
-
 def short_tracebacks(function: F, explains: bool = False) -> F:
     """Errors that leave `function` show the user's frames only.
 
@@ -43,13 +32,10 @@ def short_tracebacks(function: F, explains: bool = False) -> F:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                found = None if _retry is None else _retry(function, args, kwargs)
-                if found is None:
-                    about_arguments = _explained(error, call) if explains else None
-                    if about_arguments is None:
-                        raise
-                    raise about_arguments from error
-                return found
+                about_arguments = _explained(error, call) if explains else None
+                if about_arguments is None:
+                    raise
+                raise about_arguments from error
         except BaseException as error:
             hide_frames(error)
             raise

@@ -72,6 +72,64 @@ class ExtendedDtype:
     type: type[Any] = extended
 
 
+class KeyDtype(ExtendedDtype):
+    """The dtype of random keys; `key<fry>` is that of Threefry-2x32, the generator of `stagec.random`.
+
+    NumPy holds a key as an element of `dtype`, which is unlike that of any number. Compiled code holds its bits as an
+    integer. So what moves elements moves keys, and operations on numbers refuse them.
+
+    Args:
+      name: of the dtype.
+      implementation: the generator's name.
+      words: how many words of 32 bits a key has.
+    """
+
+    type = prng_key
+    kind = "V"
+    isnative = True
+
+    def __init__(self, name: str, implementation: str, words: int) -> None:
+        self.name = name
+        self.implementation = implementation
+        self.words = words
+        # Where NumPy takes a dtype, it looks for an attribute of this name.
+        self.dtype: np.dtype[Any] = np.dtype([(name, np.uint32, (words,))])
+        self.itemsize = self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return self.name
+
+    __str__ = __repr__
+
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == (other.dtype if isinstance(other, KeyDtype) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __reduce__(self) -> str:
+        return "KEY"
+
+    def fingerprint(self) -> str:
+        """Its part of a program's digest"""
+        return self.name
+
+
+KEY: Any = KeyDtype("key<fry>", "threefry2x32", 2)
+
+
+NO_NUMBERS = "pass keys alone, or the bits of keys: stagec.random.key_data(keys)"
+
+
+# Of what is moved and compared, but not computed with.
+ELEMENTS: frozenset[Any] = ALL | {KEY}
+
+
+def carried(dtype: Any) -> Dtype:
+    """The dtype as which compiled code moves elements of `dtype`"""
+    return int8 if dtype in SMALL else uint64 if dtype == KEY else dtype
+
+
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
 WIDE: frozenset[Dtype] = frozenset(_NARROW)
 _DTYPE_LIST = (
@@ -101,6 +159,8 @@ def parse(dtype: DtypeLike) -> Any:
             "an array is not a dtype",
             fix="pass dtype=x.dtype for the dtype of an array; put several arrays into brackets, as in f([a, b])",
         )
+    if dtype == KEY:
+        return KEY
     if dtype is not None:
         try:
             named: Any = _EXTRA.get(dtype, dtype) if isinstance(dtype, str) else dtype
@@ -313,6 +373,11 @@ def is_inexact(dtype: Any) -> bool:
     return dtype in INEXACT
 
 
+def is_key(dtype: Any) -> bool:
+    """Whether `dtype` is that of random keys"""
+    return type(dtype) is KeyDtype
+
+
 def real_dtype(dtype: np.dtype) -> Dtype:
     """The dtype of the real part of an array of `dtype`"""
     return float32 if dtype == complex64 else float64 if dtype == complex128 else dtype
@@ -440,6 +505,8 @@ def lattice_result(pairs: Sequence[tuple[np.dtype, bool]]) -> tuple[np.dtype, bo
 
 def _no_common(dtypes: Sequence[np.dtype], convert: np.dtype) -> DtypeError:
     names = ", ".join(short(d) for d in dtypes)
+    if KEY in dtypes:
+        return location.error(DtypeError, f"an array cannot hold keys and numbers: {names}", fix=NO_NUMBERS)
     return location.error(DtypeError, f"{names} have no common dtype", fix=f"convert the {short(convert)} operand")
 
 

@@ -143,6 +143,14 @@ def is_called_by_user() -> bool:
     return not is_internal(file) or (caller is not frame and file.startswith(_CALLERS))
 
 
+def is_entered_by_user(own: str) -> bool:
+    """Whether the user's code called into the source file `own`, which asks."""
+    frame = _unassisted(sys._getframe(1))
+    while frame is not None and frame.f_code.co_filename == own:
+        frame = _unassisted(frame.f_back)
+    return frame is not None and not is_internal(frame.f_code.co_filename)
+
+
 def _unassisted(frame: FrameType | None) -> FrameType | None:
     while frame is not None and frame.f_code.co_filename in _assisting_files:
         frame = frame.f_back

@@ -7,9 +7,11 @@ from typing import Any
 from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
+from stagec.core.trace import Tracer
 from stagec.numpy.arguments import array_argument, constrained
 from stagec.numpy.creation import zeros
 from stagec.primitives.operand import as_operand, aval_of
+from stagec.runtime.sharding import NamedSharding, as_sharding
 from stagec.typing import ArrayLike
 
 __all__ = ["after_all", "create_token", "dce_sink", "stage", "with_sharding_constraint"]
@@ -68,8 +70,10 @@ def with_sharding_constraint(x: X, shardings: Any) -> X:
       x: pytree of arrays.
       shardings: a `NamedSharding`, a `PartitionSpec` for the mesh in force, or a device; or a pytree prefix of these.
 
+    An axis of a traced array that is not a multiple of the parts that it would be split into stays whole.
+
     Raises:
-      ShapeError: an axis is not a multiple of the parts that it is split into.
+      ShapeError: such an axis of an array that is not traced.
 
     >>> import stagec, stagec.numpy as snp
     >>> from stagec.sharding import NamedSharding, PartitionSpec as P
@@ -85,5 +89,12 @@ def with_sharding_constraint(x: X, shardings: Any) -> X:
         )
     leaves, tree = pytree.flatten(x)
     wanted = pytree.broadcast_prefix(shardings, x)
-    found: X = tree.unflatten([constrained(v, s, "with_sharding_constraint") for v, s in zip(leaves, wanted)])
+    found: X = tree.unflatten([_constrained(v, s) for v, s in zip(leaves, wanted)])
     return found
+
+
+def _constrained(value: Any, sharding: Any) -> Any:
+    target = as_sharding(sharding, "with_sharding_constraint")
+    if isinstance(value, Tracer) and isinstance(target, NamedSharding) and len(target.spec) <= value.ndim:
+        target = target.dividing(value.shape)
+    return constrained(value, target, "with_sharding_constraint")

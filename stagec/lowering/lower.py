@@ -15,7 +15,7 @@ from stagec.backends import CPU, Backend
 from stagec.core import location, open_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, open_error
-from stagec.core.dtypes import SMALL
+from stagec.core.dtypes import carried
 from stagec.core.errors import StagecError
 from stagec.core.graph import Graph, Literal, host_callbacks, replay
 from stagec.core.host import HostCallback
@@ -272,8 +272,9 @@ class Context:
         array = np.asarray(value) if aval is None else np.asarray(value).astype(aval.dtype)
         if aval is not None and aval.shape != array.shape:
             array = np.broadcast_to(array, aval.shape)
-        if array.dtype in SMALL:
-            array = np.ascontiguousarray(array).view(np.int8).reshape(array.shape)
+        held = carried(array.dtype)
+        if held != array.dtype:
+            array = np.ascontiguousarray(array).view(held).reshape(array.shape)
         return build.constant(array, loc=self.location)
 
     def counts_along(self, value: Any, dimension: int) -> bool:

@@ -10,7 +10,7 @@ from passes import bindings
 from passes.types import element_type
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
-from stagec.core.dtypes import SMALL
+from stagec.core.dtypes import carried
 
 
 class Types:
@@ -28,7 +28,7 @@ class Types:
         found = self._elements.get(dtype)
         if found is None:
             with self.context:
-                found = self._elements[dtype] = element_type(np.int8 if dtype in SMALL else dtype)
+                found = self._elements[dtype] = element_type(carried(dtype))
         return found
 
     def tensor(self, aval: ShapedArray) -> Any:

@@ -110,7 +110,7 @@ def dot_product_attention(
             errors.ShapeError,
             "dot_product_attention: query, key and value do not match",
             [(name, aval_of(x).long(), "") for name, x in (("query", q), ("key", k), ("value", v))],
-            "give queries (B, T, N, H), and keys and values (B, S, K, H) of the same dtype, where K divides N",
+            "give queries (B, T, N, H), and keys and values (B, S, K, H) of the same dtype; N must be a multiple of K",
         )
     full = (batch, heads, queries, keys)
 

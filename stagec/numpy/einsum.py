@@ -183,6 +183,8 @@ def einsum(
         raise _error("there are no operands", "pass an array for each term")
     preferred = None if preferred_element_type is None else requested_dtype(preferred_element_type, "einsum")
     arrays = list(promote_dtypes(*matched_dtypes([array_argument(x, "*operands") for x in operands], preferred)))
+    if preferred is None and _dot_general is not dot_general:
+        preferred = arrays[0].dtype  # as JAX tells such a function
     terms, result = _parse(subscripts, arrays)
     sizes: dict[str, int] = {}
     for x, term in zip(arrays, terms):

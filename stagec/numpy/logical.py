@@ -104,7 +104,7 @@ def _beyond(number: Any, array: Any) -> int:
     if not isinstance(number, int) or isinstance(array, (int, float, complex)):
         return 0
     dtype = aval_of(as_operand(array)).dtype
-    if dtypes.is_inexact(dtype):
+    if dtypes.is_inexact(dtype) or dtype == dtypes.KEY:
         return 0
     low, high = dtypes.integer_range(dtypes.default_int() if dtypes.is_bool(dtype) else dtype)
     return (number > high) - (number < low)
@@ -372,7 +372,7 @@ def isclose(
     x, y = promote("isclose", a, b)
     dtype = dtype_of(x)
     if not dtypes.is_inexact(dtype):
-        if dtype == dtypes.bool_:
+        if dtype in (dtypes.bool_, dtypes.KEY):
             return logic.eq(x, y)
         x, y = (convert_element_type(v, dtypes.to_inexact(dtype)) for v in (x, y))
     real = dtypes.real_dtype(dtype_of(x))

@@ -17,7 +17,7 @@ __all__ = ["optimization_barrier", "optimization_barrier_p", "stop_gradient", "s
 
 stop_gradient_p = elementwise(
     "stop_gradient",
-    accepts=dtypes.ALL,
+    accepts=dtypes.ELEMENTS,
     eval=lambda x: x,
     lower=lambda cx, x: x,
     jvp=NOT_DIFFERENTIABLE,
@@ -43,7 +43,7 @@ def stop_gradient(x: Any) -> Any:
 
 optimization_barrier_p = elementwise(
     "optimization_barrier",
-    accepts=dtypes.ALL,
+    accepts=dtypes.ELEMENTS,
     eval=lambda x: x,
     # One barrier for each value: the compiler treats the two sides of a barrier as different memory, and the pass
     # that protects one side from in-place updates of the other looks at one value at a time.

@@ -22,7 +22,7 @@ from stagec.primitives.operand import aval_of
 
 def _shape(*avals: ShapedArray, result_avals: tuple[ShapedArray, ...], **params: Any) -> list[ShapedArray]:
     for aval in (*avals, *result_avals):
-        check_dtype("a callback", aval.dtype, dtypes.ALL)
+        check_dtype("a callback", aval.dtype, dtypes.ELEMENTS)
     return list(result_avals)
 
 

@@ -23,7 +23,7 @@ def check_dtype(name: str, dtype: np.dtype[Any], accepts: frozenset[np.dtype[Any
         raise location.error(
             DtypeError,
             f"{name} does not accept {dtype.name}",
-            fix=f"convert with astype; {name} accepts {known}",
+            fix=dtypes.NO_NUMBERS if dtype == dtypes.KEY else f"convert with astype; {name} accepts {known}",
         )
 
 
@@ -35,7 +35,9 @@ def same_dtype(name: str, avals: tuple[ShapedArray, ...]) -> np.dtype[Any]:
             raise location.error(
                 DtypeError,
                 f"{name}: operands have different dtypes: {', '.join(x.long() for x in avals)}",
-                fix="stagec.lax does not promote; convert with astype, or use the stagec.numpy function",
+                fix=dtypes.NO_NUMBERS
+                if dtypes.KEY in (a.dtype, first)
+                else "stagec.lax does not promote; convert with astype, or use the stagec.numpy function",
             )
     return first
 

@@ -27,6 +27,9 @@ __all__ = [
 
 
 def _convert_shape(x: ShapedArray, *, new_dtype: np.dtype[Any], weak_type: bool) -> ShapedArray:
+    if "V" in (x.dtype.kind, new_dtype.kind) and dtypes.KEY in (x.dtype, new_dtype) and x.dtype != new_dtype:
+        what = f"convert_element_type: {x.dtype.name} is not converted to {new_dtype.name}"
+        raise location.error(errors.DtypeError, what, fix=dtypes.NO_NUMBERS)
     return ShapedArray.of(x.shape, new_dtype, weak_type)
 
 

@@ -182,6 +182,8 @@ def default_fill(dtype: np.dtype[Any]) -> Any:
         return np.nan
     if dtype == dtypes.bool_:
         return True
+    if dtype == dtypes.KEY:
+        return dtypes.integer_range(dtypes.uint32)[1]
     low, high = dtypes.integer_range(dtype)
     return low if dtypes.is_signed(dtype) else high
 

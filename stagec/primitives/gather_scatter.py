@@ -291,7 +291,7 @@ def _row(
     )
 
 
-scatter_p = _row("scatter", dtypes.ALL, write_at, lambda old, new: new, _scatter_jvp, _scatter_transpose)
+scatter_p = _row("scatter", dtypes.ELEMENTS, write_at, lambda old, new: new, _scatter_jvp, _scatter_transpose)
 scatter_add_p = _row(
     "scatter_add", dtypes.NUMERIC, written_by(np.add), ar.add, linear(0, 2), _sum_transpose(lambda ct: ct)
 )

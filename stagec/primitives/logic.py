@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from passes.numeric import elementwise as meaning
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.dtypes import ALL, COMPLEX, FLOATING, INTEGER, SMALL
+from stagec.core.dtypes import ALL, COMPLEX, ELEMENTS, FLOATING, INTEGER, KEY, SMALL
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives.axes import shape_error
@@ -34,16 +35,19 @@ ORDERED = ALL - COMPLEX
 BITS = INTEGER | dtypes.BOOL
 
 
-def _compare(name: str, evaluate: Callable[..., Any], accepts: frozenset[np.dtype[Any]]) -> SinglePrimitive:
+def _compare(name: str, evaluate: np.ufunc, accepts: frozenset[np.dtype[Any]]) -> SinglePrimitive:
     direction = {"comparison_direction": f"#stablehlo<comparison_direction {name.upper()}>"}
 
     def lower(cx: Any, x: Any, y: Any) -> Any:
         return cx.emit("stablehlo.compare", spread(cx, [x, y]), direction)
 
+    operator_ = getattr(operator, name)
     return elementwise(
         name,
         accepts=accepts,
-        eval=evaluate,
+        # NumPy's ufuncs do not take random keys; the operators do.
+        eval=lambda x, y: operator_(x, y) if x.dtype == KEY else evaluate(x, y),
+        ufunc=lambda dtype: None if dtype == KEY else evaluate,
         lower=lower,
         result=dtypes.bool_,
         jvp=NOT_DIFFERENTIABLE,
@@ -51,8 +55,8 @@ def _compare(name: str, evaluate: Callable[..., Any], accepts: frozenset[np.dtyp
     )
 
 
-eq_p = _compare("eq", np.equal, ALL)
-ne_p = _compare("ne", np.not_equal, ALL)
+eq_p = _compare("eq", np.equal, ELEMENTS)
+ne_p = _compare("ne", np.not_equal, ELEMENTS)
 lt_p = _compare("lt", np.less, ORDERED)
 le_p = _compare("le", np.less_equal, ORDERED)
 gt_p = _compare("gt", np.greater, ORDERED)

@@ -43,6 +43,14 @@ def batch_elementwise(
     return primitive(*moved, **params), 0
 
 
+def batch_elementwise_results(
+    primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
+) -> tuple[Any, list[int]]:
+    """The same rule for several results."""
+    results, dim = batch_elementwise(primitive, args, dims, size, params)
+    return results, [dim] * len(results)
+
+
 def elementwise(
     name: str,
     *,

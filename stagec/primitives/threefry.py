@@ -5,17 +5,16 @@ Source: Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MultiplePrimitive, Primitive
+from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MultiplePrimitive
 from stagec.primitives.checks import check_dtype, elementwise_shape
 from stagec.primitives.emitter import Emitter
-from stagec.primitives.table import batch_elementwise, spread
+from stagec.primitives.table import batch_elementwise_results, spread
 
 # How far each of four rounds rotates the second word; the two rows take turns.
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -97,13 +96,6 @@ def _threefry_lower(cx: Any, *words: Any) -> list[Any]:
     return [a, b]
 
 
-def _threefry_batch(
-    primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
-) -> tuple[Any, list[int]]:
-    results, dim = batch_elementwise(primitive, args, dims, size, params)
-    return results, [dim, dim]
-
-
 threefry2x32_p = MultiplePrimitive(
     "threefry2x32",
     shape=_threefry_shape,
@@ -111,7 +103,7 @@ threefry2x32_p = MultiplePrimitive(
     lower=_threefry_lower,
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
-    batch=_threefry_batch,
+    batch=batch_elementwise_results,
     numpy_ns=1200,  # of few blocks; for each of the two results
 )
 

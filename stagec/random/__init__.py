@@ -3,7 +3,7 @@
 Keys are made by `key`, and made into new ones by `split` and `fold_in`; a draw is a function of its key alone.
 """
 
-from stagec.core.boundary import publish as _publish, retry_with as _retry_with
+from stagec.core.boundary import publish as _publish
 from stagec.core.exports import exported as _exported
 from stagec.random.choices import *
 from stagec.random.continuous import *
@@ -12,11 +12,8 @@ from stagec.random.draws import *
 from stagec.random.gammas import *
 from stagec.random.keys import *
 from stagec.random.matrices import *
-from stagec.random.moving import on_each_word as _on_each_word
 from stagec.random.sharing import sharing as _sharing
 from stagec.runtime.plans import cover as _cover
-
-_retry_with(_on_each_word)
 
 
 def __dir__() -> list[str]:

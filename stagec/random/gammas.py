@@ -32,8 +32,7 @@ from stagec.random.draws import (
     parameter,
     unit_interval,
 )
-from stagec.random.key_array import words_of
-from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
+from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key, words_of
 from stagec.scipy.gamma_grad import gamma_sample_p, log_gamma_sample_p
 from stagec.typing import ArrayLike, DTypeLike
 

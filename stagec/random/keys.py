@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import weakref
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 
@@ -12,16 +14,18 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.config import config
 from stagec.core.dims import is_open
-from stagec.numpy.arguments import array_argument, to_array
+from stagec.core.dtypes import KeyDtype
+from stagec.numpy.arguments import array_argument
 from stagec.numpy.joining import stack
 from stagec.primitives import logic
 from stagec.primitives.axes import as_shape
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.iota import full, iota
+from stagec.primitives.iota import iota
+from stagec.primitives.keys import random_unwrap_p, random_wrap_p
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.threefry import threefry2x32
-from stagec.random.key_array import KEY_DTYPE, KeyDtype, KeyLike as KeyLike, PRNGKeyArray as PRNGKeyArray
+from stagec.random.key_array import KeyLike as KeyLike, PRNGKeyArray as PRNGKeyArray
 from stagec.typing import ArrayLike
 
 __all__ = [
@@ -29,8 +33,9 @@ __all__ = [
     "wrap_key_data",
 ]  # fmt: skip
 
-IMPLEMENTATION = "threefry2x32"
-_LEGACY = "an array of uint32[2]"
+# For `debug_key_reuse`: by the `id` of each key, a weak reference to it, and the function and the line that used it. A
+# reference's callback is a method of a built-in type, see `core/weak.py`.
+_uses: dict[int, tuple[weakref.ref[Any], str]] = {}
 
 
 def _refuse(name: str, value: Any) -> Exception:
@@ -51,7 +56,18 @@ def as_keys(name: str, key: Any) -> PRNGKeyArray:
     words = array_argument(key, name)
     if words.dtype != np.uint32 or not words.shape or words.shape[-1] != 2:
         raise _refuse(name, key)
-    return PRNGKeyArray(words[..., 0], words[..., 1])
+    return keys_of(words[..., 0], words[..., 1])
+
+
+def keys_of(*words: Any) -> PRNGKeyArray:
+    """The keys of these words, which are uint32."""
+    return cast(PRNGKeyArray, random_wrap_p(*words))
+
+
+def words_of(keys: PRNGKeyArray) -> tuple[Any, Any]:
+    """The two words of each key, as arrays of the keys' shape."""
+    first, second = random_unwrap_p(keys)
+    return first, second
 
 
 def as_key(name: str, key: Any) -> PRNGKeyArray:
@@ -64,14 +80,16 @@ def as_key(name: str, key: Any) -> PRNGKeyArray:
             fix=f"map over them: stagec.vmap(lambda key: stagec.random.{name}(key, ...))(keys)",
         )
     if config.debug_key_reuse and isinstance(key, PRNGKeyArray):
-        if key._used:
+        _, before = _uses.get(id(key), (None, ""))
+        if before:
             raise location.error(
                 errors.KeyReuseError,
-                f"{name}: the key was used before, by {key._used}, and would return numbers that depend on the earlier",
+                f"{name}: the key was used before, by {before}, and would return numbers that depend on the earlier",
                 fix="split it first: key, subkey = stagec.random.split(key); "
                 "stagec.random.clone(key) allows one more use",
             )
-        key._used = f"{name} at {location.capture()}"
+        reference = weakref.ref(key, functools.partial(_uses.pop, id(key)))
+        _uses[id(key)] = reference, f"{name} at {location.capture()}"
     return keys
 
 
@@ -88,7 +106,7 @@ def _seed(name: str, seed: Any) -> PRNGKeyArray:
             )
         # As in JAX, seeds have the width of the default integer.
         upper = value >> 32 & 0xFFFFFFFF if config.enable_x64 else 0
-        return PRNGKeyArray(*(to_array(literal(w, dtypes.uint32)) for w in (upper, value & 0xFFFFFFFF)))
+        return keys_of(*(literal(w, dtypes.uint32) for w in (upper, value & 0xFFFFFFFF)))
     operand = array_argument(seed, name)
     aval = aval_of(operand)
     if aval.shape or not dtypes.is_integer(aval.dtype):
@@ -99,9 +117,9 @@ def _seed(name: str, seed: Any) -> PRNGKeyArray:
         )
     low = convert_element_type(operand, dtypes.uint32)
     if aval.dtype.itemsize < 8:
-        return PRNGKeyArray(full((), literal(0, dtypes.uint32)), low)
+        return keys_of(literal(0, dtypes.uint32), low)
     high = logic.shift_right_logical(operand, literal(32, aval.dtype))
-    return PRNGKeyArray(convert_element_type(high, dtypes.uint32), low)
+    return keys_of(convert_element_type(high, dtypes.uint32), low)
 
 
 def _check_implementation(name: str, impl: Any, dtype: Any = None) -> None:
@@ -109,11 +127,11 @@ def _check_implementation(name: str, impl: Any, dtype: Any = None) -> None:
         what = f"{name}: impl={impl!r} and dtype={dtype!r} say the same"
         raise location.error(errors.ArgumentTypeError, what, fix="leave one of the two out")
     impl = dtype if impl is None else impl
-    if impl not in (None, IMPLEMENTATION, "fry", KEY_DTYPE):
+    if impl not in (None, dtypes.KEY.implementation, "fry", dtypes.KEY):
         raise location.error(
             errors.UnsupportedError,
             f"{name}: there is no generator named {impl!r}",
-            fix=f"use {IMPLEMENTATION!r}, the default",
+            fix=f"use {dtypes.KEY.implementation!r}, the default",
         )
 
 
@@ -170,7 +188,7 @@ def split(key: KeyLike, num: int | Sequence[int] = 2) -> PRNGKeyArray | Array:
 
 def split_key(key: PRNGKeyArray, shape: tuple[int, ...]) -> PRNGKeyArray:
     """As `split`, for a typed key."""
-    return PRNGKeyArray(*encrypted_counter(key, shape))
+    return keys_of(*encrypted_counter(key, shape))
 
 
 def encrypted_counter(key: PRNGKeyArray, shape: tuple[int, ...]) -> Sequence[Any]:
@@ -184,7 +202,7 @@ def encrypted_counter(key: PRNGKeyArray, shape: tuple[int, ...]) -> Sequence[Any
         )
     zero = literal(0, dtypes.uint32)
     counter = reshape(iota(dtypes.uint32, size), shape) if shape else zero
-    return threefry2x32(*key._words, zero, counter)
+    return threefry2x32(*words_of(key), zero, counter)
 
 
 @overload
@@ -210,7 +228,7 @@ def fold_in(key: KeyLike, data: ArrayLike) -> PRNGKeyArray | Array:
             fix="give one integer; stagec.vmap maps over several",
         )
     word = convert_element_type(value, dtypes.uint32)
-    return _as_given(key, PRNGKeyArray(*threefry2x32(*single._words, literal(0, dtypes.uint32), word)))
+    return _as_given(key, keys_of(*threefry2x32(*words_of(single), literal(0, dtypes.uint32), word)))
 
 
 def key_data(keys: KeyLike) -> Array:
@@ -220,7 +238,7 @@ def key_data(keys: KeyLike) -> Array:
     >>> random.key_data(random.key(7))
     Array([0, 7], dtype=uint32)
     """
-    return stack(list(as_keys("key_data", keys)._words), axis=-1)
+    return stack(list(words_of(as_keys("key_data", keys))), axis=-1)
 
 
 def key_dtype(impl_spec: str | KeyDtype | None = None) -> KeyDtype:
@@ -234,7 +252,7 @@ def key_dtype(impl_spec: str | KeyDtype | None = None) -> KeyDtype:
     True
     """
     _check_implementation("key_dtype", impl_spec)
-    return KEY_DTYPE
+    return cast(KeyDtype, dtypes.KEY)
 
 
 def wrap_key_data(key_bits_array: ArrayLike, *, impl: str | None = None, dtype: KeyDtype | None = None) -> PRNGKeyArray:
@@ -257,8 +275,7 @@ def key_impl(keys: KeyLike) -> str:
     >>> random.key_impl(random.key(0))
     'threefry2x32'
     """
-    as_keys("key_impl", keys)
-    return IMPLEMENTATION
+    return as_keys("key_impl", keys).dtype.implementation
 
 
 @overload
@@ -273,4 +290,4 @@ def clone(key: KeyLike) -> PRNGKeyArray | Array:
     >>> bool(random.clone(key) == key)
     True
     """
-    return _as_given(key, as_keys("clone", key).copy())
+    return _as_given(key, keys_of(*words_of(as_keys("clone", key))))

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
-from stagec.core.trace import Tracer
-from stagec.random.key_array import PRNGKeyArray
+from stagec.core.dtypes import KEY
 from stagec.runtime.array import Array
 
 # The smallest size that is drawn by a program, and the largest that is drawn from a larger one.
 _LEAST, _MOST = 16, 1 << 12
+_KEY = ShapedArray.of((), KEY)
 _PLAIN = (type(None), str, float, type, np.dtype)
 
 
@@ -48,6 +49,6 @@ def _size(key: Any, shape: Any) -> int:
     """The number of elements, for a key and a shape of known numbers outside `jit`; else 0."""
     if state.trace is not None or config.watches_calls() or config.disable_jit:
         return 0
-    if type(key) is not PRNGKeyArray or key.shape or any([isinstance(w, Tracer) for w in key._words]):  # noqa: C419
+    if type(key) is not Array or key.aval != _KEY:
         return 0
     return math.prod(shape) if type(shape) is tuple and all([type(n) is int for n in shape]) else 0  # noqa: C419

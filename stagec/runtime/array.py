@@ -61,13 +61,13 @@ _READ_ONLY_DLPACK = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
 
 
 class _ArrayType(type):
-    """Counts tracers and random keys as arrays, as JAX does: `isinstance(x, stagec.Array)` holds while tracing too.
+    """Counts tracers as arrays, as JAX does: `isinstance(x, stagec.Array)` holds while tracing too.
 
     Whether there is a value is asked with `type(x) is Array`.
     """
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, ArrayOperators) or getattr(type(instance), "counts_as_array", False)
+        return isinstance(instance, ArrayOperators)
 
 
 class Array(ArrayOperators, metaclass=_ArrayType):
@@ -132,6 +132,16 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         if not memory.is_protected(value):
             self._numpy = value = memory.protected(value)
         return value
+
+    def _numbers(self) -> np.ndarray[Any, Any]:
+        """The data for users, to whom keys are not numbers, and for stagec."""
+        if dtypes.is_key(self.aval.dtype) and location.is_entered_by_user(__file__):
+            raise location.error(
+                errors.ArgumentTypeError,
+                "random keys are not numbers, and cannot become a NumPy array",
+                fix="compare keys with ==; stagec.random.key_data(key) returns the bits of a key",
+            )
+        return self.numpy()
 
     def evaluated(self) -> np.ndarray[Any, Any]:
         """The data for one of stagec's own evaluations, whose result may be a view of it."""
@@ -410,7 +420,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if _dropped and (found := _dropped.pop(id(self), None)):
             raise found[1]
-        value = self.numpy()
+        value = self._numbers()
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
                 what = f"converting {self.aval.long()} to {np.dtype(dtype).name} needs a copy"
@@ -421,7 +431,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
     def __buffer__(self, flags: int) -> memoryview:
         # Called by Python 3.12 and later; before, classes written in Python could not have the buffer protocol.
         try:
-            value: Any = self.numpy()
+            value: Any = self._numbers()
         except BaseException as error:
             # NumPy ignores it and calls `__array__`, which would wait again: an interrupt of the wait would be lost.
             _dropped.clear()
@@ -445,7 +455,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         """
         from stagec.core.dlpack import export_array  # needed by other libraries only
 
-        value = self.numpy()
+        value = self._numbers()
         flagged = max_version is not None and tuple(max_version) >= (1, 0) and _READ_ONLY_DLPACK
         if not copy and not flagged:
             if copy is False:
@@ -467,15 +477,15 @@ class Array(ArrayOperators, metaclass=_ArrayType):
 
     def item(self, *args: int) -> Any:
         """One element as a Python scalar."""
-        return self.numpy().item(*args)
+        return self._numbers().item(*args)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python scalars."""
-        return self.numpy().tolist()
+        return self._numbers().tolist()
 
     def tobytes(self, order: Any = "C") -> bytes:
         """The elements as bytes."""
-        return self.numpy().tobytes(order)
+        return self._numbers().tobytes(order)
 
     def _scalar(self, kind: str) -> Any:
         if self.aval.ndim:
@@ -484,7 +494,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
                 f"only arrays without axes convert to {kind}; this one has shape {self.aval.shape}",
                 fix="index it, as in x[0], or use x.item() where it has one element",
             )
-        return self.numpy()[()]
+        return self._numbers()[()]
 
     def __bool__(self) -> bool:
         if self.aval.size != 1:
@@ -492,7 +502,7 @@ class Array(ArrayOperators, metaclass=_ArrayType):
             raise location.error(
                 ValueError, f"The truth value of {size} is ambiguous", fix=advice.ambiguous(self.aval.dtype)
             )
-        return bool(self.numpy().reshape(())[()])
+        return bool(self._numbers().reshape(())[()])
 
     def __int__(self) -> int:
         return int(self._scalar("int"))
@@ -523,6 +533,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         if self.local is not None:
             return f"Array({self.aval.long()}, of several processes)"
         aval = self.aval
+        if dtypes.is_key(aval.dtype):
+            return f"Array({aval.shape}, dtype={aval.dtype}) overlaying:\n{self.numpy()[aval.dtype.name]}"
         weak = ", weak_type=True" if aval.weak_type else ""
         suffix = f"dtype={aval.dtype.name}{weak})"
         if aval.size == 0:
@@ -533,7 +545,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
         return f"Array({text}{glue}{suffix}"
 
     def __str__(self) -> str:
-        return str(self.numpy()) if not self.is_deleted() and self.local is None else repr(self)
+        shows_numbers = not self.is_deleted() and self.local is None and not dtypes.is_key(self.aval.dtype)
+        return str(self.numpy()) if shows_numbers else repr(self)
 
     def __format__(self, spec: str) -> str:
         if self.aval.ndim and spec:
@@ -542,7 +555,8 @@ class Array(ArrayOperators, metaclass=_ArrayType):
                 f"only arrays without axes take a format; this one is {self.aval.long()}, and the format {spec!r}",
                 fix="format its elements, x.tolist(), or the whole with numpy.array2string(x, precision=3)",
             )
-        return format(self.numpy()[()], spec) if spec else str(self)
+        has_number = not (self.aval.ndim or self.is_deleted() or dtypes.is_key(self.aval.dtype))
+        return format(self.numpy()[()], spec) if has_number else str(self)
 
     def __reduce__(self) -> Any:
         return _restore, (np.array(self.numpy()), self.aval.weak_type)

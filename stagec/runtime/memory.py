@@ -43,7 +43,7 @@ def element_types() -> dict[Any, int]:
         dtypes.complex64: kind.COMPLEX_64,
         dtypes.complex128: kind.COMPLEX_128,
     }
-    table |= dict.fromkeys(dtypes.SMALL, kind.INT_8)
+    table |= dict.fromkeys(dtypes.SMALL, kind.INT_8) | {dtypes.KEY: kind.INT_64}
     return {k: int(v) for k, v in table.items()}
 
 

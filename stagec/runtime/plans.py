@@ -23,7 +23,6 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.graph import Equation, Graph, Literal, prune, replay, trace_flat
 from stagec.core.trace import Tracer
-from stagec.core.treedef import structure_of
 from stagec.primitives.convert import convert_element_type_p
 from stagec.runtime import outside, recording, straight_line
 from stagec.runtime.array import Array, from_literal
@@ -175,18 +174,9 @@ def _describe(value: Any, key: list[Any], inputs: list[Any], operands: frozenset
     elif (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype in dtypes.ALL:
         key += (_MARKS[np.ndarray], value.shape, value.dtype)
         inputs.append(value)
-    elif _is_of_arrays(kind):
-        inner: list[Any] = []
-        key.append(structure_of(value, inner))
-        return all(_describe(v, key, inputs) for v in inner)
     else:
         return False
     return True
-
-
-def _is_of_arrays(kind: type) -> bool:
-    """Whether objects of a class are pytrees that count as one array, as random keys do."""
-    return getattr(kind, "counts_as_array", False) is True
 
 
 class _DoesNotFit(Exception):
@@ -349,10 +339,7 @@ def _with_tracers(value: Any, tracers: Any, operands: frozenset[type] = _NONE) -
     # Numbers inside of containers are static.
     if kind is tuple or kind is list:
         return kind([_with_tracers(v, tracers) for v in value])
-    if not _is_of_arrays(kind):
-        return value
-    leaves, tree = pytree.flatten(value)
-    return pytree.unflatten(tree, [_with_tracers(v, tracers) for v in leaves])
+    return value
 
 
 def _compiled(graph: Graph, captured: Sequence[Any], kinds: Sequence[Any], tree: Any) -> _Run:

@@ -240,6 +240,11 @@ class NamedSharding(Sharding):
                 )
         return tuple([size // count for size, count in zip(shape, counts)])
 
+    def dividing(self, shape: tuple[int, ...]) -> NamedSharding:
+        """The sharding that leaves those axes of an array of this shape whole which it cannot divide evenly."""
+        entries = [e if n % count == 0 else None for e, n, count in zip(self.spec, shape, self.factors(len(shape)))]
+        return NamedSharding(self.mesh, PartitionSpec(*entries, *self.spec[len(shape) :]))
+
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> Mapping[Device, Index]:
         return _indices(self, tuple(global_shape))
 

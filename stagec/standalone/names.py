@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stagec.core.dtypes import KEY
+
 
 class Scalar(NamedTuple):
     """A number of an array in other languages.
@@ -37,6 +39,7 @@ _SCALARS = {
     **{f"uint{n}": Scalar(f"uint{n}_t", f"Uint{n}Array") for n in (8, 16, 32)},
     "int64": Scalar("int64_t", "BigInt64Array"),
     "uint64": Scalar("uint64_t", "BigUint64Array"),
+    KEY.name: Scalar("uint32_t", "Uint32Array", KEY.words, "the two words of a key in turns"),
 }
 
 

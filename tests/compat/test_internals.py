@@ -223,6 +223,8 @@ def test_processes_are_known_to_libraries_that_write_checkpoints():
     assert not multihost_utils.reached_preemption_sync_point(1)
     with pytest.raises(UnsupportedError, match="no GlobalAsyncCheckpointManagerBase"):
         serialization.GlobalAsyncCheckpointManagerBase()
+    with pytest.raises(UnsupportedError, match="such as orbax"):
+        serialization.get_tensorstore_spec("folder")
 
 
 def test_python_runs_where_the_devices_are():

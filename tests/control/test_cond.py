@@ -140,7 +140,7 @@ def test_branches_of_different_shapes_are_refused():
 
 
 def test_branches_of_different_structures_are_refused():
-    with pytest.raises(stagec.errors.PytreeError, match="different structures"):
+    with pytest.raises(stagec.errors.PytreeError, match="must have the same pytree structure"):
         lax.cond(True, lambda: (1, 2), lambda: [1, 2])
 
 

@@ -233,3 +233,12 @@ def test_arguments_of_checks_are_checked():
         checkify.check(True, "{}", "text")
     with pytest.raises(ValueError, match="takes an Error"):
         checkify.check_error(5)
+
+
+def test_values_in_a_message_are_arrays():
+    def f(x):
+        checkify.check(x > 0, "got {}", {"x": x})
+        return x
+
+    error, _ = checkify.checkify(stagec.jit(f))(snp.float32(-1))
+    assert error.get() == "got {'x': Array(-1., dtype=float32)} (`check` failed)"

@@ -1,6 +1,7 @@
 """Hints of code that was written for JAX."""
 
 import collections
+import pickle
 import sys
 
 import pytest
@@ -9,7 +10,7 @@ import stagec
 import stagec.numpy as snp
 from stagec.compat import profiler
 from stagec.compat.example_libraries import optimizers, stax
-from stagec.compat.experimental import hijax
+from stagec.compat.experimental import array_serialization, hijax
 
 
 class Held(hijax.HiPrimitive):
@@ -109,6 +110,11 @@ def chosen_by_platform():
 
 
 CASES = [
+    (
+        "use a library for checkpoints, such as orbax",
+        lambda: array_serialization.get_tensorstore_spec("folder"),
+        lambda: pickle.dumps(snp.ones(3)),
+    ),
     (
         "give one value more than boundaries",
         lambda: optimizers.piecewise_constant([1], [1.0]),

@@ -44,7 +44,7 @@ CASES = [
         lambda: nn.dot_product_attention(Q, K, K),
     ),
     (
-        "give queries (B, T, N, H), and keys and values (B, S, K, H) of the same dtype, where K divides N",
+        "give queries (B, T, N, H), and keys and values (B, S, K, H) of the same dtype; N must be a multiple of K",
         lambda: nn.dot_product_attention(Q, K, K[:, :2]),
         lambda: nn.dot_product_attention(Q, K, K),
     ),

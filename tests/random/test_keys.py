@@ -23,12 +23,12 @@ def test_keys_have_the_shape_of_an_array_of_keys():
 def test_keys_pass_through_transformations_as_values():
     key = random.key(1)
     assert (stagec.jit(lambda k: random.split(k))(key) == random.split(key)).all()
-    same = stagec.tree.map(lambda leaf: leaf, {"key": key})["key"]
-    assert (same == key).all() and isinstance(same, random.PRNGKeyArray)
+    assert stagec.tree.leaves({"key": key}) == [key] and isinstance(key, random.PRNGKeyArray)
+    assert not isinstance(random.PRNGKey(1), random.PRNGKeyArray)
     assert stagec.vmap(lambda k: random.fold_in(k, 3))(random.split(key, 4)).shape == (4,)
     shown = []
     stagec.jit(lambda k: shown.append(repr(k)))(key)
-    assert shown == ["Array((), dtype=key<fry>) traced"]
+    assert shown == ["Tracer<key<fry>[]>"]
 
 
 def test_keys_of_the_older_kind_draw_the_same_numbers():

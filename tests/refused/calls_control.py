@@ -102,7 +102,7 @@ CALLS = {
     ),
     "cond branch structure": (
         lambda j: j.lax.cond(True, lambda x: x, lambda x: (x, x), V),
-        "cond: the branches return different structures",
+        "cond branch outputs must have the same pytree structure",
     ),
     "cond vector pred": (
         lambda j: j.lax.cond(B, lambda x: x, lambda x: x, V),

@@ -457,3 +457,10 @@ def test_the_address_of_the_data_is_told():
     seen = (ctypes.c_float * 3).from_address(x.unsafe_buffer_pointer())
     assert list(seen) == x.tolist() == [1, 2, 3]
     assert isinstance(snp.zeros((0,)).unsafe_buffer_pointer(), int)
+
+
+def test_a_number_in_an_f_string_is_as_numpy_writes_it():
+    for x in np.float32(0.1), np.float16(0.1), np.int8(3), np.bool_(True), np.complex64(0.1):
+        assert f"{snp.asarray(x)}" == f"{x}"
+    assert f"{snp.float32(0.1):.2f} {snp.ones(2)}" == "0.10 [1. 1.]"
+    assert f"{stagec.random.key(0)}" == str(stagec.random.key(0))

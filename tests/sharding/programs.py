@@ -150,6 +150,8 @@ def programs(jax: Any, jnp: Any, lax: Any, sharding: Any) -> dict[str, Callable[
         x44, 3
     )
     found["constraint"] = lambda: jax.jit(lambda x: lax.with_sharding_constraint(x, NamedSharding(mesh, P("y"))))(x44)
+    uneven = NamedSharding(mesh, P("x", "y"))
+    found["uneven constraint"] = lambda: jax.jit(lambda x: lax.with_sharding_constraint(x, uneven))(jnp.ones((4, 3)))
     found["prefix"] = lambda: jax.jit(lambda d: d["a"] + d["b"], in_shardings=({"a": both, "b": None},))(
         {"a": x44, "b": x44}
     )

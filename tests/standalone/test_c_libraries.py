@@ -318,3 +318,16 @@ def test_the_command_writes_libraries_and_modules(tmp_path):
     assert refused.exit_code == 2 and "--no-weights is for files" in refused.output
     refused = CliRunner().invoke(cli, [*given[:-2], "-o", str(tmp_path)])
     assert refused.exit_code == 2 and "is a directory" in refused.output
+
+
+def test_random_keys_are_their_words(tmp_path):
+    def function(key):
+        return stagec.random.normal(key, (50,)), stagec.random.split(key)
+
+    key = stagec.random.key(3)
+    exported = written(function, [key], tmp_path)
+    assert "const uint32_t *key, float *out_0, uint32_t *out_1" in (tmp_path / "f.h").read_text()
+    drawn, following = ran(tmp_path, exported, [stagec.random.key_data(key)])
+    expected = stagec.jit(function, target=LEVEL)(key)
+    assert_same_bits([drawn], expected[:1])
+    assert following.tobytes() == stagec.random.key_data(expected[1]).tobytes()

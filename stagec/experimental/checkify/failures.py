@@ -60,7 +60,7 @@ class FailedCheckError(JaxException):
     """The predicate of `check` is false."""
 
     def __init__(self, payload: Sequence[Any], text: str, tree: pytree.PyTreeDef) -> None:
-        args, kwargs = tree.unflatten(payload)
+        args, kwargs = tree.unflatten([snp.asarray(value) for value in payload])
         super().__init__(text.format(*args, **kwargs) + " (`check` failed)")
 
 
