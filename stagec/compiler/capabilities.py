@@ -14,7 +14,6 @@ from stagec.core.aval import ShapedArray
 from stagec.core.errors import UnsupportedError, message
 from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
 
-
 # Each result takes two of 16,383 registers.
 _MOST_RESULTS = 8190
 
@@ -32,14 +31,15 @@ def check(graph: Graph, target: Target) -> None:
     """Refuse a program that the target cannot run.
 
     Raises:
-      UnsupportedError: it names the operation, the dtype, the target and the user's line; or there are too many results.
+      UnsupportedError: it names the operation, the dtype, the target and the user's line. Or there are too many
+        results.
     """
     for gap in target.on.gaps(target):
         _check(graph, target, gap)
     if len(graph.outputs) > _MOST_RESULTS:
         raise UnsupportedError(
             message(
-                f"the program has {len(graph.outputs)} results, of which IREE's virtual machine returns {_MOST_RESULTS}",
+                f"the program has {len(graph.outputs)} results; IREE's virtual machine returns up to {_MOST_RESULTS}",
                 str(graph.equations[-1].location),
                 fix="stack results of one shape, or compute them in several functions",
             )

@@ -128,5 +128,5 @@ def test_what_an_update_overwrites_is_sought_among_values_that_are_used_again(mo
 
 
 def test_more_results_than_the_runtime_returns_are_refused_with_a_fix():
-    with pytest.raises(stagec.errors.UnsupportedError, match="has 8191 results(.|\n)*Fix: stack results of one shape"):
+    with pytest.raises(stagec.errors.UnsupportedError, match=r"has 8191 results(.|\n)*Fix: stack results of one shape"):
         stagec.jit(lambda x: [x + i for i in range(8191)])(np.float32(1))
