@@ -17,14 +17,13 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo, iinfo, isdtype, issubdtype as _issubdtype
 from stagec.core.dtypes import (
     DtypeLike,
-    extended,
     float0,
     itemsize_bits,
-    prng_key,
     promote_types,
     scalar_type_of,
 )
 from stagec.core.errors import DtypeError
+from stagec.core.key_dtype import extended, prng_key
 from stagec.core.location import assists as _assists
 
 __all__ = [

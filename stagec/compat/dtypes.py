@@ -6,8 +6,8 @@ import ml_dtypes
 from numpy import dtype as DType
 
 from stagec.core.dtype_info import finfo as _limits
-from stagec.core.dtypes import ExtendedDtype as ExtendedDType, extended
 from stagec.core.errors import DtypeError as TypePromotionError
+from stagec.core.key_dtype import ExtendedDtype as ExtendedDType, extended
 from stagec.typing import DTypeLike
 
 __all__ = ["DType", "ExtendedDType", "TypePromotionError", "extended", "finfo", "to_complex_dtype"]

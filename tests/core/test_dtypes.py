@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stagec import dtypes as public
-from stagec.core import dtype_info, dtypes
+from stagec.core import dtype_info, dtypes, key_dtype
 from stagec.core.config import config
 from stagec.core.errors import DtypeError
 
@@ -231,8 +231,8 @@ def test_nothing_has_no_result_type():
         dtypes.result_type()
 
 
-class RandomKeyDtype(dtypes.ExtendedDtype):
-    type = dtypes.prng_key
+class RandomKeyDtype(key_dtype.ExtendedDtype):
+    type = key_dtype.prng_key
 
     def __str__(self):
         return "key"
@@ -242,10 +242,10 @@ def test_an_extended_dtype_passes_through_alone():
     key = RandomKeyDtype()
     assert dtypes.canonicalize(key) is key
     assert dtypes.short(key) == "key"
-    assert dtype_info.issubdtype(key, dtypes.prng_key)
-    assert dtype_info.issubdtype(key, dtypes.extended)
+    assert dtype_info.issubdtype(key, key_dtype.prng_key)
+    assert dtype_info.issubdtype(key, key_dtype.extended)
     assert not dtype_info.issubdtype(key, np.number)
-    assert not dtype_info.issubdtype(np.float32, dtypes.extended)
+    assert not dtype_info.issubdtype(np.float32, key_dtype.extended)
     assert dtypes.result_type(Typed(key, False), Typed(key, False)) is key
     with pytest.raises(DtypeError, match="key, f32 have no common dtype"):
         dtypes.result_type(Typed(key, False), np.float32(1))
