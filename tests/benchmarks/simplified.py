@@ -113,8 +113,8 @@ def _compiled(function: Callable[..., Any], arguments: tuple[Any, ...], laws: bo
     stagec.clear_caches()
     given = JitSettings.options
 
-    def options(settings: JitSettings, device: Any = None) -> ProgramOptions:
-        return dataclasses.replace(given(settings, device), simplify=laws)
+    def options(settings: JitSettings, *chosen: Any) -> ProgramOptions:
+        return dataclasses.replace(given(settings, *chosen), simplify=laws)
 
     with mock.patch.object(JitSettings, "options", options):
         lowered = stagec.jit(function).lower(*arguments)
