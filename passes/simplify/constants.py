@@ -216,4 +216,11 @@ def fold_combinations(op: Any) -> Any:
     return [build.constant(np.ascontiguousarray(a).reshape(a.shape)) for a in evaluate(op, arrays)]  # type: ignore
 
 
+@pattern("stablehlo.sort")
+def sort_of_splats(op: Any) -> Any:
+    """A sort of arrays that hold one number each -> these arrays. Exact."""
+    operands = list(op.operation.operands)
+    return operands if all(splat_of(value) is not None for value in operands) else None
+
+
 PATTERNS = laws_of(globals())

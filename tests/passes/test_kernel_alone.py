@@ -339,6 +339,21 @@ def test_bytes_are_seen_as_elements_of_other_widths(shared):
 
 
 @QUEUES
+def test_sorts_and_running_combinations_of_one_number_are_kernels(shared):
+    x = sample(7)
+
+    def function(x):
+        def body(i, state):
+            zeros = snp.zeros(7, "float32")
+            return state + lax.sort(zeros) + x * lax.cumprod(zeros + 0.5) + lax.cummax(zeros)
+
+        return [lax.sort(snp.full(7, 2.0)) * x, lax.cumsum(snp.full(7, 3.0)) + x, lax.fori_loop(0, 3, body, x)]
+
+    expected = [2 * x, 3 * np.arange(1, 8) + x, x + 3 * x * 0.5 ** np.arange(1, 8)]
+    check(function, expected, x)
+
+
+@QUEUES
 def test_interleaved_arrays_are_read_by_what_is_costly(shared):
     x, y, z = (sample(40, n) / 20 for n in (32, 32, 64))
 

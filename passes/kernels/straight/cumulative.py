@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from passes.kernels.conversions import rounded
-from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.regions import region
 from passes.kernels.straight.own_kernel import OwnKernel
@@ -19,8 +18,7 @@ _STRIP = 4
 def cumulative(a: OwnKernel, axis: int, neutral: Any, is_reversed: bool) -> None:
     """Combine the elements of an axis up to each one, or from each one on, beginning with a neutral number."""
     n, inner = a.shape[axis], math.prod(a.shape[axis + 1 :])
-    if a.values[0].view is None:
-        raise RefusedError("windows over one number")
+    assert a.values[0].view is not None, "the array is in memory"
     source = View(a.values[0].view.buffer, (1,))
     if inner > 1:
         _columns(a, source, n, inner, neutral, is_reversed)

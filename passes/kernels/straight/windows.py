@@ -35,7 +35,8 @@ def reduce_window(a: OwnKernel) -> None:
         others = [w for w in found if w.size == 1]
         whole = all(w.step == 1 and not w.low and not w.high for w in others)
         first = neutral(kinds[0], a.element) if kinds else None
-        if first is not None and len(long) == 1 and whole and a.values[1].splat == first:
+        in_memory = source.view is not None
+        if in_memory and first is not None and len(long) == 1 and whole and a.values[1].splat == first:
             axis = long[0]
             w, n = found[axis], source.shape[axis]
             if w.size == n and w.step == w.dilation == 1 and sorted((w.low, w.high)) == [0, n - 1]:
