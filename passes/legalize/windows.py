@@ -162,8 +162,9 @@ def running_backwards(op: Any) -> Any:
     operation = op.operation
     padding = attrs.pairs(op, "padding", len(shape_of(operation.operands[0])))
     made = operation.clone(bindings.ir.InsertionPoint.current).operation
-    with bindings.ir.InsertionPoint(made):
-        made.operands[0] = build.reverse(operation.operands[0], [axis])
+    if splat_of(operation.operands[0]) is None:
+        with bindings.ir.InsertionPoint(made):
+            made.operands[0] = build.reverse(operation.operands[0], [axis])
     made.attributes["padding"] = build.pairs([(high, low) for low, high in padding])
     return build.reverse(made.results[0], [axis])
 

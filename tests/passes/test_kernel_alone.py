@@ -345,7 +345,7 @@ def test_sorts_and_running_combinations_of_one_number_are_kernels(shared):
     def function(x):
         def body(i, state):
             zeros = snp.zeros(7, "float32")
-            return state + lax.sort(zeros) + x * lax.cumprod(zeros + 0.5) + lax.cummax(zeros)
+            return state + lax.sort(zeros) + x * lax.cumprod(zeros + 0.5) + lax.cummax(zeros, reverse=True)
 
         return [lax.sort(snp.full(7, 2.0)) * x, lax.cumsum(snp.full(7, 3.0)) + x, lax.fori_loop(0, 3, body, x)]
 
