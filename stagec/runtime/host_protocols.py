@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,13 @@ class HostProtocols(ArrayOperators):
     __slots__ = ()
     aval: ShapedArray
 
+    @abc.abstractmethod
     def numpy(self) -> np.ndarray[Any, Any]:
         """The data as a read-only NumPy array."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _unread(self) -> str:
         """Why there is no data to show; empty where there is."""
-        raise NotImplementedError
 
     def _numbers(self) -> np.ndarray[Any, Any]:
         """The data for users, to whom keys are not numbers, and for stagec."""

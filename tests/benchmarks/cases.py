@@ -72,16 +72,20 @@ def call_static(lib: Library, tiny: bool) -> Call:
 _CHAIN = 300
 
 
-def chain(lib: Library, x: Any) -> Any:
-    """300 operations of many kinds."""
-    np_ = lib.np
-    for _ in range(_CHAIN // 15):
+def mixed(np_: Any, count: int, x: Any) -> Any:
+    """So many operations of many kinds, on 20 numbers."""
+    for _ in range(count // 15):
         y = np_.sin(x) * 2.0 + x
         y = np_.where(y > 0.5, y, -y)
         y = np_.reshape(np_.transpose(np_.reshape(y, (4, 5)), (1, 0)), (20,))
         y = y - np_.max(y)
         x = np_.exp(y) / (1.0 + np_.sum(y * y))
     return x
+
+
+def chain(lib: Library, x: Any) -> Any:
+    """300 operations of many kinds."""
+    return mixed(lib.np, _CHAIN, x)
 
 
 def trace_chain(lib: Library, tiny: bool) -> Call:

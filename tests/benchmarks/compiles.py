@@ -13,12 +13,8 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import os
-import signal
-import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -26,8 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.benchmarks.case import sample
+from tests.benchmarks.cases import mixed
 from tests.benchmarks.loops import geometric_mean
 from tests.benchmarks.outside import LIBRARIES, Library, arguments, names
+from tests.benchmarks.workers import Worker, serve
 
 COUNTS = (300, 2000, 10_000)
 # The most seconds that a compile may take; the process ends then.
@@ -43,14 +41,7 @@ def _arithmetic(m: Any, count: int, x: Any, y: Any) -> Any:
 
 
 def _mixed(m: Any, count: int, x: Any) -> Any:
-    np_ = m["numpy"]
-    for _ in range(count // 15):
-        y = np_.sin(x) * 2.0 + x
-        y = np_.where(y > 0.5, y, -y)
-        y = np_.reshape(np_.transpose(np_.reshape(y, (4, 5)), (1, 0)), (20,))
-        y = y - np_.max(y)
-        x = np_.exp(y) / (1.0 + np_.sum(y * y))
-    return x
+    return mixed(m["numpy"], count, x)
 
 
 def _products(m: Any, count: int, x: Any, y: Any) -> Any:
@@ -125,55 +116,11 @@ def measured(library: Library, request: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-def serve(name: str) -> None:
-    """Answer requests, a line each, until the input ends."""
+def answer(name: str) -> None:
+    """Answer requests with a library, until the input ends."""
     library = Library(name)
-    warnings.simplefilter("ignore")
     sys.setrecursionlimit(100_000)
-    for line in sys.stdin:
-        signal.alarm(_LONGEST)  # ends the process
-        try:
-            reply: dict[str, Any] = measured(library, json.loads(line))
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
-        signal.alarm(0)
-        print(json.dumps(reply), flush=True)
-
-
-class Worker:
-    """A process that compiles with one library."""
-
-    def __init__(self, library: str) -> None:
-        self.library = library
-        self.start()
-
-    def start(self) -> None:
-        """Start the process, again where it has ended."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.compiles", "--serve", self.library],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "STAGEC_CACHE": "0"},
-        )
-
-    def ask(self, **request: Any) -> dict[str, Any]:
-        """One turn."""
-        assert self.process.stdin is not None and self.process.stdout is not None, "both are pipes"
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if line:
-            return json.loads(line)  # type: ignore[no-any-return]
-        ended = self.process.wait()
-        self.start()
-        return {"error": f"the process ended with {ended}"}
-
-    def close(self) -> None:
-        """End the process."""
-        assert self.process.stdin is not None, "it is a pipe"
-        self.process.stdin.close()
-        self.process.wait()
+    serve(lambda request: measured(library, request), _LONGEST)
 
 
 def turns(workers: dict[str, Worker], repeat: int, **request: Any) -> dict[str, Any]:
@@ -182,7 +129,7 @@ def turns(workers: dict[str, Worker], repeat: int, **request: Any) -> dict[str, 
     active = dict(workers)
     for _ in range(repeat):
         for library, worker in [*active.items()]:
-            reply = worker.ask(**request)
+            reply = worker.ask(request)
             if "error" in reply:
                 best[library] = reply
                 del active[library]
@@ -200,7 +147,7 @@ def rows(
     def is_wanted(name: str) -> bool:
         return not wanted or any(part in name for part in wanted)
 
-    workers = {library: Worker(library) for library in libraries}
+    workers = {library: Worker("compiles", library) for library in libraries}
     try:
         if not functions:
             for count in counts:
@@ -264,7 +211,7 @@ def main(given: list[str]) -> None:
     parser.add_argument("--serve", choices=LIBRARIES, help=argparse.SUPPRESS)
     options = parser.parse_args(given)
     if options.serve:
-        serve(options.serve)
+        answer(options.serve)
         return
     if options.tiny:
         options.counts, options.repeat = [30], 1

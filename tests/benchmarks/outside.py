@@ -20,13 +20,9 @@ import importlib
 import inspect
 import json
 import math
-import os
 import pickle
-import signal
-import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -37,6 +33,7 @@ from rich.table import Table
 
 from tests.benchmarks.loops import geometric_mean
 from tests.benchmarks.outside_calls import CALLS
+from tests.benchmarks.workers import Worker, serve
 
 LIBRARIES = ("stagec", "jax")
 SIZES = ((10,), (1000,), (1_000_000,))
@@ -247,61 +244,17 @@ def measured(
     return {"first": first, "steady": best}
 
 
-def serve(name: str) -> None:
-    """Answer requests, a line each, until the input ends."""
+def answer(name: str) -> None:
+    """Answer requests with a library, until the input ends."""
     library = Library(name)
-    warnings.simplefilter("ignore")
-    for line in sys.stdin:
-        signal.alarm(_LONGEST)  # ends the process
-        try:
-            reply: dict[str, Any] = measured(library, *json.loads(line))
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"}
-        signal.alarm(0)
-        print(json.dumps(reply), flush=True)
-
-
-class Worker:
-    """A process that calls functions of one library."""
-
-    def __init__(self, library: str) -> None:
-        self.library = library
-        self.start()
-
-    def start(self) -> None:
-        """Start the process, again where it has ended."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.benchmarks.outside", "--serve", self.library],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "STAGEC_CACHE": "0"},
-        )
-
-    def ask(self, *request: Any) -> dict[str, Any]:
-        """One turn."""
-        assert self.process.stdin is not None and self.process.stdout is not None, "both are pipes"
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if line:
-            return json.loads(line)  # type: ignore[no-any-return]
-        ended = self.process.wait()
-        self.start()
-        return {"error": f"the process ended with {ended}"}
-
-    def close(self) -> None:
-        """End the process."""
-        assert self.process.stdin is not None, "it is a pipe"
-        self.process.stdin.close()
-        self.process.wait()
+    serve(lambda request: measured(library, *request), _LONGEST)
 
 
 def rows(
     wanted: Sequence[str], shapes: Sequence[tuple[int, ...]], repeat: int, dtype: str, form: str
 ) -> Iterator[dict[str, Any]]:
     """A row for each function and shape that both libraries compute."""
-    workers = {library: Worker(library) for library in LIBRARIES}
+    workers = {library: Worker("outside", library) for library in LIBRARIES}
     for name in names():
         if wanted and not any(part in name for part in wanted):
             continue
@@ -314,7 +267,7 @@ def rows(
                     continue
                 replies = {}
                 for library in reversed(LIBRARIES):
-                    replies[library] = workers[library].ask(name, kind, handed, False, True)
+                    replies[library] = workers[library].ask([name, kind, handed, False, True])
                     if "error" in replies[library]:
                         break
                 if len(replies) < len(LIBRARIES) or any("error" in r for r in replies.values()):
@@ -330,7 +283,7 @@ def rows(
                 inside = (
                     {}
                     if kind == "none" or name.startswith("array.")
-                    else workers["stagec"].ask(name, kind, handed, True, False)
+                    else workers["stagec"].ask([name, kind, handed, True, False])
                 )
                 yield {"name": name, "size": size, "kind": kind, "jit": inside.get("steady"), **replies}
                 break
@@ -351,7 +304,7 @@ def main(given: list[str]) -> None:
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args(given)
     if options.serve:
-        serve(options.serve)
+        answer(options.serve)
         return
     found = []
     for row in rows(options.names, options.size or SIZES, options.repeat, options.dtype, options.form):
