@@ -277,7 +277,7 @@ def rows(
                 for _ in range(repeat - 1):
                     for library, worker in workers.items():
                         replies[library]["steady"] = min(
-                            replies[library]["steady"], worker.ask(name, kind, handed, False, False)["steady"]
+                            replies[library]["steady"], worker.ask([name, kind, handed, False, False])["steady"]
                         )
                 # Other calls make functions at each call, which would be traced again.
                 inside = (
