@@ -1,6 +1,7 @@
-"""Programs over more arrays than one kernel may read."""
+"""Programs over more arrays than one kernel may read, and of more results than IREE returns."""
 
 import functools
+import pathlib
 
 import numpy as np
 import pytest
@@ -34,6 +35,20 @@ def test_results_are_right(name, kernels):
             expected = function(*arrays)
         with stagec.config.override(cpu_kernels=kernels):
             np.testing.assert_allclose(stagec.jit(function)(*arrays), expected, rtol=1e-5, atol=1e-4)
+
+
+def test_more_results_than_iree_returns_are_an_error_whose_fix_works():
+    def parts(x):
+        return [x[i] * 2 for i in range(8191)]
+
+    x = np.arange(8191, dtype=np.float32)
+    with pytest.raises(stagec.errors.UnsupportedError) as caught:
+        stagec.jit(parts)(x)
+    assert "8191 results; IREE's virtual machine returns up to 8190" in str(caught.value)
+    assert f"{pathlib.Path(__file__).name}:" in str(caught.value)
+    assert str(caught.value).endswith("Fix: stack results of one shape, or compute them in several functions")
+    assert len(stagec.jit(lambda x: parts(x)[:300])(x)) == 300
+    np.testing.assert_array_equal(stagec.jit(lambda x: snp.stack([x, 3 * x]) * 2)(x)[0], 2 * x)
 
 
 def test_few_arrays_are_left_alone():

@@ -152,6 +152,7 @@ ELSEWHERE = {
     "the operation above does not exist for .*; use another operation or dtype, or do it outside jit": "compiler/test_diagnostics.py",
     "this function has no portable form in this dtype; compute it in float32, or outside jit": "compiler/test_diagnostics.py",
     "use another operation, dtype or shape for .*, or compute it outside jit; report the saved module": "compiler/test_outside.py",
+    "stack results of one shape, or compute them in several functions": "compiler/test_many_arrays.py",
     "run on it by Vulkan: device='vulkan'": "test_backends.py",
     "install stagec with its compiler here, or export the function for this target too": "artifact/test_variants.py",
     "export the function again": "artifact/test_damage.py",
