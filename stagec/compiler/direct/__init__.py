@@ -18,8 +18,10 @@ from passes.printed import PrintedError
 from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, known, library, linker, machine_code, reading
+from stagec.compiler.direct.joining import joined, kernels_of
 from stagec.compiler.direct.memory import assign_memory
 from stagec.compiler.direct.object_file import functions
+from stagec.compiler.direct.parts import Item, parted
 from stagec.compiler.direct.program import NotDirectError as NotDirectError, Program
 from stagec.compiler.direct.reading import is_direct as is_direct
 from stagec.compiler.flags import FlagSet
@@ -84,11 +86,16 @@ def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[by
         raise NotDirectError("a callback of a program that runs while Python goes on")
     kernels = library.described(program, _written(formed))
     target = library.target(flag_set.flags, flag_set.reproducible) if kernels else {}
-    libraries = _own_library(kernels, _written(formed), target, flag_set.reproducible) if kernels else []
+    layout = assign_memory(program)
+    items = parted(program, layout)
+    together = joined(items, program, layout, dict(kernels))
+    libraries = _own_library(kernels, together, _written(formed), target, flag_set.reproducible) if kernels else []
+    if libraries:
+        items = together
     own = bool(libraries) or not kernels  # whose loads and stores are aligned to elements
     if not own:
         libraries = [host.Library(_library(formed, program, kernels, target, flag_set.flags), kernels)]
-    text = host.text(program, libraries, asynchronous).encode()
+    text = host.text(program, layout, items, libraries, asynchronous).encode()
     with kept_session(len(text)) as session, invoked(session) as run:
         _check(run.parse(text), run.found)
         return run.bytecode(), program.may_alias, own
@@ -132,9 +139,13 @@ def _called(kernels: Sequence[library.Kernel], written: Mapping[str, Kernel]) ->
 
 
 def _own_library(
-    kernels: Sequence[library.Kernel], written: Mapping[str, Kernel], target: Mapping[str, str], alone: bool
+    kernels: Sequence[library.Kernel],
+    items: Sequence[Item],
+    written: Mapping[str, Kernel],
+    target: Mapping[str, str],
+    alone: bool,
 ) -> list[host.Library]:
-    """A library of all kernels by LLVM itself; none if it cannot make one.
+    """A library of all kernels, persistent ones too, by LLVM itself; none if it cannot make one.
 
     Raises:
       NotDirectError: it cannot, and is `alone`: there is no other way.
@@ -143,7 +154,11 @@ def _own_library(
         found = _called(kernels, written)
         code = known.obtained(found, target)
         rows = {symbol: (code[symbol], len(k.inputs) + len(k.outputs)) for symbol, k in found.items()}
-        return [host.Library(linker.library(rows), kernels)]
+        exported = [*kernels]
+        for kernel in kernels_of(items):
+            rows[kernel.symbol] = known.persistent(kernel, target), len(kernel.slots) + 1
+            exported.append(library.Kernel(kernel.symbol, (kernel.workgroups, 1, 1)))
+        return [host.Library(linker.library(rows), exported)]
     except NotDirectError as error:
         if alone:
             raise

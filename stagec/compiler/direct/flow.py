@@ -15,10 +15,19 @@ from collections.abc import Callable, Sequence
 from stagec.compiler.direct.counting import computed, loaded, register, stored
 from stagec.compiler.direct.instructions import BUFFER, COMMANDS, FENCE, Function
 from stagec.compiler.direct.memory import Layout
-from stagec.compiler.direct.parts import ConditionalParts, Item, LoopParts, Part, exchanged
+from stagec.compiler.direct.parts import (
+    ConditionalParts,
+    Item,
+    LoopParts,
+    Part,
+    exchanged,
+)
+from stagec.compiler.direct.persistent import COUNTERS
 from stagec.compiler.direct.program import HostCall, Number, Program, Read
 
 ANY_QUEUE = -1
+# Memory that the host writes to, and kernels read.
+_WRITTEN_MEMORY, _WRITTEN_USAGE = 86, 150998019
 # Parts that are queued at most, before the host waits for them.
 AHEAD = 32
 
@@ -46,6 +55,9 @@ class Flow:
         # References that the blocks in progress have made, the innermost last.
         self._held: list[tuple[str, str]] = []
         self._nothing = ""
+        # The memory of persistent kernels' counters, and where those of each part are.
+        self._counters = ""
+        self._offsets: dict[int, str] = {}
         # How many entries of the host's numbers have been used since the host waited.
         self._used = ""
         if program.has_control:
@@ -54,6 +66,25 @@ class Flow:
     def fence(self) -> str:
         """A new fence."""
         return self.f.call("fence.create", self._device, self.f.number(0))
+
+    def written(self, size: int) -> str:
+        """New memory into which the host writes at once."""
+        f = self.f
+        wanted = (f.small(_WRITTEN_MEMORY), f.small(_WRITTEN_USAGE), f.number(size))
+        return f.call("allocator.allocate", f.call("device.allocator", self._device), f.number(ANY_QUEUE), *wanted)
+
+    def make_counters(self, items: Sequence[Item]) -> None:
+        """Allocate the counters of persistent kernels, none of which is in a loop of the host."""
+        kernels = [item.number for item in items if isinstance(item, Part) and item.persistent]
+        if not kernels:
+            return
+        f, none = self.f, self.f.small(0)
+        self._counters = self.written(COUNTERS.stop * len(kernels))
+        self.hold(self._counters, BUFFER)
+        for i, number in enumerate(kernels):
+            self._offsets[number] = f.number(COUNTERS.stop * i)
+            for n in COUNTERS:
+                f.call("buffer.store", none, self._counters, f.number(COUNTERS.stop * i + n), f.small(4))
 
     def wait(self) -> None:
         """Wait for all commands so far."""
@@ -119,6 +150,8 @@ class Flow:
             own = slot if slot in self.buffers else 0
             size = layout.numbers_bytes if own == layout.numbers else self.sizes[own]
             table.append(f"({self.buffers[own]}, {offset if own == layout.numbers else zero}, {f.number(size)})")
+        if part.persistent:
+            table.append(f"({self._counters}, {self._offsets[part.number]}, {f.number(COUNTERS.stop)})")
         done = done or self.fence()
         commands = f.load(f"commands{part.number}", COMMANDS)
         f.call(
@@ -126,6 +159,8 @@ class Flow:
             *(self._device, f.number(ANY_QUEUE), self.ready or f.null(FENCE), done, commands, zero, table),
         )
         self.ready = done
+        if part.persistent:
+            self.buffers.update({to: self.buffers[source] for to, source in part.persistent.moved.items()})
 
     def _advance(self) -> None:
         """Go on to the next entry; after the last one, wait and begin with the first again."""

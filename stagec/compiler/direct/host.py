@@ -23,8 +23,9 @@ from stagec.compiler.direct.instructions import (
     imported,
 )
 from stagec.compiler.direct.library import Kernel
-from stagec.compiler.direct.memory import Layout, assign_memory, barriers
-from stagec.compiler.direct.parts import Item, Part, parted, parts_of
+from stagec.compiler.direct.memory import Layout, barriers
+from stagec.compiler.direct.parts import Item, Part, parts_of
+from stagec.compiler.direct.persistent import COUNTERS
 from stagec.compiler.direct.program import Constant, Copy, Fill, HostCall, Program, Tensor
 
 _FORMAT = "embedded-elf-x86_64"
@@ -32,8 +33,6 @@ _FORMAT = "embedded-elf-x86_64"
 _MEMORY, _USAGE, _CONSTANT_USAGE = 48, 3075, 527363
 # The memory type that arguments must have.
 _ARGUMENT_MEMORY = 16
-# Memory that the host writes to, and kernels read.
-_COUNTED_MEMORY, _COUNTED_USAGE = 86, 150998019
 
 
 class Library(NamedTuple):
@@ -43,14 +42,17 @@ class Library(NamedTuple):
     kernels: Sequence[Kernel]
 
 
-def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> str:
+def text(
+    program: Program, layout: Layout, items: Sequence[Item], libraries: Sequence[Library], asynchronous: bool
+) -> str:
     """The host program, as a module of the VM dialect.
 
     Args:
+      layout: the memory of the program.
+      items: its steps.
       libraries: where the kernels are.
       asynchronous: whether the function takes two fences: one to wait for, and one that says that it is done.
     """
-    layout = assign_memory(program)
     data = [
         f'vm.rodata private @format <alignment = 1> "{_FORMAT}"',
         'vm.rodata private @memory <alignment = 1> "tensor"',
@@ -70,7 +72,6 @@ def text(program: Program, libraries: Sequence[Library], asynchronous: bool) -> 
             for i, constant in enumerate(program.constants.values())
         ),
     ]
-    items = parted(program, layout)
     parts = list(parts_of(items))
     variables = [("device", DEVICE), *((f"commands{part.number}", COMMANDS) for part in parts)]
     variables += [(f"constant{i}", BUFFER) for i in range(len(program.constants))]
@@ -158,9 +159,10 @@ def _functions(f: Function, libraries: Sequence[Library], device: str) -> dict[s
 def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tuple[str, ...]], layout: Layout) -> str:
     """The commands of a part, recorded for buffers that each call binds."""
     device = f.load("device", DEVICE)
-    queue, zero, none = f.number(ANY_QUEUE), f.number(0), f.null(BUFFER)
+    queue, zero, zero32, none = f.number(ANY_QUEUE), f.number(0), f.small(0), f.null(BUFFER)
     # Commands of kernels, and of copies where there are some.
-    commands = f.call("command_buffer.create", device, f.small(0), f.small(3), queue, f.small(part.slots))
+    slots = f.small(part.slots + (part.persistent is not None))
+    commands = f.call("command_buffer.create", device, f.small(0), f.small(3), queue, slots)
     constants = [f.load(f"constant{i}", BUFFER) for i in range(len(program.constants))]
 
     def barrier() -> None:
@@ -172,6 +174,13 @@ def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tu
         slot, buffer = (found.slot, none) if found.slot >= 0 else (0, constants[-1 - found.slot])
         return f.small(slot), buffer, f.number(found.offset), f.number(found.bytes)
 
+    if part.persistent:
+        bound = []
+        for slot_of, bytes_of in zip(part.persistent.slots, part.persistent.sizes):
+            place = f"{f.small(slot_of)}, {none}" if slot_of >= 0 else f"{zero32}, {constants[-1 - slot_of]}"
+            bound.append(f"({zero32}, {place}, {zero}, {f.number(bytes_of)})")
+        bound.append(f"({zero32}, {f.small(part.slots)}, {none}, {zero}, {f.number(COUNTERS.stop)})")
+        f.call("command_buffer.dispatch", commands, *functions[part.persistent.symbol], zero, [], bound)
     waiting = barriers(part.commands, layout.ranges)
     for i, command in enumerate(part.commands):
         if i in waiting:
@@ -188,7 +197,7 @@ def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tu
             length = f.small(len(command.pattern))
             f.call("command_buffer.fill_buffer", commands, buffer, start, size, slot, pattern, length, zero)
         else:
-            bound = [f"({f.small(0)}, {', '.join(binding(n))})" for n in (*command.read, *command.written)]
+            bound = [f"({zero32}, {', '.join(binding(n))})" for n in (*command.read, *command.written)]
             f.call("command_buffer.dispatch", commands, *functions[command.kernel], zero, [], bound)
     barrier()
     f.call("command_buffer.finalize", commands)
@@ -214,10 +223,8 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
         fences.append(fence)
     flow.ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
     if layout.numbers >= 0:
-        # The host writes into it at once.
-        wanted = (f.small(_COUNTED_MEMORY), f.small(_COUNTED_USAGE), f.number(layout.numbers_bytes * AHEAD))
-        allocator = f.call("device.allocator", device)
-        flow.buffers[layout.numbers] = f.call("allocator.allocate", allocator, queue, *wanted)
+        flow.buffers[layout.numbers] = flow.written(layout.numbers_bytes * AHEAD)
+    flow.make_counters(items)
     deallocated = layout.deallocated
     after = "%after" if asynchronous else flow.fence()
     is_last = bool(items) and isinstance(items[-1], Part)

@@ -12,6 +12,8 @@ from passes.kernels.instructions import Instruction, Procedure
 from stagec.compiler import kernel_cache, log
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.object_file import Code
+from stagec.compiler.direct.parts import Persistent
+from stagec.compiler.direct.persistent import SYMBOL
 
 
 def obtained(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[str, Code]:
@@ -30,6 +32,20 @@ def obtained(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[s
         kernel_cache.keep(keys[symbol], code, *code.stored())
     log.event("cache", "kernels", known=len(known), generated=len(made))
     return known | made
+
+
+def persistent(kernel: Persistent, target: Mapping[str, str]) -> Code:
+    """Code of a persistent kernel.
+
+    Raises:
+      NotDirectError: as for `machine_code.generated`.
+    """
+    key = (kernel.digest, *machine_code.described(target))
+    code = kernel_cache.find(key, Code.of_stored)
+    if code is None:
+        code = machine_code.persistent(kernel.text, SYMBOL, kernel.kernels, target)
+        kernel_cache.keep(key, code, *code.stored())
+    return code
 
 
 # Of the program whose texts were asked for last.

@@ -41,6 +41,8 @@ class _Image:
 
     def __init__(self) -> None:
         self.sections: list[Section] = []
+        # Where the functions begin, by their names.
+        self.functions: dict[str, tuple[int, int]] = {}
         self._constants: dict[Section, int] = {}
 
     def add(self, section: Section) -> int:
@@ -54,13 +56,17 @@ class _Image:
                 self._constants[section] = number
         return number
 
-    def function(self, code: Code) -> tuple[int, int]:
-        """A function's section, and where it begins there."""
+    def function(self, name: str, code: Code) -> tuple[int, int]:
+        """A function's section, and where it begins there. What it calls of others is there already."""
         numbers = [self.add(section) for section in code.sections]
         for number, section in zip(numbers, code.sections):
-            moved = tuple([(at, kind, numbers[i], add) for at, kind, i, add in section.relocations])
-            self.sections[number] = section._replace(relocations=moved)
-        return numbers[0], code.start
+            moved = []
+            for at, kind, i, add in section.relocations:
+                target, start = self.functions[i] if isinstance(i, str) else (numbers[i], 0)
+                moved.append((at, kind, target, add + start))
+            self.sections[number] = section._replace(relocations=tuple(moved))
+        self.functions[name] = numbers[0], code.start
+        return self.functions[name]
 
     def table(self, data: bytes, addresses: Mapping[int, tuple[int, int]] | None = None) -> int:
         """Data with addresses: of sections, and what is added to them, by their offsets."""
@@ -75,20 +81,20 @@ def linked(code: Code) -> bytes:
       NotDirectError: the function has a relocation that is not known here.
     """
     image = _Image()
-    return _laid_out(image.sections, *image.function(code))
+    return _laid_out(image.sections, *image.function(EXPORT, code))
 
 
 def library(kernels: Mapping[str, tuple[Code, int]]) -> bytes:
     """A shared library of kernels, and the tables that tell the loader of them.
 
     Args:
-      kernels: the function by its symbol, and how many buffers it takes.
+      kernels: the function by its symbol, after those that it calls, and how many buffers it takes.
 
     Raises:
       NotDirectError: as for `linked`.
     """
     image = _Image()
-    places = [image.function(code) for code, _ in kernels.values()]
+    places = [image.function(name, code) for name, (code, _) in kernels.items()]
     texts = [name.encode() + b"\0" for name in (_NAME, *kernels)]
     starts = list(itertools.accumulate(map(len, texts), initial=0))
     strings = image.table(b"".join(texts))
@@ -181,6 +187,7 @@ def _relocated(sections: list[Section], addresses: list[int], image: bytearray) 
     bases = []
     for start, section in zip(addresses, sections):
         for offset, kind, number, add in section.relocations:
+            assert isinstance(number, int), "names are resolved"
             at, target = start + offset, addresses[number] + add
             if kind == _ABSOLUTE_64:
                 struct.pack_into("<q", image, at, target)

@@ -7,7 +7,7 @@ takes most of the time of a small compile. Here, LLVM gets text that needs none 
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from passes.kernels import llvm
@@ -51,6 +51,17 @@ def texts(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[str
     return str(prepared.module), str(prepared.emitted("assembly"))
 
 
+def persistent(text: str, symbol: str, kernels: Collection[str], target: Mapping[str, str]) -> Code:
+    """Code of a function of LLVM IR that calls kernels.
+
+    Args:
+      kernels: their symbols.
+      target: how the compiler describes the processor.
+    """
+    prepared = _parsed(f'target triple = "{described(target)[0]}"\n{text}', target)
+    return functions(bytes(prepared.emitted("object")), [symbol], kernels)[symbol]
+
+
 def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> bytes:
     """An object file with a function for each kernel, for another linker; it may need the C library.
 
@@ -88,17 +99,22 @@ class _Prepared(NamedTuple):
 
 
 def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> _Prepared:
-    binding = _binding()
-    if binding is None:
-        raise NoLlvmError("llvmlite is not installed, or of a release that was not tested")
-    triple, cpu, features, reproducible = described(target)
+    triple, _, _, reproducible = described(target)
     try:
         text = llvm.printed(kernels.items(), triple, bool(reproducible))
     except llvm.UntranslatedError as error:
         raise NotDirectError(f"no form in LLVM IR: {error}") from None
+    return _parsed(text + more, target)
+
+
+def _parsed(text: str, target: Mapping[str, str]) -> _Prepared:
+    binding = _binding()
+    if binding is None:
+        raise NoLlvmError("llvmlite is not installed, or of a release that was not tested")
+    triple, cpu, features, _ = described(target)
     machine = _machine(triple, cpu, features)
     # A context of its own is freed with the module, constants and types included.
-    module = binding.parse_assembly(text + more, binding.create_context())
+    module = binding.parse_assembly(text, binding.create_context())
     module.data_layout = str(machine.target_data)
     return _Prepared(machine, module, max([part.count("\n") for part in text.split("\ndefine ")]))
 

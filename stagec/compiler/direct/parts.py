@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator, Sequence
 
 from stagec.compiler.direct.memory import Layout
@@ -23,6 +24,34 @@ from stagec.compiler.direct.program import (
 
 
 @dataclasses.dataclass(frozen=True)
+class Persistent:
+    """A run of steps as one kernel.
+
+    Attributes:
+      symbol: its name.
+      slots: the buffers that are bound: those of a call, by their slots, and constants, which are negative.
+      sizes: their bytes.
+      workgroups: their number.
+      kernels: the symbols of those that it calls.
+      moved: the slots that have another buffer afterwards: slot -> the slot that had this buffer before.
+      text: LLVM IR, in which the name is left out.
+    """
+
+    symbol: str
+    slots: tuple[int, ...]
+    sizes: tuple[int, ...]
+    workgroups: int
+    kernels: tuple[str, ...]
+    moved: dict[int, int]
+    text: str
+
+    @property
+    def digest(self) -> str:
+        """Of all that the code depends on."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+@dataclasses.dataclass(frozen=True)
 class Part:
     """Kernels, copies and fills that are started together.
 
@@ -31,12 +60,14 @@ class Part:
       commands: the commands in order.
       slots: the number of slots that are bound.
       counted: the values through which they read the host's numbers.
+      persistent: the kernel that does all of it, which has a further buffer for its counters.
     """
 
     number: int
     commands: tuple[Call | Copy | Fill, ...]
     slots: int
-    counted: tuple[int, ...]
+    counted: tuple[int, ...] = ()
+    persistent: Persistent | None = None
 
 
 @dataclasses.dataclass(frozen=True)

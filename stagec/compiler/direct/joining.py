@@ -1,0 +1,217 @@
+"""Which steps of a program become persistent kernels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from stagec.compiler.direct.memory import Layout
+from stagec.compiler.direct.parts import ConditionalParts, Item, LoopParts, Part, Persistent, exchanged, parts_of
+from stagec.compiler.direct.persistent import Code
+from stagec.compiler.direct.program import Call, Copy, Fill, Number, Program, read, written
+
+# The runtime binds so many buffers to a dispatch, beside that of the counters.
+_MOST_BUFFERS = 31
+
+
+def joined(
+    items: Sequence[Item], program: Program, layout: Layout, workgroups: Mapping[str, tuple[int, int, int]]
+) -> tuple[Item, ...]:
+    """The items, with a persistent kernel in place of steps that wait for one another.
+
+    Args:
+      workgroups: those of each kernel, along three axes.
+    """
+    return tuple(_Joining(program, layout, workgroups, items).items)
+
+
+def kernels_of(items: Iterable[Item]) -> list[Persistent]:
+    """The persistent kernels among items."""
+    return [item.persistent for item in items if isinstance(item, Part) and item.persistent]
+
+
+class _Joining:
+    """Goes through the items of a program, and puts those together that may be one kernel.
+
+    Attributes:
+      items: what replaces them.
+    """
+
+    def __init__(
+        self, program: Program, layout: Layout, workgroups: Mapping[str, tuple[int, int, int]], items: Sequence[Item]
+    ) -> None:
+        self.items: list[Item] = []
+        self._program, self._layout, self._workgroups = program, layout, workgroups
+        self._used = set(_used(items)).union(n for n, _ in program.counted.values())
+        # The host's numbers that workers can compute, and those that are constants.
+        self._numbers: dict[int, Number] = {}
+        self._constants: dict[int, int] = {}
+        self._rounds: dict[int, int] = {}
+        self._run: list[Part | LoopParts] = []
+        self._slots: dict[int, None] = {}
+        self._parts = itertools.count(1 + max([part.number for part in parts_of(items)], default=0))
+        self._made = 0
+        for item in items:
+            if isinstance(item, Number):
+                self._note(item, self._numbers, self._constants)
+                self.items.append(item)
+            elif isinstance(item, Part) and self._has(item.counted, self._numbers):
+                for piece in self._pieces(item):
+                    self._add(piece)
+            elif isinstance(item, LoopParts) and self._is_joinable(item, dict(self._numbers), dict(self._constants)):
+                self._add(item)
+            else:
+                self._end()
+                self.items.append(item)
+        self._end()
+
+    def _note(self, number: Number, numbers: dict[int, Number], constants: dict[int, int]) -> None:
+        if all(n in numbers for n in number.operands):
+            numbers[number.result] = number
+            if number.operation == "constant":
+                constants[number.result] = int(number.value)
+
+    def _has(self, counted: Iterable[int], numbers: Mapping[int, Number]) -> bool:
+        return all(self._program.counted[n][0] in numbers for n in counted)
+
+    def _is_joinable(self, loop: LoopParts, numbers: dict[int, Number], constants: dict[int, int]) -> bool:
+        """Whether workers can run a loop by themselves: its rounds are known, and nobody needs its numbers."""
+        if any(s.after in self._used or s.before not in numbers for s in loop.numbers):
+            return False
+        starts = {s.during: constants.get(s.before) for s in loop.numbers}
+        numbers.update((s.during, numbers[s.before]) for s in loop.numbers)
+        for item in (*loop.condition, *loop.body):
+            if isinstance(item, Number):
+                self._note(item, numbers, constants)
+        rounds = _rounds(loop, starts, constants)
+        if rounds is None or not all(isinstance(item, Number) for item in loop.condition):
+            return False
+        for item in loop.body:
+            if isinstance(item, Part):
+                if not self._has(item.counted, numbers):
+                    return False
+            elif isinstance(item, LoopParts):
+                if not self._is_joinable(item, dict(numbers), dict(constants)):
+                    return False
+            elif not (isinstance(item, Number) and item.result in numbers):
+                return False
+        if not all(s.then in numbers for s in loop.numbers):
+            return False
+        self._rounds[id(loop)] = rounds
+        return True
+
+    def _pieces(self, part: Part) -> list[Part]:
+        """A part, divided where it has more buffers than a kernel may have."""
+        pieces: list[list[Call | Copy | Fill]] = [[]]
+        slots: set[int] = set()
+        for command in part.commands:
+            own = set(self._slots_of([command]))
+            if len(slots | own) > _MOST_BUFFERS and pieces[-1]:
+                pieces.append([])
+                slots = set()
+            pieces[-1].append(command)
+            slots |= own
+        if len(pieces) == 1:
+            return [part]
+        made = []
+        for commands in pieces:
+            counted = tuple([n for n in part.counted if any(n in read(c) for c in commands)])
+            made.append(Part(next(self._parts), tuple(commands), part.slots, counted))
+        return made
+
+    def _slots_of(self, commands: Iterable[Any]) -> dict[int, None]:
+        ranges, counted = self._layout.ranges, self._program.counted
+        return dict.fromkeys(ranges[n].slot for c in commands for n in (*read(c), *written(c)) if n not in counted)
+
+    def _add(self, item: Part | LoopParts) -> None:
+        slots = self._slots_of(c for part in parts_of([item]) for c in part.commands)
+        if len({**self._slots, **slots}) > _MOST_BUFFERS:
+            self._end()
+        if len(slots) > _MOST_BUFFERS:
+            self.items.append(item)
+        else:
+            self._run.append(item)
+            self._slots.update(slots)
+
+    def _end(self) -> None:
+        """Replace the items so far with a kernel, where that is worth it and possible."""
+        run, slots = self._run, tuple(self._slots)
+        self._run, self._slots = [], {}
+        code = Code(self._program, self._layout, self._workgroups, self._rounds, slots)
+        for number in self._numbers.values() if run else ():
+            code.number(number)
+        code.run(run)
+        if not code.is_worth_it:
+            self.items += run
+            return
+        sizes = dict.fromkeys(slots, 0)
+        for found in self._layout.ranges.values():
+            if found.slot in sizes:
+                sizes[found.slot] = max(sizes[found.slot], found.offset + found.bytes)
+        made = Persistent(
+            f"persistent{self._made}",
+            slots,
+            tuple(sizes.values()),
+            code.workgroups,
+            code.kernels,
+            _moved(run, self._layout, self._rounds),
+            code.text(),
+        )
+        self._made += 1
+        bound = max(part.slots for part in parts_of(run))
+        self.items.append(Part(next(self._parts), (), bound, persistent=made))
+
+
+def _used(items: Iterable[Item]) -> Iterator[int]:
+    """The numbers that items read."""
+    for item in items:
+        if isinstance(item, Number):
+            yield from item.operands
+        elif isinstance(item, LoopParts):
+            yield item.test
+            yield from (n for s in item.numbers for n in (s.before, s.then))
+            yield from _used((*item.condition, *item.body))
+        elif isinstance(item, ConditionalParts):
+            yield item.index
+            yield from (n for _, made, _ in item.numbers for n in made)
+            for branch in item.branches:
+                yield from _used(branch)
+
+
+def _rounds(loop: LoopParts, starts: Mapping[int, int | None], constants: Mapping[int, int]) -> int | None:
+    """How many rounds a loop has that counts from a constant to a constant; None for others."""
+    numbers = {item.result: item for item in (*loop.condition, *loop.body) if isinstance(item, Number)}
+    test = numbers.get(loop.test)
+    if test is None or test.operation != "compare":
+        return None
+    counter, limit = test.operands
+    start, end = starts.get(counter), constants.get(limit)
+    (then,) = [s.then for s in loop.numbers if s.during == counter] or [-1]
+    added = numbers.get(then)
+    if start is None or end is None or added is None or added.operation != "add" or counter not in added.operands:
+        return None
+    (step,) = [constants.get(n) for n in added.operands if n != counter] or [None]
+    if step is None or step <= 0 or test.value not in ("LT", "LE"):
+        return None
+    return len(range(start, end + (test.value == "LE"), step))
+
+
+def _moved(items: Iterable[Item], layout: Layout, rounds: Mapping[int, int]) -> dict[int, int]:
+    """The slots that have another buffer after some items: slot -> the slot that had this buffer before."""
+    moved: dict[int, int] = {}
+    for item in items:
+        if isinstance(item, LoopParts):
+            once = _after(_moved(item.body, layout, rounds), exchanged(item, layout))
+            left = rounds[id(item)]
+            while left:
+                if left % 2:
+                    moved = _after(moved, once)
+                once, left = _after(once, once), left // 2
+    return moved
+
+
+def _after(first: Mapping[int, int], then: Mapping[int, int]) -> dict[int, int]:
+    """Two exchanges, one after the other."""
+    found = {slot: first.get(source, source) for slot, source in then.items()}
+    return {slot: source for slot, source in {**first, **found}.items() if slot != source}
