@@ -17,7 +17,7 @@ from passes.kernels.dispatch import Kernel, Kernels
 from passes.printed import PrintedError
 from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.direct import host, known, library, linker, machine_code, reading
+from stagec.compiler.direct import host, known, library, linker, machine_code, persistent, reading
 from stagec.compiler.direct.joining import joined, kernels_of
 from stagec.compiler.direct.memory import assign_memory
 from stagec.compiler.direct.object_file import functions
@@ -88,7 +88,7 @@ def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[by
     target = library.target(flag_set.flags, flag_set.reproducible) if kernels else {}
     layout = assign_memory(program)
     items = parted(program, layout)
-    together = joined(items, program, layout, dict(kernels))
+    together = joined(items, program, layout, dict(kernels), not asynchronous)
     libraries = _own_library(kernels, together, _written(formed), target, flag_set.reproducible) if kernels else []
     if libraries:
         items = together
@@ -154,11 +154,12 @@ def _own_library(
         found = _called(kernels, written)
         code = known.obtained(found, target)
         rows = {symbol: (code[symbol], len(k.inputs) + len(k.outputs)) for symbol, k in found.items()}
-        exported = [*kernels]
+        exported, others = [*kernels], {}
         for kernel in kernels_of(items):
-            rows[kernel.symbol] = known.persistent(kernel, target), len(kernel.slots) + 1
+            others[persistent.SYMBOL] = known.persistent(target)
+            rows[kernel.symbol] = persistent.code(kernel), len(kernel.slots) + 1
             exported.append(library.Kernel(kernel.symbol, (kernel.workgroups, 1, 1)))
-        return [host.Library(linker.library(rows), exported)]
+        return [host.Library(linker.library(rows, others), exported)]
     except NotDirectError as error:
         if alone:
             raise

@@ -8,22 +8,24 @@ from typing import Any
 
 from stagec.compiler.direct.memory import Layout
 from stagec.compiler.direct.parts import ConditionalParts, Item, LoopParts, Part, Persistent, exchanged, parts_of
-from stagec.compiler.direct.persistent import Code
+from stagec.compiler.direct.persistent import MOST_BUFFERS, Table
 from stagec.compiler.direct.program import Call, Copy, Fill, Number, Program, read, written
-
-# The runtime binds so many buffers to a dispatch, beside that of the counters.
-_MOST_BUFFERS = 31
 
 
 def joined(
-    items: Sequence[Item], program: Program, layout: Layout, workgroups: Mapping[str, tuple[int, int, int]]
+    items: Sequence[Item],
+    program: Program,
+    layout: Layout,
+    workgroups: Mapping[str, tuple[int, int, int]],
+    alone: bool,
 ) -> tuple[Item, ...]:
     """The items, with a persistent kernel in place of steps that wait for one another.
 
     Args:
       workgroups: those of each kernel, along three axes.
+      alone: whether one thread does all.
     """
-    return tuple(_Joining(program, layout, workgroups, items).items)
+    return tuple(_Joining(program, layout, workgroups, alone, items).items)
 
 
 def kernels_of(items: Iterable[Item]) -> list[Persistent]:
@@ -39,8 +41,14 @@ class _Joining:
     """
 
     def __init__(
-        self, program: Program, layout: Layout, workgroups: Mapping[str, tuple[int, int, int]], items: Sequence[Item]
+        self,
+        program: Program,
+        layout: Layout,
+        workgroups: Mapping[str, tuple[int, int, int]],
+        alone: bool,
+        items: Sequence[Item],
     ) -> None:
+        self._alone = alone
         self.items: list[Item] = []
         self._program, self._layout, self._workgroups = program, layout, workgroups
         self._used = set(_used(items)).union(n for n, _ in program.counted.values())
@@ -107,7 +115,7 @@ class _Joining:
         slots: set[int] = set()
         for command in part.commands:
             own = set(self._slots_of([command]))
-            if len(slots | own) > _MOST_BUFFERS and pieces[-1]:
+            if len(slots | own) > MOST_BUFFERS and pieces[-1]:
                 pieces.append([])
                 slots = set()
             pieces[-1].append(command)
@@ -126,9 +134,9 @@ class _Joining:
 
     def _add(self, item: Part | LoopParts) -> None:
         slots = self._slots_of(c for part in parts_of([item]) for c in part.commands)
-        if len({**self._slots, **slots}) > _MOST_BUFFERS:
+        if len({**self._slots, **slots}) > MOST_BUFFERS:
             self._end()
-        if len(slots) > _MOST_BUFFERS:
+        if len(slots) > MOST_BUFFERS:
             self.items.append(item)
         else:
             self._run.append(item)
@@ -138,11 +146,11 @@ class _Joining:
         """Replace the items so far with a kernel, where that is worth it and possible."""
         run, slots = self._run, tuple(self._slots)
         self._run, self._slots = [], {}
-        code = Code(self._program, self._layout, self._workgroups, self._rounds, slots)
+        table = Table(self._program, self._layout, self._workgroups, self._rounds, slots)
         for number in self._numbers.values() if run else ():
-            code.number(number)
-        code.run(run)
-        if not code.is_worth_it:
+            table.number(number)
+        table.run(run)
+        if not table.is_worth_it(self._alone):
             self.items += run
             return
         sizes = dict.fromkeys(slots, 0)
@@ -153,10 +161,10 @@ class _Joining:
             f"persistent{self._made}",
             slots,
             tuple(sizes.values()),
-            code.workgroups,
-            code.kernels,
+            table.workgroups,
             _moved(run, self._layout, self._rounds),
-            code.text(),
+            table.words,
+            tuple(table.calls),
         )
         self._made += 1
         bound = max(part.slots for part in parts_of(run))

@@ -12,8 +12,7 @@ from passes.kernels.instructions import Instruction, Procedure
 from stagec.compiler import kernel_cache, log
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.object_file import Code
-from stagec.compiler.direct.parts import Persistent
-from stagec.compiler.direct.persistent import SYMBOL
+from stagec.compiler.direct.persistent import SYMBOL, source
 
 
 def obtained(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[str, Code]:
@@ -34,16 +33,16 @@ def obtained(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[s
     return known | made
 
 
-def persistent(kernel: Persistent, target: Mapping[str, str]) -> Code:
-    """Code of a persistent kernel.
+def persistent(target: Mapping[str, str]) -> Code:
+    """The code that all persistent kernels share.
 
     Raises:
       NotDirectError: as for `machine_code.generated`.
     """
-    key = (kernel.digest, *machine_code.described(target))
+    key = (hashlib.sha256(source().encode()).hexdigest(), *machine_code.described(target))
     code = kernel_cache.find(key, Code.of_stored)
     if code is None:
-        code = machine_code.persistent(kernel.text, SYMBOL, kernel.kernels, target)
+        code = machine_code.function(source(), SYMBOL, target)
         kernel_cache.keep(key, code, *code.stored())
     return code
 

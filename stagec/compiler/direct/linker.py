@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import struct
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from stagec.compiler.direct.object_file import MACHINE, Code, Section
 from stagec.compiler.direct.program import NotDirectError
@@ -22,7 +23,7 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _DYNAMIC = struct.Struct("<QQ")
 
 _WRITE, _EXECUTE = 1, 4  # flags of sections
-_ABSOLUTE_64, _RELATIVE_32, _CALL_32, _RELATIVE_64, _BASE_64 = 1, 2, 4, 24, 8  # types of relocations
+ABSOLUTE_64, RELATIVE_32, CALL_32, _RELATIVE_64, _BASE_64 = 1, 2, 4, 24, 8  # types of relocations
 _LOAD, _DYNAMIC_TABLE, _HEADERS = 1, 2, 6  # types of segments
 _PAGE = 4096
 
@@ -57,7 +58,7 @@ class _Image:
         return number
 
     def function(self, name: str, code: Code) -> tuple[int, int]:
-        """A function's section, and where it begins there. What it calls of others is there already."""
+        """A function's section, and where it begins there. Functions that it calls by their names come before."""
         numbers = [self.add(section) for section in code.sections]
         for number, section in zip(numbers, code.sections):
             moved = []
@@ -70,7 +71,7 @@ class _Image:
 
     def table(self, data: bytes, addresses: Mapping[int, tuple[int, int]] | None = None) -> int:
         """Data with addresses: of sections, and what is added to them, by their offsets."""
-        needed = tuple([(at, _ABSOLUTE_64, number, add) for at, (number, add) in (addresses or {}).items()])
+        needed = tuple([(at, ABSOLUTE_64, number, add) for at, (number, add) in (addresses or {}).items()])
         return self.add(Section(_WRITE if needed else 0, 16, data, needed))
 
 
@@ -84,16 +85,19 @@ def linked(code: Code) -> bytes:
     return _laid_out(image.sections, *image.function(EXPORT, code))
 
 
-def library(kernels: Mapping[str, tuple[Code, int]]) -> bytes:
+def library(kernels: Mapping[str, tuple[Code, int]], others: Mapping[str, Code] = MappingProxyType({})) -> bytes:
     """A shared library of kernels, and the tables that tell the loader of them.
 
     Args:
-      kernels: the function by its symbol, after those that it calls, and how many buffers it takes.
+      kernels: the function by its symbol, and how many buffers it takes.
+      others: further functions, by the names by which kernels call them.
 
     Raises:
       NotDirectError: as for `linked`.
     """
     image = _Image()
+    for name, code in others.items():
+        image.function(name, code)
     places = [image.function(name, code) for name, (code, _) in kernels.items()]
     texts = [name.encode() + b"\0" for name in (_NAME, *kernels)]
     starts = list(itertools.accumulate(map(len, texts), initial=0))
@@ -106,7 +110,7 @@ def library(kernels: Mapping[str, tuple[Code, int]]) -> bytes:
     table = bytearray(_TABLE_SIZE)
     struct.pack_into("<I", table, 24, count)
     at = image.table(bytes(table), {0: (header, 0), 32: (functions, 0), 40: (traits, 0), 64: (names, 0)})
-    query = image.add(Section(_EXECUTE, 16, _QUERY, ((_QUERY_TABLE, _RELATIVE_32, at, -4),)))
+    query = image.add(Section(_EXECUTE, 16, _QUERY, ((_QUERY_TABLE, RELATIVE_32, at, -4),)))
     return _laid_out(image.sections, query, 0)
 
 
@@ -121,7 +125,7 @@ def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
     hash_at = symbols_at + 2 * _SYMBOL.size
     names_at = hash_at + 5 * 4
     relocations_at = _aligned(names_at + len(names), 8)
-    bases = sum(kind == _ABSOLUTE_64 for s in sections for _, kind, _, _ in s.relocations)
+    bases = sum(kind == ABSOLUTE_64 for s in sections for _, kind, _, _ in s.relocations)
     addresses = [0] * len(sections)
 
     def placed(numbers: Iterable[int], at: int) -> int:
@@ -189,10 +193,10 @@ def _relocated(sections: list[Section], addresses: list[int], image: bytearray) 
         for offset, kind, number, add in section.relocations:
             assert isinstance(number, int), "names are resolved"
             at, target = start + offset, addresses[number] + add
-            if kind == _ABSOLUTE_64:
+            if kind == ABSOLUTE_64:
                 struct.pack_into("<q", image, at, target)
                 bases.append((at, target))
-            elif kind in (_RELATIVE_32, _CALL_32):
+            elif kind in (RELATIVE_32, CALL_32):
                 struct.pack_into("<i", image, at, target - at)
             elif kind == _RELATIVE_64:
                 struct.pack_into("<q", image, at, target - at)

@@ -7,7 +7,7 @@ takes most of the time of a small compile. Here, LLVM gets text that needs none 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from passes.kernels import llvm
@@ -51,15 +51,13 @@ def texts(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[str
     return str(prepared.module), str(prepared.emitted("assembly"))
 
 
-def persistent(text: str, symbol: str, kernels: Collection[str], target: Mapping[str, str]) -> Code:
-    """Code of a function of LLVM IR that calls kernels.
+def function(text: str, symbol: str, target: Mapping[str, str]) -> Code:
+    """Code of a function of LLVM IR.
 
     Args:
-      kernels: their symbols.
       target: how the compiler describes the processor.
     """
-    prepared = _parsed(f'target triple = "{described(target)[0]}"\n{text}', target)
-    return functions(bytes(prepared.emitted("object")), [symbol], kernels)[symbol]
+    return functions(bytes(_parsed(text, target).emitted("object")), [symbol])[symbol]
 
 
 def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> bytes:

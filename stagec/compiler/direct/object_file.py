@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stagec.compiler.direct.program import NotDirectError
@@ -68,18 +68,17 @@ class _Symbol(NamedTuple):
     value: int
 
 
-def functions(data: bytes, names: Sequence[str], others: Collection[str] = ()) -> dict[str, Code]:
+def functions(data: bytes, names: Sequence[str]) -> dict[str, Code]:
     """Functions of an object file, each with what it needs.
 
     Args:
       names: in the order of the file. Of the constants that several functions use, each gets its own.
-      others: functions of other object files that they may call.
 
     Raises:
       NotDirectError: one is not there, or needs a symbol of another library.
       MixedError: it is not known which constants a function uses.
     """
-    return _File(data, others).functions(names)
+    return _File(data).functions(names)
 
 
 class _File:
@@ -90,8 +89,7 @@ class _File:
       relocations: of each section: offset, type, symbol, and addend.
     """
 
-    def __init__(self, data: bytes, others: Collection[str]) -> None:
-        self.others = others
+    def __init__(self, data: bytes) -> None:
         kind, machine = struct.unpack_from("<HH", data, 16)
         if data[:6] != b"\x7fELF\x02\x01" or (kind, machine) != (1, MACHINE):
             raise NotDirectError("the compiler made no object file for x86-64")
@@ -136,9 +134,6 @@ class _File:
             number, needed = list(order)[len(sections)], []
             for offset, kind, index, add in self.relocations.get(number, ()):
                 symbol = self.symbols[index]
-                if symbol.name in self.others:
-                    needed.append((offset, kind, symbol.name, add))
-                    continue
                 if not _UNDEFINED < symbol.section < _RESERVED:
                     raise NotDirectError(f"kernels need {symbol.name or 'a symbol'} of another library")
                 needed.append((offset, kind, order.setdefault(symbol.section, len(order)), symbol.value + add))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 from collections.abc import Iterator, Sequence
 
 from stagec.compiler.direct.memory import Layout
@@ -32,23 +31,18 @@ class Persistent:
       slots: the buffers that are bound: those of a call, by their slots, and constants, which are negative.
       sizes: their bytes.
       workgroups: their number.
-      kernels: the symbols of those that it calls.
       moved: the slots that have another buffer afterwards: slot -> the slot that had this buffer before.
-      text: LLVM IR, in which the name is left out.
+      table: the steps, as `persistent.Table` writes them.
+      calls: the words of the table that are addresses of kernels, and the kernels.
     """
 
     symbol: str
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
     workgroups: int
-    kernels: tuple[str, ...]
     moved: dict[int, int]
-    text: str
-
-    @property
-    def digest(self) -> str:
-        """Of all that the code depends on."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+    table: tuple[int, ...]
+    calls: tuple[tuple[int, str], ...]
 
 
 @dataclasses.dataclass(frozen=True)
