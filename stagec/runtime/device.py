@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import functools
 import os
 import threading
@@ -62,10 +63,16 @@ def _topology_flag() -> str:
     known = all(os.path.exists(f"/sys/devices/system/cpu/cpu{core}/topology") for core in cores)
     count = thread_count()
     if known and 1 < len(cores) <= _BOUND_CORES and count > 1:
-        # The first worker does most; those of several processes begin on different cores.
-        first = os.getpid() % len(cores)
+        # The first worker does most, so it gets another core than the thread that waits for it.
+        first = cores.index(_core()) + 1 if _core() in cores else 0
         return "--task_topology_cpu_ids=" + ",".join(map(str, (cores[first:] + cores[:first])[:count]))
     return f"--task_topology_group_count={count}"
+
+
+def _core() -> int:
+    """The core on which this thread runs; -1 where that is not known."""
+    found = getattr(ctypes.CDLL(None), "sched_getcpu", None) if os.name == "posix" else None
+    return -1 if found is None else int(found())
 
 
 @functools.cache
