@@ -20,8 +20,8 @@ from passes.kernels.linear import Linear
 from passes.kernels.nests import Write
 from passes.kernels.scalars import limits
 from passes.kernels.values import Buffer, Value, View
-from passes.match import before_barriers, captured_values, is_uninitialized, producer, splat_of
-from passes.operations import Memory, Operation, of
+from passes.match import before_barriers, captured_values, is_uninitialized, operations_in, producer, splat_of
+from passes.operations import CONTROL, Memory, Operation, of
 
 # How many rounds a loop is taken to have whose number is not known.
 _MANY = 100
@@ -64,6 +64,8 @@ def _while(k: Lowering, op: Any) -> None:
 
     inner_products.prepare(k, op, [block.arguments[i] for block in (cond, body) for i in loose])
     counter = _counted(k, op, cond, body, end, initial)
+    if k.depth == 0:
+        k.joins = k.processor.joins and _is_counted(op)
     repeats, k.repeats = k.repeats, k.repeats * (trip_count(op) or _MANY)
     k.depth += 1
     if counter is not None and counter.number in scalar:
@@ -81,6 +83,13 @@ def _while(k: Lowering, op: Any) -> None:
             k.env[result] = Value(initial[i].shape, initial[i].element, view=views[i])
         else:
             k.env[result] = found[i]
+
+
+def _is_counted(loop: Any) -> bool:
+    """Whether a loop is not in another one or in a conditional, has none but loops in it, and all rounds are known."""
+    inner = [op for op in operations_in(loop) if op.name in CONTROL]
+    is_counted = all(op.name == "stablehlo.while" and trip_count(op) is not None for op in (loop, *inner))
+    return is_counted and loop.parent.name not in CONTROL
 
 
 def _state(k: Lowering, op: Any, initial: list[Value], arrays: list[int], fixed: list[bool]) -> dict[int, View]:

@@ -17,6 +17,8 @@ _NANOSECONDS = 0.04
 # rounds` measures both: of such bodies, those that were measured take at most 1.1 times as long outside, even where two
 # cores are busy with other programs.
 _LONG = 1_000_000
+# The same where all rounds outside are one dispatch.
+_LONG_JOINED = 100_000
 # The most work outside of loops, in nanoseconds, that may become a part of their kernel.
 _STRAIGHT = 500_000
 # The least work, in nanoseconds, that is worth a wait for other cores.
@@ -25,17 +27,18 @@ _SHARED = 60_000
 _PACKED, _PACKED_ROWS = 100**3, 64
 
 
-def check_round(work: int) -> None:
+def check_round(work: int, joins: bool = False) -> None:
     """Refuse a loop whose iterations would run faster on several cores.
 
     Args:
       work: additions times bytes of one iteration.
+      joins: whether its rounds are one dispatch outside of a kernel.
 
     >>> check_round(10**6)
     """
     time = work * _NANOSECONDS
-    if time > _LONG:
-        raise RefusedError(f"{time / 1e6:.1f} ms of work in each round, which threads can share")
+    if time > (_LONG_JOINED if joins else _LONG):
+        raise RefusedError(f"{time / 1e6:.2f} ms of work in each round, which threads can share")
 
 
 def is_packed(op: Any) -> bool:

@@ -97,6 +97,7 @@ class Lowering:
       work: by depth of loops, the additions times bytes of one iteration.
       total: the additions times bytes of all iterations, as far as their numbers are known.
       repeats: how often the current iteration runs.
+      joins: whether the loops that are being lowered would be one dispatch outside of the kernel.
       share: the number of this workgroup, and how many there are, where they share the rounds of a loop.
       parts_in_memory: whether a joined array gets memory unless a single nest reads it.
     """
@@ -116,6 +117,7 @@ class Lowering:
         self.work: dict[int, int] = {}
         self.depth = 0
         self.total, self.repeats = 0, 1
+        self.joins = False
         self.share: tuple[Linear, int] | None = None
         self.regions: dict[Any, Any] = {}
         self._blocks: list[_Block] = []
@@ -279,7 +281,7 @@ class Lowering:
         self.total += amount * self.repeats
         # Workgroups may share long rounds of the outermost loop, too.
         if self.depth > (self.share is not None):
-            cost.check_round(self.work[self.depth])
+            cost.check_round(self.work[self.depth], self.joins and self.share is None)
 
     # Hazards.
 

@@ -29,6 +29,7 @@ class Processor:
       sums_pairs: whether that instruction also adds the products of integers to the sum.
       l1, l2: bytes of a core's own caches.
       cores: the number of cores for which work is split; fixed, so that sums do not depend on the machine.
+      joins: whether kernels that follow one another can be one dispatch, so that threads do not sleep between them.
       is_portable: whether other processors compute the same bits, on which the number of registers must have no
         influence.
     """
@@ -45,6 +46,7 @@ class Processor:
     l1: int = 32 << 10
     l2: int = 1 << 20
     cores: int = 8
+    joins: bool = False
     is_portable: bool = False
 
     def lanes(self, element: str) -> int:
@@ -73,6 +75,7 @@ class Processor:
             fused=False,
             matrices=self.matrices & integers,
             pairs=self.pairs & integers,
+            joins=False,
             is_portable=True,
         )
 
@@ -103,7 +106,8 @@ class Processor:
                 matrices=frozenset(matrices),
                 pairs=frozenset(pairs),
                 sums_pairs="avx512_vnni" in features,
+                joins=True,
             )
         if "avx2" in features:
-            return cls(vector_bytes=32, registers=16, fused="fma" in features, halves="f16c" in features)
-        return cls()
+            return cls(vector_bytes=32, registers=16, fused="fma" in features, halves="f16c" in features, joins=True)
+        return cls(joins=machine == "x86_64")

@@ -15,6 +15,9 @@ from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
 _ENOUGH = 3 << 18
 # Smaller operations run as one workgroup, so they add no work that threads can share.
 _PIECE = 1 << 14
+# Rounds with so much work for threads are one dispatch of kernels (`passes.kernels.cost`), for whose rounds no thread
+# sleeps.
+_ROUND = 300_000
 # How many rounds a loop is taken to have whose number is not known.
 _ROUNDS = 100
 
@@ -51,6 +54,11 @@ def _shared(equation: Equation) -> float:
     params = equation.params
     if equation.primitive.name == "scan" and params["num_carry"] == 0 and not is_open(params["length"]):
         return total_of(equation)  # its rounds do not depend on one another
+    if equation.primitive.name == "scan" and not is_open(params["length"]):
+        (body,) = inner_graphs(equation)
+        round_ = sum(amount for amount in map(_shared, body.equations) if amount >= _PIECE)
+        if round_ >= _ROUND:
+            return float(round_ * params["length"])
     return _amount(equation)
 
 

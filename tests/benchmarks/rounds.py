@@ -49,11 +49,11 @@ BODIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _outside(work: int) -> None:
+def _outside(*_: Any) -> None:
     raise RefusedError("this measures the loop with the host")
 
 
-def _inside(work: int) -> None:
+def _inside(*_: Any) -> None:
     pass
 
 
@@ -61,11 +61,11 @@ def _chooses_outside(body: Callable[[Any], Any], size: int) -> bool:
     """What the cost model says about a loop."""
     said = []
 
-    def check(work: int) -> None:
+    def check(*given: Any) -> None:
         try:
-            real(work)
+            real(*given)
         except RefusedError:
-            said.append(work)
+            said.append(given)
             raise
 
     real = cost.check_round
@@ -80,7 +80,7 @@ def _loop(body: Callable[[Any], Any], rounds: int) -> Callable[[Any], Any]:
     return lambda x: lax.fori_loop(0, rounds, lambda i, x: body(x), x)
 
 
-def _seconds(body: Callable[[Any], Any], size: int, check: Callable[[int], None]) -> float:
+def _seconds(body: Callable[[Any], Any], size: int, check: Callable[..., None]) -> float:
     """A round's time."""
     rounds = max(2, min(200, _ELEMENTS // size))
     x = snp.asarray(np.random.default_rng(0).random((size // _WIDTH, _WIDTH), np.float32))

@@ -31,7 +31,7 @@ LONG = flow.AHEAD * 2 + 5
 def outside(monkeypatch):
     """Loops stay with the host, as those do of which all cores share each round."""
 
-    def refuse(work):
+    def refuse(*_):
         raise RefusedError("several cores share each round")
 
     monkeypatch.setattr(cost, "check_round", refuse)

@@ -174,7 +174,7 @@ OF_THE_HOST = normal(70), np.int32(7)
 
 
 def test_loops_of_the_host_are_loops_in_c(tmp_path, monkeypatch):
-    def refuse(work):
+    def refuse(*_):
         raise RefusedError("several cores share each round")
 
     monkeypatch.setattr(cost, "check_round", refuse)

@@ -54,7 +54,7 @@ def test_narrow_numbers_and_loops_have_their_values(name, arch, tmp_path):
 
 @pytest.mark.parametrize("arch", TOOLS)
 def test_loops_of_the_host_run(arch, tmp_path, monkeypatch):
-    def refuse(work):
+    def refuse(*_):
         raise RefusedError("several cores share each round")
 
     monkeypatch.setattr(cost, "check_round", refuse)

@@ -73,7 +73,7 @@ def test_64_bits_are_kept(tmp_path):
 
 
 def test_so_have_loops_of_the_host(tmp_path, monkeypatch):
-    def refuse(work):
+    def refuse(*_):
         raise RefusedError("several cores share each round")
 
     monkeypatch.setattr(cost, "check_round", refuse)

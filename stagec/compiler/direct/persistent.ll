@@ -9,8 +9,9 @@ target triple = "x86_64-unknown-unknown-eabi-elf"
 %worker = type { i32, i32, i32, i32, i32, ptr, i32, [8 x i32] }
 
 ; A tile of the current step, when it may run; -1 where all of its tiles are taken. The worker begins with its own group.
-; In another one, it looks 64 times, for about a microsecond, whether its workers take the tiles themselves: otherwise, a
-; step of one tile would move from core to core with its memory.
+; In another one, it looks 64 times after the step may begin whether its workers take the tiles themselves: otherwise, a
+; step of one tile would move from core to core with its memory. Processors wait after a pause for longer than most
+; steps take to be done, so there is none at first.
 define internal i32 @next(ptr %worker, i32 %tiles) #0 section ".text.persistent" {
 entry:
   %groups.at = getelementptr %worker, ptr %worker, i32 0, i32 1
@@ -22,6 +23,7 @@ entry:
   %home = load i32, ptr %worker
   %groups = load i32, ptr %groups.at
   %counters = load ptr, ptr %counters.at
+  %needed = load i32, ptr %needed.at
   br label %look
 look:
   %left = load i32, ptr %left.at
@@ -54,12 +56,14 @@ leave:
   %theirs = load atomic i32, ptr %taken.at monotonic, align 4
   %theirs.place = sub i32 %theirs, %base
   %is.gone = icmp uge i32 %theirs.place, %size
+  %so.far = load atomic i32, ptr %counters monotonic, align 4
+  %may.begin = icmp uge i32 %so.far, %needed
   %is.late = icmp eq i32 %looks, 0
   %is.enough = or i1 %is.gone, %is.late
   br i1 %is.enough, label %take, label %later
 later:
-  call void @llvm.x86.sse2.pause()
-  %looks.left = sub i32 %looks, 1
+  %looked = zext i1 %may.begin to i32
+  %looks.left = sub i32 %looks, %looked
   br label %leave
 take:
   %taken = load atomic i32, ptr %taken.at monotonic, align 4
@@ -93,12 +97,16 @@ mine:
   %own.before = load i32, ptr %own.at
   %own.next = add i32 %own.before, 1
   store i32 %own.next, ptr %own.at
-  %needed = load i32, ptr %needed.at
   br label %wait
 wait:
+  %times = phi i32 [ 0, %mine ], [ %times.more, %again ], [ %times.more, %pause ]
   %done = load atomic i32, ptr %counters acquire, align 4
   %is.ready = icmp uge i32 %done, %needed
-  br i1 %is.ready, label %ready, label %pause
+  br i1 %is.ready, label %ready, label %again
+again:
+  %times.more = add i32 %times, 1
+  %is.long = icmp ugt i32 %times, 1024
+  br i1 %is.long, label %pause, label %wait
 pause:
   call void @llvm.x86.sse2.pause()
   br label %wait
