@@ -29,6 +29,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheels):
         "stagec/py.typed",
         "passes/py.typed",
         "passes/verdicts.txt",
+        "stagec/compiler/direct/persistent.ll",
         "stagec/standalone/function.html",
         "stagec/standalone/loader.js",
         "stagec/viewing/page.html",
