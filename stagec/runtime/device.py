@@ -64,7 +64,8 @@ def _topology_flag() -> str:
     count = thread_count()
     if known and 1 < len(cores) <= _BOUND_CORES and count > 1:
         # The first worker does most, so it gets another core than the thread that waits for it.
-        first = cores.index(_core()) + 1 if _core() in cores else 0
+        core = _core()
+        first = cores.index(core) + 1 if core in cores else 0
         return "--task_topology_cpu_ids=" + ",".join(map(str, (cores[first:] + cores[:first])[:count]))
     return f"--task_topology_group_count={count}"
 

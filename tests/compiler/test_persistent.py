@@ -93,17 +93,19 @@ LOOPS = {
     "loops in loops": lambda x: lax.fori_loop(
         0, 5, lambda i, x: lax.fori_loop(0, 7, lambda j, y: y[::-1] * 0.5 + j * i, x) + lax.cumsum(x)[::-1], x
     ),
-    "loops one after the other": lambda x: lax.fori_loop(
-        0, 9, turned, snp.sort(lax.fori_loop(0, 13, turned, x)) * 2
-    ),
-    "counts by three": lambda x: lax.while_loop(lambda s: s[0] <= 40, lambda s: (s[0] + 3, turned(s[0], s[1])), (1, x))[1],
+    "loops one after the other": lambda x: lax.fori_loop(0, 9, turned, snp.sort(lax.fori_loop(0, 13, turned, x)) * 2),
+    "counts by three": lambda x: lax.while_loop(lambda s: s[0] <= 40, lambda s: (s[0] + 3, turned(*s)), (1, x))[1],
     "stacked": lambda x: lax.scan(lambda c, i: (turned(i, c), c.sum()), x, snp.arange(15.0)),
-    "filled": lambda x: lax.fori_loop(0, 12, lambda i, s: (turned(i, s[0]), s[1].at[i].set(s[0])), (x, snp.ones((12, 71))))[1],
+    "filled": lambda x: lax.fori_loop(
+        0, 12, lambda i, s: (turned(i, s[0]), s[1].at[i].set(s[0])), (x, snp.ones((12, 71)))
+    )[1],
     "numbers": lambda x: lax.fori_loop(
         0, 12, lambda i, x: turned(snp.where((i % 3 == 1) | ~(i > 4), -i, snp.maximum(i * 2 - 5, i & 6)) ^ 3, x), x
     ),
-    "rows": lambda x: lax.fori_loop(0, 12, lambda i, m: m.at[i % 5].set(snp.sin(m[(i + 1) % 5])[::-1]), snp.outer(x[:5], x)),
-}  # fmt: skip
+    "rows": lambda x: lax.fori_loop(
+        0, 12, lambda i, m: m.at[i % 5].set(snp.sin(m[(i + 1) % 5])[::-1]), snp.outer(x[:5], x)
+    ),
+}
 
 
 @pytest.mark.parametrize("name", LOOPS)

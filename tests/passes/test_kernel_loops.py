@@ -391,11 +391,17 @@ def test_a_loop_that_stays_has_kernels_inside_and_a_reason():
     np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), want)
 
 
-def test_rounds_of_about_a_millisecond_are_the_border():
-    def smooth(x):
-        return lax.fori_loop(0, 9, lambda i, x: x.at[1:-1].set(0.25 * x[:-2] + 0.5 * x[1:-1] + 0.25 * x[2:]), x)
+@pytest.mark.parametrize(("is_counted", "sizes"), [(True, (500, 2000)), (False, (4000, 10_000))])
+def test_rounds_are_left_to_several_cores_from_a_millisecond_and_sooner_in_one_dispatch(is_counted, sizes):
+    def step(x):
+        return x.at[1:-1].set(0.25 * x[:-2] + 0.5 * x[1:-1] + 0.25 * x[2:])
 
-    spec = [stagec.ShapeDtypeStruct((rows, 100), np.float32) for rows in (4000, 10_000)]
+    def smooth(x):
+        if is_counted:
+            return lax.fori_loop(0, 9, lambda i, x: step(x), x)
+        return lax.while_loop(lambda x: x[0, 0] < 9, step, x)
+
+    spec = [stagec.ShapeDtypeStruct((rows, 100), np.float32) for rows in sizes]
     inside, outside = (plan(smooth, one) for one in spec)
     assert "stays" not in inside
     assert "of work in each round, which threads can share" in outside and "a kernel of" in outside

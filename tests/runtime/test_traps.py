@@ -103,10 +103,12 @@ def test_workers_are_as_many_as_the_process_may_use():
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are not bound to cores here")
 def test_workers_are_bound_to_cores_where_these_are_few_and_known(monkeypatch):
-    monkeypatch.setattr(os, "getpid", lambda: 5)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3})
     monkeypatch.setattr(os.path, "exists", lambda path: True)
-    assert device._topology_flag() == "--task_topology_cpu_ids=3,0"
+    # The first worker has another core than the thread that waits for it.
+    for core, ids in ((0, "3,0"), (3, "0,3"), (-1, "0,3")):
+        monkeypatch.setattr(device, "_core", lambda core=core: core)
+        assert device._topology_flag() == f"--task_topology_cpu_ids={ids}"
     monkeypatch.setattr(os.path, "exists", lambda path: "cpu3/" not in path)
     assert device._topology_flag() == "--task_topology_group_count=2"
     monkeypatch.setattr(os.path, "exists", lambda path: True)
@@ -116,7 +118,7 @@ def test_workers_are_bound_to_cores_where_these_are_few_and_known(monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="threads are not bound to cores here")
 def test_an_option_limits_the_number_of_workers(monkeypatch):
-    monkeypatch.setattr(os, "getpid", lambda: 5)
+    monkeypatch.setattr(device, "_core", lambda: 3)
     monkeypatch.setattr(os.path, "exists", lambda path: True)
     for cores, count, flag in (
         ({0, 3, 5}, 2, "cpu_ids=5,0"),
