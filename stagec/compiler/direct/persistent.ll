@@ -52,7 +52,8 @@ group:
   %patience = select i1 %is.own, i32 0, i32 64
   br label %leave
 leave:
-  %looks = phi i32 [ %patience, %group ], [ %looks.left, %later ]
+  %looks = phi i32 [ %patience, %group ], [ %looks.left, %later ], [ %looks.left, %later.pause ]
+  %spins = phi i32 [ 0, %group ], [ %spins.next, %later ], [ %spins.next, %later.pause ]
   %theirs = load atomic i32, ptr %taken.at monotonic, align 4
   %theirs.place = sub i32 %theirs, %base
   %is.gone = icmp uge i32 %theirs.place, %size
@@ -64,6 +65,11 @@ leave:
 later:
   %looked = zext i1 %may.begin to i32
   %looks.left = sub i32 %looks, %looked
+  %spins.next = add i32 %spins, 1
+  %is.idle = icmp ugt i32 %spins, 1024
+  br i1 %is.idle, label %later.pause, label %leave
+later.pause:
+  call void @llvm.x86.sse2.pause()
   br label %leave
 take:
   %taken = load atomic i32, ptr %taken.at monotonic, align 4
