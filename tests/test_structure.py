@@ -323,6 +323,7 @@ LAZY = {
     "stagec.foreign.parsed": "the compiler: a call of a stored program needs none",
     "stagec.commands.foreign": "reading a module needs MLIR, and stagec-runtime has neither",
     "stagec.compiler.batches": "needed when something is compiled",
+    "stagec.compiler.limits": "needed when something is compiled",
     "passes.analysis.in_place": "the compiler",
     "passes.bindings": "the compiler",
     "passes.guard": "the compiler",

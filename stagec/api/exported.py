@@ -265,8 +265,8 @@ def from_trace(settings: JitSettings, trace: TracedSignature, targets: Sequence[
     runnable = runnable_graph(
         trace.graph,
         trace.captured,
-        # A file calls no library of the machine that makes it.
-        dataclasses.replace(options, target=targets[0], libraries="never"),
+        # A file calls no library of the machine that makes it, and other tools run its programs, too.
+        dataclasses.replace(options, target=targets[0], libraries="never", limits=False),
         name=trace.name,
         definition=trace.definition,
         argument_names=trace.leaf_names,

@@ -5,18 +5,17 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import threading
 import time
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from stagec.backends import Target
 from stagec.compiler import cache, capabilities, estimate, key as key, log as log, mlir, reproducible, session, sharing
+from stagec.compiler.alone import alone as alone
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.progress import Progress
-from stagec.core import forking, location
+from stagec.core import location
 from stagec.core.config import config
 from stagec.core.duration import Duration
 from stagec.core.errors import brief
@@ -46,6 +45,7 @@ class ProgramOptions:
       simplify: whether the laws that compilation does not need run.
       is_open: whether the program has open dimensions.
       reproducible: whether results have the same bits on all processors.
+      limits: whether a program whose loops may never end may take a limit as a further argument.
     """
 
     target: Target
@@ -59,6 +59,7 @@ class ProgramOptions:
     simplify: bool = True
     is_open: bool = False
     reproducible: bool = False
+    limits: bool = True
 
     def for_open(self) -> ProgramOptions:
         """The options for a program with open dimensions."""
@@ -97,6 +98,8 @@ class ProgramOptions:
             found["simplify"] = "False"
         if self.reproducible:
             found["reproducible"] = "True"
+        if not self.limits:
+            found["limits"] = "False"
         if self.weights:
             found["weights"] = repr(self.weights)
         found.update(self.target.contributors())
@@ -147,39 +150,6 @@ class Program:
     meta: dict[str, Any]
     source: str
     contributors: dict[str, str] = field(default_factory=dict)
-
-
-# A lock lasts for as long as a thread holds it or waits for it.
-_locks: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
-_locks_guard = threading.Lock()
-
-
-@contextlib.contextmanager
-def alone(digest: str) -> Iterator[None]:
-    """Let only one thread at a time compile a program; others that want it wait for the block to end.
-
-    The block must look for the program again, which another thread may have compiled. A thread may nest such blocks.
-    """
-    with _locks_guard:
-        lock = _locks.setdefault(digest, _Lock())
-    with lock.held:
-        yield
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    """Wait for no thread of the parent."""
-    global _locks, _locks_guard
-    _locks, _locks_guard = weakref.WeakValueDictionary(), threading.Lock()
-
-
-class _Lock:
-    """A lock that a weak table can hold."""
-
-    __slots__ = ("__weakref__", "held")
-
-    def __init__(self) -> None:
-        self.held = threading.RLock()
 
 
 def obtain(
@@ -364,7 +334,8 @@ def compile_graph(
         reproducible.check(graph, options.target, options.kernels and options.straight, name)
     started = time.perf_counter()
     with _announced(name, sum(1 for _ in all_equations(graph)), options.target):
-        module = lower_graph(graph, options, name, argument_names)
+        limited = limited_graph(graph, options)
+        module = lower_graph(limited or graph, options, name, argument_names)
         lowered = time.perf_counter()
         folder = dump.Dump(name, digest, graph, module)
         report = optimize(module, options, folder.after_pass)
@@ -378,11 +349,25 @@ def compile_graph(
         )
         queue, callbacks = choose_driver(_in_parts(graph, options), options.target), has_callbacks(graph)
         payload, meta = _compile_optimized(module, options, name, queue, callbacks)
+    if limited and meta["mutated"]:  # so that it cannot run again
+        return compile_graph(graph, dataclasses.replace(options, limits=False), name, argument_names, digest)
     folder.finish(module, options.target, report, options.of_compiler())
     meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
-    meta["duration"] = duration(graph, queue)
+    meta["duration"] = Duration.LIMITED if limited else duration(graph, queue)
     meta["seconds"] = round(time.perf_counter() - started, 3)
     return payload, meta
+
+
+def limited_graph(graph: Graph, options: ProgramOptions) -> Graph | None:
+    """The graph with a limit for loops that may never end, if its program can run again where the limit was too low."""
+    if not options.limits or options.donated or options.passes or options.is_open:
+        return None
+    queue = choose_driver(_in_parts(graph, options), options.target)
+    if queue != "local-sync" or duration(graph, queue) is not Duration.OPEN:
+        return None
+    from stagec.compiler import limits  # only programs that are compiled have some
+
+    return limits.limited(graph)
 
 
 def with_open_kernels(

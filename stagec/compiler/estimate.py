@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 from stagec.core import dtypes
 from stagec.core.duration import Duration
-from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
+from stagec.core.graph import Atom, Equation, Graph, Literal, all_equations, inner_graphs
 from stagec.core.host import LibraryCall
 from stagec.primitives.checks import HALF
 
@@ -21,6 +22,8 @@ _VARIES = 16
 _LAUNCH = 1 << 10
 # Operations that read only as much of an array as they return.
 _PARTS = ("slice", "dynamic_slice", "gather")
+# Operations that write parts of their first operand.
+_UPDATES = ("dynamic_update_slice", "scatter")
 # Steps of functions that are loops or series in compiled code.
 _SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0}
 # What a round of a loop takes besides its operations.
@@ -51,18 +54,27 @@ def duration(graph: Graph, queued: bool) -> Duration:
       queued: the program runs on a queue of its own, so that only the host's part counts.
     """
     count = operations(graph)
-    is_quick = count <= _QUICK
+    quick = count <= _QUICK
     if queued:
-        is_quick = not any(e.primitive.name in _HOST for e in all_equations(graph))
+        quick = not any(e.primitive.name in _HOST for e in all_equations(graph))
     is_bounded = count <= min(_BOUNDED, _VARIES * operations(graph, min))
-    return Duration.QUICK if is_quick else Duration.BOUNDED if is_bounded else Duration.OPEN
+    return Duration.QUICK if quick else Duration.BOUNDED if is_bounded else Duration.OPEN
 
 
-def operations(graph: Graph, of_branches: Callable[[list[float]], float] = max) -> float:
+def is_quick(graph: Graph, rounds: int) -> bool:
+    """Whether a call keeps its thread for some milliseconds, where loops of unknown length have so many rounds."""
+    return operations(graph, rounds=rounds) <= _QUICK
+
+
+def operations(
+    graph: Graph, of_branches: Callable[[list[float]], float] = max, rounds: float = math.inf, in_kernel: bool = False
+) -> float:
     """Element operations of a call, those of loops included; infinite if the number of their rounds is not known.
 
     Args:
       of_branches: which of the branches of a conditional count: the longest, or the shortest.
+      rounds: the number of rounds of a loop for which it is not known.
+      in_kernel: all is one kernel, in which nothing is launched, and updates write what changes.
 
     >>> import stagec, stagec.numpy as snp
     >>> x = snp.ones((100, 100))
@@ -70,7 +82,7 @@ def operations(graph: Graph, of_branches: Callable[[list[float]], float] = max) 
     >>> 1e6 < operations(graph) < 2e6
     True
     """
-    return sum(_of_equation(equation, of_branches) for equation in graph.equations)
+    return sum(_of_equation(equation, of_branches, rounds, in_kernel) for equation in graph.equations)
 
 
 def numpy_seconds(graph: Graph) -> float:
@@ -86,7 +98,7 @@ def numpy_seconds(graph: Graph) -> float:
 
 def numpy_seconds_of(equation: Equation) -> float:
     """The same for one operation."""
-    inner = _inner(equation, numpy_seconds, _ROUND_SECONDS)
+    inner = _inner(equation, numpy_seconds, _ROUND_SECONDS, math.inf)
     if inner is not None:
         return inner
     size, steps = _work(equation)
@@ -132,13 +144,68 @@ def _numpy_ns(equation: Equation) -> float:
     return real * _SLOW_DTYPES if dtypes_of & HALF else real
 
 
+class Counter(NamedTuple):
+    """State of a `while_loop` that grows by a constant in each round, and ends the loop when it reaches a bound.
+
+    Attributes:
+      operand: the number of its first value among the operands.
+      bound: an operand, which does not change in the loop, or a constant.
+    """
+
+    operand: int
+    step: int
+    bound: Atom
+
+
+def counter_of(equation: Equation) -> Counter | None:
+    """The counter of a `while_loop` with the condition `counter < bound`."""
+    cond, body, asked, consts = [equation.params[k] for k in ("cond", "body", "cond_consts", "body_consts")]
+    test = cond.equations[0] if len(cond.equations) == 1 else None
+    if test is None or test.primitive.name != "lt" or test.outputs != cond.outputs:
+        return None
+    counter, bound = test.inputs
+    if counter not in cond.inputs[asked:] or not dtypes.is_integer(counter.aval.dtype):
+        return None
+    at = cond.inputs.index(counter) - asked
+    made = next((e for e in body.equations if e.outputs == [body.outputs[at]] and e.primitive.name == "add"), None)
+    steps = [int(a.value) for a in made.inputs if isinstance(a, Literal)] if made is not None else []
+    if made is None or body.inputs[consts + at] not in made.inputs or not steps or steps[0] <= 0:
+        return None
+    if bound in cond.inputs:
+        i = cond.inputs.index(bound)
+        if i >= asked and body.outputs[i - asked] is not body.inputs[consts + i - asked]:
+            return None
+        bound = equation.inputs[i if i < asked else i + consts]
+    return Counter(asked + consts + at, steps[0], bound)
+
+
+def rounds_of(equation: Equation) -> int | None:
+    """How many rounds a `while_loop` has; None where arguments decide."""
+    counter = counter_of(equation)
+    if counter is None:
+        return None
+    start, bound = equation.inputs[counter.operand], counter.bound
+    if not isinstance(start, Literal) or not isinstance(bound, Literal):
+        return None
+    return max(0, -(-(int(bound.value) - int(start.value)) // counter.step))
+
+
 def _inner(
-    equation: Equation, of: Callable[[Graph], float], call: float, of_branches: Callable[[list[float]], float] = max
+    equation: Equation,
+    of: Callable[[Graph], float],
+    call: float,
+    unknown: float,
+    of_branches: Callable[[list[float]], float] = max,
 ) -> float | None:
-    """The estimate for an operation that runs graphs, by the estimates for these; None for any other."""
-    if equation.primitive.name == "while":
-        return math.inf
+    """The estimate for an operation that runs graphs, by the estimates for these; None for any other.
+
+    Args:
+      unknown: the number of rounds of a loop for which it is not known.
+    """
     inner = [of(part) for part in inner_graphs(equation)]
+    if equation.primitive.name == "while":
+        rounds = rounds_of(equation)
+        return float((unknown if rounds is None else rounds) * (sum(inner) + call))
     if equation.primitive.name == "scan":
         return float(equation.params["length"] * (sum(inner) + call))
     if equation.primitive.name == "cond":
@@ -146,20 +213,29 @@ def _inner(
     return None if not inner else sum(inner) + call
 
 
-def _of_equation(equation: Equation, of_branches: Callable[[list[float]], float]) -> float:
-    inner = _inner(equation, lambda part: operations(part, of_branches), _LAUNCH, of_branches)
+def _of_equation(
+    equation: Equation, of_branches: Callable[[list[float]], float], rounds: float, in_kernel: bool
+) -> float:
+    launch = 0 if in_kernel else _LAUNCH
+    inner = _inner(equation, lambda part: operations(part, of_branches, rounds, in_kernel), launch, rounds, of_branches)
     if inner is not None:
         return inner
-    size, steps = _work(equation)
+    size, steps = _work(equation, in_kernel)
     # Scalars, such as counters and indices, need no launch of their own: each round of a loop counts as one.
-    return (_LAUNCH if size > 1 else 0) + size * steps * _SERIES.get(equation.primitive.name, 1.0)
+    return (launch if size > 1 else 0) + size * steps * _SERIES.get(equation.primitive.name, 1.0)
 
 
-def _work(equation: Equation) -> tuple[int, float]:
-    """The elements of the largest operand or result, and the steps for each."""
+def _work(equation: Equation, in_place: bool = False) -> tuple[int, float]:
+    """The elements of the largest operand or result, and the steps for each.
+
+    Args:
+      in_place: an array that is updated in part is not copied.
+    """
     out = sum(v.aval.size for v in equation.outputs)
-    size = out if equation.primitive.name in _PARTS else max([out] + [a.aval.size for a in equation.inputs])
-    return size, _steps(equation, out)
+    name, sizes = equation.primitive.name, [a.aval.size for a in equation.inputs]
+    if in_place and name.startswith(_UPDATES):
+        return max(sizes[1:]), 1.0
+    return out if name in _PARTS else max([out, *sizes]), _steps(equation, out)
 
 
 def _steps(equation: Equation, out: int) -> float:

@@ -222,9 +222,10 @@ def _lines(code: Any, kernels: Sequence[str], name: str) -> dict[str, str]:
     from stagec.compiler import dispatches, outside  # need the compiler's library
 
     options = code.options
-    module = build.lower_graph(code.graph, options, name, code.used_names)
+    graph = build.limited_graph(code.graph, options) or code.graph
+    module = build.lower_graph(graph, options, name, code.used_names)
     build.optimize(module, options)
-    module = build.with_open_kernels(module, code.graph, options, name, code.used_names)
+    module = build.with_open_kernels(module, graph, options, name, code.used_names)
     way = outside if outside.is_needed(options.target) else dispatches
     found: dict[str, str] = way.kernel_lines(module, options.target, kernels, options.of_compiler(), name)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import struct
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ import numpy as np
 from stagec.core import forking, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dims_terms import Symbol
-from stagec.core.duration import SHORT_SECONDS, Duration
+from stagec.core.duration import LIMITED_SECONDS, SHORT_SECONDS, Duration
 from stagec.core.host import HostCallback
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording
@@ -30,6 +31,15 @@ T = TypeVar("T")
 _new = object.__new__
 _all: WeakSet[Executable] = WeakSet()
 _starting = threading.Lock()
+# Limits of element operations: more than any program reaches, the most of a call that keeps its thread, tenths of a
+# second at worst, and the least.
+_UNLIMITED, _MOST, _LEAST = 1 << 60, 1 << 26, 1 << 12
+_LIMIT = ShapedArray.of((), np.dtype(np.int64))
+_read_limit = struct.Struct("q").unpack_from
+
+
+def _limit(operations: int) -> Array:
+    return Array.of(np.array(operations, np.int64), _LIMIT)
 
 
 def _context(hal: Any, *modules: Any) -> Any:
@@ -50,18 +60,19 @@ class Executable:
       packed: further arguments, copies of some of the others.
       may_alias: a result may be an argument's own memory; such results are copied.
       branches: the program has control flow, so which results are arguments' memory may vary from call to call.
-      duration: how long a call may take. Calls that are not known to be quick run on helper threads, so that the main
-        thread can be interrupted; the first ones of a bounded program do, until one of them was short.
+      duration: how long a call may take. Calls not known to be quick run on helper threads, so that the main thread can
+        be interrupted: of a bounded program until one was short, of a limited one, which takes a limit as a further
+        argument and returns what is left of it, where that is not enough.
       callbacks: the Python functions that the program calls.
       waits: it takes no fences, whatever its queue.
       anywhere: a CPU's program does not rely on an alignment of arguments' memory.
     """
 
     __slots__ = (
-        "__weakref__", "_begin", "_bounded", "_callbacks", "_committed", "_contexts", "_count", "_end", "_function",
-        "_list", "_out", "_started", "_timeline", "_waits", "_workers", "anywhere", "branches", "device", "driver",
-        "in_avals", "in_place", "may_alias", "mutated", "name", "out_avals", "packed", "payload", "quick", "run_one",
-        "run_plain",
+        "__weakref__", "_begin", "_bounded", "_callbacks", "_collect", "_committed", "_contexts", "_count", "_end",
+        "_function", "_limit", "_limited", "_list", "_out", "_started", "_timeline", "_view_type", "_waits", "_workers",
+        "anywhere", "branches", "device", "driver", "in_avals", "in_place", "may_alias", "mutated", "name",
+        "out_avals", "packed", "payload", "quick", "run_one", "run_plain",
     )  # fmt: skip
 
     def __init__(
@@ -95,9 +106,11 @@ class Executable:
         self.branches = branches
         self.quick = duration is Duration.QUICK
         self._bounded = duration is Duration.BOUNDED
+        self._limited = duration is Duration.LIMITED
+        self._limit: Array | None = None  # of the next call, if `quick`
         self.name = name
         self._callbacks = callbacks
-        self._count = len(self.out_avals)
+        self._count = len(self.out_avals) + self._limited
         self._waits = waits
         self.anywhere = anywhere
         self._workers: Executable | None = None
@@ -110,7 +123,7 @@ class Executable:
         device, callbacks = self.device, self._callbacks
         hal = b.create_hal_module(instance(), device.hal_device(self.driver))
         module = b.VmModule.from_buffer(instance(), self.payload, warn_if_copy=False)
-        self._list = b.VmVariantList
+        self._list, self._view_type = b.VmVariantList, b.HalBufferView
         if callbacks:
             calling = CallingContexts(callbacks, device, lambda host: _context(hal, host, module)).invoke
             self._contexts = Pool(lambda: calling, settles=False)
@@ -145,10 +158,13 @@ class Executable:
 
     def _bind_results(self, committed: bool) -> None:
         self._out = [(i, a, signature(a, self.device, committed)) for i, a in enumerate(self.out_avals)]
+        self._collect = self._results_and_left if self._limited else self._results
         self.run_plain: Callable[[Sequence[Array]], list[Array]]
         self.run_one: Callable[[Sequence[Array]], Array]
         if self._timeline is not None:
             self.run_plain, self.run_one = self._run_queued, lambda args: self._run_queued(args)[0]
+        elif self._limited:
+            self.run_plain, self.run_one = self._run_limited, lambda args: self._run_limited(args)[0]
         elif self.quick:
             self.run_plain, self.run_one = self._run_quick, self._run_quick_one
         else:
@@ -227,6 +243,8 @@ class Executable:
         if self._callbacks or not self.device.backend.has_instrumentation:
             return []
         written = self.in_place.union(self.mutated)
+        if self._limited:
+            args = [*args[: len(self.in_avals)], _limit(_UNLIMITED), *args[len(self.in_avals) :]]
         return [np.array(a.evaluated()) if i in written else a.evaluated() for i, a in enumerate(args)]
 
     def _call(self, inputs: Any, outputs: Any) -> None:
@@ -262,21 +280,41 @@ class Executable:
             raise
         finally:
             self._end(context)
-        return self._results(outputs)
+        return self._collect(outputs)
 
     def _run_long(self, args: Sequence[Array]) -> list[Array]:
         """As `_run_quick`, on a helper thread, so that the main thread can be interrupted."""
-        if self.quick:  # as an earlier call has shown
-            return self._run_quick(args)
+        return self._run_quick(args) if self.quick else self._run_measured(args)[0]  # as an earlier call has shown
+
+    def _run_measured(self, args: Sequence[Array]) -> tuple[list[Any], float]:
+        """The results on a helper thread, and the processor's time."""
         inputs, kept = self._listed(args)
         outputs = self._list(self._count)
 
-        def work() -> None:
+        def work() -> float:
+            started = time.thread_time()
             self._call(inputs, outputs)
             kept.clear()  # the program's arguments had to stay alive until now
+            return time.thread_time() - started
 
-        self._interruptible(work)
-        return self._results(outputs)
+        seconds = self._interruptible(work)
+        return self._collect(outputs), seconds
+
+    def _run_limited(self, args: Sequence[Array]) -> list[Array]:
+        """As `_run_quick`, with a limit of operations; where it is too low, on a helper thread without a limit."""
+        own, packed = args[: len(self.in_avals)], args[len(self.in_avals) :]
+        if self.quick and self._limit is not None:
+            results: list[Any] = self._run_quick([*own, self._limit, *packed])
+            if results.pop() > 0:
+                return results
+            self.quick = False
+        results, seconds = self._run_measured([*own, _limit(_UNLIMITED), *packed])
+        done = _UNLIMITED - results.pop()
+        if seconds <= LIMITED_SECONDS and done < _MOST:
+            # As many operations as may take this time, as far as this call tells. Some clocks stand still for long.
+            self._limit = _limit(min(max(int(done * LIMITED_SECONDS / max(seconds, 1e-6)), _LEAST), _MOST))
+            self.quick = True
+        return results
 
     def _interruptible(self, work: Callable[[], T]) -> T:
         """The result of `work()` on a helper thread. Notes whether a bounded program is quick."""
@@ -297,6 +335,12 @@ class Executable:
             result._state = None
             result._exposed = False
             results.append(result)
+        return results
+
+    def _results_and_left(self, outputs: Any) -> list[Any]:
+        """The results of a program with a limit, and what is left of it."""
+        results: list[Any] = self._results(outputs)
+        results += _read_limit(outputs.get_as_object(self._count - 1, self._view_type).map())
         return results
 
     def _listed(self, args: Sequence[Array], timeline: TimelineSemaphore | None = None) -> tuple[Any, list[Any]]:

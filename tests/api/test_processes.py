@@ -12,7 +12,7 @@ import pytest
 
 import stagec
 import stagec.numpy as snp
-from stagec.compiler import build
+from stagec.compiler import alone, build
 
 PROGRAM = """
 import json, sys
@@ -182,4 +182,4 @@ def test_threads_that_want_one_program_compile_it_once_without_a_disk_cache(monk
         t.join()
     assert len(compiled) == 1 + fails and len(failures) == fails
     assert results == pytest.approx([5.2345] * (count - fails))
-    assert not build._locks
+    assert not alone._locks

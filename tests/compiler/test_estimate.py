@@ -9,7 +9,7 @@ import stagec.numpy as snp
 from stagec import lax
 from stagec.backends import Target
 from stagec.compiler.build import choose_driver
-from stagec.compiler.estimate import duration, operations
+from stagec.compiler.estimate import duration, operations, rounds_of
 from stagec.core.duration import Duration
 from stagec.scipy.special import polygamma
 
@@ -30,6 +30,7 @@ def of(function, *args):
         (lambda x: lax.fori_loop(0, 100, lambda i, y: y.at[i].set(x[i] @ y / x[i, i]), x[0]), 1e5, 1e6),
         (lambda x: lax.cond(x[0, 0] > 0, lambda: x, lambda: x @ x), 1e6, 1.1e6),
         (lambda x: lax.while_loop(lambda x: x[0, 0] < 9, lambda x: x + 1, x), math.inf, math.inf),
+        (lambda x: lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 2, s[1] + 1), (0, x)), 5e4, 1e5),
         (lambda x: (x[:, :, None] * x[:, None, :]).sum(), 1e6, 1e7),
     ],
 )
@@ -57,6 +58,28 @@ def rounds(count, function):
 )
 def test_what_is_known_of_a_duration(function, expected):
     assert duration(stagec.jit(function).trace(X)._trace.graph, queued=False) is expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "step", "start", "rounds"),
+    [
+        (lambda s: s[0] < 10, 1, 0, 10),
+        (lambda s: s[0] < 10, 3, -1, 4),
+        (lambda s: s[0] < 10, 3, 10, 0),
+        (lambda s: s[0] < s[2], 1, 0, None),
+        (lambda s: s[0] < 10, 0, 0, None),
+        (lambda s: s[0] < 10, -1, 0, None),
+        (lambda s: s[0] > 10, 1, 0, None),
+        (lambda s: s[1] < 10, 1, 0, None),
+        (lambda s: (s[0] < 10) & (s[1] < 5.0), 1, 0, None),
+    ],
+)
+def test_the_rounds_of_a_loop_are_known_where_it_counts_from_one_constant_to_another(condition, step, start, rounds):
+    def counting(x, n):
+        return lax.while_loop(condition, lambda s: (s[0] + step, s[1] * 2, s[2]), (start, x, n))
+
+    (loop,) = stagec.make_graph(counting)(1.0, 5).graph.equations
+    assert rounds_of(loop) == rounds
 
 
 @pytest.mark.parametrize(

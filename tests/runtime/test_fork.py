@@ -21,7 +21,7 @@ PRELUDE = """
 import os, signal, sys, threading, time, warnings
 import numpy as np
 import stagec, stagec.numpy as snp
-from stagec.compiler import build, log
+from stagec.compiler import alone, build, log
 from stagec.core import forking
 
 warnings.simplefilter("ignore", DeprecationWarning)  # Python warns of forks beside threads
@@ -445,7 +445,7 @@ def test_locks_that_another_thread_holds_do_not_stop_a_child():
     stagec.config.enable_cache = False
     device._REST_SECONDS = contexts._REST_SECONDS = session._REST_SECONDS = forking._IMPORT_SECONDS = 0.01
     small(x)
-    locks = [program._guard, build._locks_guard, executable._starting, device._lock, bindings._lock, Progress._shown]
+    locks = [program._guard, alone._locks_guard, executable._starting, device._lock, bindings._lock, Progress._shown]
     locks += [contexts._making, session._entry, forking._importing, small.lower(x)._runnable._lock]
     begun = threading.Event()
     def hold():

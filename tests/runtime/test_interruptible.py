@@ -230,9 +230,12 @@ def test_a_short_call_shows_that_a_bounded_program_is_quick(monkeypatch, size, c
     def rounds(x):
         return lax.fori_loop(0, count, lambda i, y: snp.where(i < 2, y + 1, y), snp.sin(x))
 
-    bounded, endless = executable(rounds, x), executable(repeat, x, 3)
-    endless.run([x, snp.int32(3)])
-    assert bounded.driver == queue and not bounded.quick and not endless.quick
+    def varying(x):
+        return lax.cond(x[0] > 2, lambda x: lax.fori_loop(0, 10**6, lambda i, y: snp.sin(y), x), lambda x: x, x)
+
+    bounded, unknown = executable(rounds, x), executable(varying, x)
+    unknown.run([x])
+    assert bounded.driver == queue and not bounded.quick and not unknown.quick
     for _ in range(2):  # on a helper, then on this thread
         np.testing.assert_allclose(bounded.run([x])[0], np.sin(np.float32(1)) + 2, rtol=1e-6)
         assert bounded.quick

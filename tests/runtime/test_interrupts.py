@@ -95,6 +95,16 @@ print(looping(x, 3)[1], wave(x)[0], time.monotonic() - started < 5)
     assert Child(script, cache).check() == ["4.0 1.0 True"]
 
 
+def test_a_loop_without_an_end_is_interrupted_after_short_ones_on_the_calling_thread(cache):
+    script = """
+until = stagec.jit(lambda n: lax.while_loop(lambda s: s[1] != n, lambda s: (snp.sin(s[0]), s[1] + 1), (1.0, 0)))
+print([int(until(n)[1]) for n in range(9)][-1])
+interrupted(lambda: until(-1))
+print(until(7)[1])
+"""
+    assert Child(script, cache).check() == ["8", "7"]
+
+
 PRODUCTS = """
 eye = snp.eye(1500)
 def products(a):

@@ -179,16 +179,26 @@ class Flow:
 
     def _operands(self, slots: Sequence[int], numbers: Sequence[tuple[int, str]]) -> str:
         """The operands of a branch: the fence, the entry, and the numbers and buffers that may change."""
-        values = [(self.ready or self._nothing, FENCE), (self._used, "i32")]
-        values += [(self._numbers[n], register(type_)) for n, type_ in numbers]
-        values += [(self.buffers[slot], BUFFER) for slot in slots]
+        integers = [(self._used, "i32"), *((self._numbers[n], register(type_)) for n, type_ in numbers)]
+        if _are_mixed(numbers):
+            integers = [(self._widened(v) if t == "i32" else v, "i64") for v, t in integers]
+        values = [(self.ready or self._nothing, FENCE), *integers, *((self.buffers[slot], BUFFER) for slot in slots)]
         return f"{', '.join(v for v, _ in values)} : {', '.join(t for _, t in values)}"
+
+    def _widened(self, value: str) -> str:
+        return self.f.op(f"vm.ext.i32.i64.u {value} : i32 -> i64")
 
     def _enter(self, block: str, slots: Sequence[int], numbers: Sequence[tuple[int, str]]) -> None:
         """Begin a block whose arguments are what `_operands` passes."""
-        types = [FENCE, "i32", *(register(type_) for _, type_ in numbers), *(BUFFER for _ in slots)]
+        integers = ["i32", *(register(type_) for _, type_ in numbers)]
+        mixed = _are_mixed(numbers)
+        types = [FENCE, *(["i64"] * len(integers) if mixed else integers), *(BUFFER for _ in slots)]
         names = [f"%{block}_{i}" for i in range(len(types))]
         self.f.do(f"^{block}({', '.join(f'{n}: {t}' for n, t in zip(names, types))}):")
+        if mixed:
+            for i, type_ in enumerate(integers, 1):
+                if type_ == "i32":
+                    names[i] = self.f.op(f"vm.trunc.i64.i32 {names[i]} : i64 -> i32")
         self.ready, self._used, *values = names
         self._numbers.update(zip((n for n, _ in numbers), values))
         self.buffers.update(zip(slots, values[len(numbers) :]))
@@ -248,3 +258,12 @@ class Flow:
                 f.do(f"^{following}:")
         self.buffers, self._numbers = before[2], before[3]
         self._enter(end, slots, [(n, type_) for n, _, type_ in conditional.numbers])
+
+
+def _are_mixed(numbers: Sequence[tuple[int, str]]) -> bool:
+    """Whether a branch passes numbers of 64 bits, and so all as such.
+
+    Where a branch passes numbers of both widths, IREE's compiler orders the moves between registers so that one of them
+    may overwrite half of a number that another one has yet to move.
+    """
+    return any(register(type_) == "i64" for _, type_ in numbers)

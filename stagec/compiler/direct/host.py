@@ -33,6 +33,8 @@ _FORMAT = "embedded-elf-x86_64"
 _MEMORY, _USAGE, _CONSTANT_USAGE = 48, 3075, 527363
 # The memory type that arguments must have.
 _ARGUMENT_MEMORY = 16
+# Scratch of at most so many bytes is allocated once and not for each call, for which the runtime fills it with zeros.
+_KEPT_BYTES = 1 << 20
 
 
 class Library(NamedTuple):
@@ -75,8 +77,10 @@ def text(
     parts = list(parts_of(items))
     variables = [("device", DEVICE), *((f"commands{part.number}", COMMANDS) for part in parts)]
     variables += [(f"constant{i}", BUFFER) for i in range(len(program.constants))]
+    kept = _kept(program, layout, asynchronous)
+    variables += [(f"scratch{slot}", BUFFER) for slot in kept]
     functions = "\n".join(
-        [*_initializer(program, parts, libraries, layout), *_main(program, items, layout, asynchronous)]
+        [*_initializer(program, parts, libraries, layout, kept), *_main(program, items, layout, asynchronous)]
     )
     return "\n".join(
         [
@@ -90,6 +94,13 @@ def text(
             "} }",
         ]
     )
+
+
+def _kept(program: Program, layout: Layout, asynchronous: bool) -> list[int]:
+    """The slots whose memory the calls of a context share, as one is done before another one begins."""
+    if asynchronous or program.host_calls:
+        return []
+    return [slot for slot in layout.deallocated if layout.allocated[slot] <= _KEPT_BYTES]
 
 
 def _elements(constant: Constant) -> str:
@@ -108,10 +119,16 @@ def _host_type(call: HostCall) -> str:
     return f"({', '.join([VIEW] * len(call.operands))}) -> {returned}"
 
 
-def _initializer(program: Program, parts: Sequence[Part], libraries: Sequence[Library], layout: Layout) -> list[str]:
+def _initializer(
+    program: Program, parts: Sequence[Part], libraries: Sequence[Library], layout: Layout, kept: Sequence[int]
+) -> list[str]:
     f = Function()
     device = f.call("devices.get", f.small(0))
     f.store(device, "device", DEVICE)
+    for slot in kept:
+        wanted = (f.small(_MEMORY), f.small(_USAGE), f.number(layout.allocated[slot]))
+        allocator = f.call("device.allocator", device)
+        f.store(f.call("allocator.allocate", allocator, f.number(ANY_QUEUE), *wanted), f"scratch{slot}", BUFFER)
     for i, constant in enumerate(program.constants.values()):
         _import_constant(f, i, constant)
     functions = _functions(f, libraries, device)
@@ -205,7 +222,7 @@ def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tu
 
 
 def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous: bool) -> list[str]:
-    f = Function()
+    f, kept = Function(), _kept(program, layout, asynchronous)
     device, queue, zero = f.load("device", DEVICE), f.number(ANY_QUEUE), f.number(0)
     views: dict[int, tuple[str, Tensor]] = {}
     flow = Flow(f, program, layout, lambda call: _call_host(f, call, flow, views), device)
@@ -215,17 +232,21 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
         flow.hold(f"%argument{i}", VIEW)
     before = "%before" if asynchronous else f.null(FENCE)
     fences = []
+    flow.sizes.update(layout.allocated)
+    for slot in kept:
+        flow.buffers[slot] = f.load(f"scratch{slot}", BUFFER)
     for slot, size in layout.allocated.items():
+        if slot in kept:
+            continue
         fence = flow.fence()
         kind = (f.small(_MEMORY), f.small(_USAGE), f.number(size), zero)
         flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *kind)
-        flow.sizes[slot] = size
         fences.append(fence)
     flow.ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
     if layout.numbers >= 0:
         flow.buffers[layout.numbers] = flow.written(layout.numbers_bytes * AHEAD)
     flow.make_counters(items)
-    deallocated = layout.deallocated
+    deallocated = [slot for slot in layout.deallocated if slot not in kept]
     after = "%after" if asynchronous else flow.fence()
     is_last = bool(items) and isinstance(items[-1], Part)
     flow.run(items, after if is_last and not deallocated else "")

@@ -300,4 +300,63 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
         "https://github.com/iree-org/iree/pull/18217 is about such dependencies between devices",
         shown_by="fixed on CPUs, where loops compile without the barrier; not tried on GPUs so far",
     ),
+    Workaround(
+        id="branches-of-two-widths",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE loses numbers that a branch of the host program moves from register to register, if some have 32 "
+        "bits and others 64",
+        guard="passes all numbers of such a branch as 64 bits",
+        hooks=("stagec.compiler.direct.flow:_are_mixed",),
+        upstream="none found (searched: VM bytecode register allocation branch operand remap i32 i64 overlapping "
+        "registers wrong move order)",
+        shown_by=Script(
+            """
+from stagec.compiler.direct import flow
+from stagec.compiler.direct.instructions import Function
+from stagec.compiler.direct.program import Loop, Program
+from stagec.compiler.invocation import invoked
+from stagec.compiler.session import kept_session
+from stagec.runtime.device import binding, instance
+
+if not GUARDED:
+    flow._are_mixed = lambda numbers: False
+f = Function()
+loop = flow.Flow(f, Program((), (), {}, (Loop((), 0, (), (), ()),), ()), None, None, "")
+numbers = [(0, "i64"), (1, "i32"), (2, "i64")]
+loop._numbers.update({0: "%x", 1: "%y", 2: "%z"})
+f.do(f"vm.br ^rounds({loop._operands([], numbers)})")
+loop._enter("rounds", [], numbers)
+returned = ", ".join(loop._numbers[i] for i in range(3))
+going = f.op(f"vm.cmp.lt.i32.s {loop._used}, {f.small(3)} : i32")
+f.do(f"vm.cond_br {going}, ^round, ^end")
+f.do("^round:")
+loop._used = f.op(f"vm.add.i32 {loop._used}, {f.small(1)} : i32")
+loop._numbers[0], loop._numbers[2] = loop._numbers[2], f.op(f"vm.add.i64 {loop._numbers[0]}, {f.number(1)} : i64")
+f.do(f"vm.br ^rounds({loop._operands([], numbers)})")
+f.do("^end:")
+f.do(f"vm.return {returned} : i64, i32, i64")
+lines = "\\n".join(f.text())
+text = f'''module attributes {{vm.toplevel}} {{ vm.module public @module {{
+vm.export @main
+vm.func private @main(%x: i64, %y: i32, %z: i64) -> (i64, i32, i64) {{
+{lines}
+}}
+}} }}'''
+with kept_session(len(text)) as session, invoked(session) as run:
+    assert run.parse(text.encode()), run.found
+    payload = run.bytecode()
+b = binding()
+module = b.VmModule.copy_buffer(instance(), payload)
+given, made = b.VmVariantList(3), b.VmVariantList(3)
+for value in (10, 20, 30):
+    given.push_int(value)
+b.VmContext(instance(), [module]).invoke(module.lookup_function("main"), given, made)
+found = [made.get_variant(i) for i in range(3)]
+assert found == [31, 20, 12], found
+""",
+            shows="AssertionError: [85899345930, 20, 30]",
+        ),
+    ),
 )
