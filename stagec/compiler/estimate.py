@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+import numpy as np
+
 from stagec.core import dtypes
 from stagec.core.duration import Duration
 from stagec.core.graph import Atom, Equation, Graph, Literal, all_equations, inner_graphs
@@ -145,23 +147,26 @@ def _numpy_ns(equation: Equation) -> float:
 
 
 class Counter(NamedTuple):
-    """State of a `while_loop` that grows by a constant in each round, and ends the loop when it reaches a bound.
+    """State of a `while_loop` that grows by a constant in each round, and ends the loop when it reaches a bound, or
+    passes it.
 
     Attributes:
       operand: the number of its first value among the operands.
       bound: an operand, which does not change in the loop, or a constant.
+      passes: whether there is a round for the bound, too.
     """
 
     operand: int
     step: int
     bound: Atom
+    passes: bool
 
 
 def counter_of(equation: Equation) -> Counter | None:
-    """The counter of a `while_loop` with the condition `counter < bound`."""
+    """The counter of a `while_loop` with the condition `counter < bound` or `counter <= bound`."""
     cond, body, asked, consts = [equation.params[k] for k in ("cond", "body", "cond_consts", "body_consts")]
     test = cond.equations[0] if len(cond.equations) == 1 else None
-    if test is None or test.primitive.name != "lt" or test.outputs != cond.outputs:
+    if test is None or test.primitive.name not in ("lt", "le") or test.outputs != cond.outputs:
         return None
     counter, bound = test.inputs
     if counter not in cond.inputs[asked:] or not dtypes.is_integer(counter.aval.dtype):
@@ -176,7 +181,7 @@ def counter_of(equation: Equation) -> Counter | None:
         if i >= asked and body.outputs[i - asked] is not body.inputs[consts + i - asked]:
             return None
         bound = equation.inputs[i if i < asked else i + consts]
-    return Counter(asked + consts + at, steps[0], bound)
+    return Counter(asked + consts + at, steps[0], bound, test.primitive.name == "le")
 
 
 def rounds_of(equation: Equation) -> int | None:
@@ -187,7 +192,10 @@ def rounds_of(equation: Equation) -> int | None:
     start, bound = equation.inputs[counter.operand], counter.bound
     if not isinstance(start, Literal) or not isinstance(bound, Literal):
         return None
-    return max(0, -(-(int(bound.value) - int(start.value)) // counter.step))
+    rounds = max(0, -(-(int(bound.value) + counter.passes - int(start.value)) // counter.step))
+    # Beyond the range of its dtype, the counter would begin again.
+    last = int(start.value) + rounds * counter.step
+    return rounds if last <= np.iinfo(start.aval.dtype).max else None
 
 
 def _inner(

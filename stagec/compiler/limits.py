@@ -134,7 +134,7 @@ class _Limit:
     def _counted(self, e: Equation, values: Sequence[Any], counter: estimate.Counter) -> Sequence[Any]:
         """A loop whose bound is known when it begins gets a lower one: its rounds need no check."""
         dtype = counter.bound.aval.dtype
-        if counter.step != 1 or dtype == dtypes.uint64 or _is_open(e.params["body"]):
+        if counter.step != 1 or counter.passes or dtype == dtypes.uint64 or _is_open(e.params["body"]):
             return self._while(e, values)
         asked = e.params["cond_consts"]
         start, bound, cost = values[counter.operand], _value(e, values, counter.bound), _cost(e)
