@@ -141,13 +141,14 @@ def nest(
     body: Callable[[Index], T],
     cuts: Mapping[int, Sequence[int]] | None = None,
     store: Callable[[Index, T], None] | None = None,
+    overlaps: bool = True,
 ) -> None:
     """Loops over all indices, in vectors along an axis; `body` gets the index, with its lanes.
 
     Args:
-      store: writes what `body` computed at an index. Where it is given, a whole vector that ends with the row replaces
-        several narrower ones, if there are several rows. It is computed before the others are written, because they may
-        overwrite what it reads. A single row may be read again at once, and a load that two stores overlap waits.
+      store: writes what `body` computed at an index.
+      overlaps: where `store` is given, whether a whole vector that ends with the row replaces several narrower ones. It
+        is computed before the others are written, because they may overwrite what it reads.
     """
     order = [a for a in range(len(sizes)) if a != axis and sizes[a] > 1] + ([] if axis is None else [axis])
 
@@ -167,7 +168,7 @@ def nest(
         for start, stop in zip([0, *ends], ends):
             found = pieces(stop, width, cost, start) if current == axis else [(start, stop, 1)]
             narrower = sum((end - at) // lanes for at, end, lanes in found if lanes < width and current == axis)
-            if store is None or len(order) < 2 or narrower < 2 or stop - start < width:
+            if store is None or not overlaps or narrower < 2 or stop - start < width:
                 ranges(depth, index, found)
                 continue
             with code.scope(), code.lanes(width):
@@ -190,7 +191,9 @@ def nest(
         level(0, {})
 
 
-def fill(code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, vector_bytes: int) -> None:
+def fill(
+    code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, vector_bytes: int, in_loop: bool
+) -> None:
     """Compute values of one space into memory; at each index, all are computed before any is written."""
     chosen = plan(writes, space, recorder, code.symbols, vector_bytes)
     mark = code.writer.mark()
@@ -203,8 +206,10 @@ def fill(code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, 
             with code.located(value.location):
                 code.store(target, index, item)
 
+    # A single row may be read again at once in a loop, where a load that two stores overlap waits for both.
+    overlaps = not in_loop or sum(n > 1 for n in chosen.sizes) > 1
     try:
-        nest(code, chosen.sizes, chosen.axis, chosen.width, recorder.cost, body, chosen.cuts, store)
+        nest(code, chosen.sizes, chosen.axis, chosen.width, recorder.cost, body, chosen.cuts, store, overlaps)
     except NotVectorsError:
         code.writer.rewind(mark)
         nest(code, chosen.sizes, None, 1, recorder.cost, body, chosen.cuts, store)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from stagec.control.loops import fori_loop
 from stagec.core.dtype_info import finfo
-from stagec.factorizations.vectors import at, hypotenuse, put, rotate_pair
+from stagec.factorizations.vectors import at, element, hypotenuse, put, put_block, rotate_pair
 from stagec.numpy.conditionals import where
-from stagec.numpy.creation import arange
 from stagec.primitives import arithmetic as ar
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from stagec.primitives.slicing import dynamic_slice
 
 
 def _angle(x: Any, y: Any) -> tuple[Any, Any]:
@@ -59,20 +62,25 @@ def rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any]:
     return where(late, more_x, x), where(late, more_y, y), real | late | (c == 0)
 
 
-def standardized(h: Any, p: Any, wanted: Any) -> Any:
-    """Make the block of two rows that ends at row p standard, if `wanted`."""
-    above = ar.max(p - 1, 0 * p)
-    first, second = at(h, above), at(h, p)
-    a, b, c, d = at(first, above), at(first, p), at(second, above), at(second, p)
-    x, y, real = rotation(a, b, c, d)
-    x, y = where(wanted, x, 1), where(wanted, y, 0)
-    first, second = rotate_pair(first, second, x, -y)
-    h = put(put(h, first, above), second, p)
-    left, right = (dynamic_index_in_dim(h, i, 1, keepdims=False) for i in (above, p))
-    left, right = rotate_pair(left, right, x, -y)
-    rows = arange(aval_of(h).shape[0])
-    mean = (at(left, above) + at(right, p)) / 2
-    left = where((rows == p) & wanted & real, 0, where((rows == above) & wanted & ~real, mean, left))
-    right = where((rows == p) & wanted & ~real, mean, right)
-    h = dynamic_update_index_in_dim(h, left, above, 1)
-    return dynamic_update_index_in_dim(h, right, p, 1)
+def standardized(t: Any, q: Any) -> tuple[Any, Any]:
+    """Make the blocks of two rows of one real Schur form standard; q are its vectors, or None."""
+    n = aval_of(t).shape[-1]
+    whole = t if q is None else concatenate([t, q], 0)
+    square = np.arange(4).reshape(2, 2)
+
+    def turn(k: Any, w: Any) -> Any:
+        a, b, c, d = element(w, k, k), element(w, k, k + 1), element(w, k + 1, k), element(w, k + 1, k + 1)
+        x, y, real = rotation(a, b, c, d)
+        wanted = c != 0
+        x, y = where(wanted, x, 1), where(wanted, y, 0)
+        first, second = rotate_pair(at(w, k), at(w, k + 1), x, -y)
+        w = put(put(w, first, k), second, k + 1)
+        left, right = rotate_pair(at(w, k, 1), at(w, k + 1, 1), x, -y)
+        w = put(put(w, left, k, 1), right, k + 1, 1)
+        block = dynamic_slice(w, (k, k), (2, 2), allow_negative_indices=False)
+        mean = (element(w, k, k) + element(w, k + 1, k + 1)) / 2
+        block = where((square == 2) & real & wanted, 0, where((square % 3 == 0) & ~real & wanted, mean, block))
+        return put_block(w, block, k, k)
+
+    whole = fori_loop(0, n - 1, turn, whole)
+    return (whole, None) if q is None else (whole[:n], whole[n:])
