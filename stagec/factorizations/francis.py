@@ -12,7 +12,7 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
-from stagec.factorizations.vectors import at, element, in_vectors, put_block
+from stagec.factorizations.vectors import at, element, in_vectors, put_block, squared
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
@@ -140,13 +140,9 @@ def reflection(x: list[Any]) -> tuple[list[Any], Any]:
     # The divisor is at least the smallest normal number, because subnormal numbers have few digits.
     unit = ar.max(largest, 0 * largest + float(finfo(aval_of(largest).dtype).tiny))
     head, tail = head / unit, [v / unit for v in tail]
-    below = sum((_square(v) for v in tail[1:]), _square(tail[0]))
-    length = ar.sqrt(_square(head) + below)
+    below = sum((squared(v) for v in tail[1:]), squared(tail[0]))
+    length = ar.sqrt(squared(head) + below)
     beta = where(head.real > 0, -length, length)
     idle = (below == 0) & (head.imag == 0) if dtypes.is_complex(aval_of(head).dtype) else below == 0
     divisor = where(idle, 1, head - beta)
     return [v / divisor for v in tail], where(idle, 0, (beta - head) / where(idle, 1, beta))
-
-
-def _square(x: Array) -> Array:
-    return x.real * x.real + x.imag * x.imag if dtypes.is_complex(aval_of(x).dtype) else x * x

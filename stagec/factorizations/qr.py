@@ -17,6 +17,7 @@ from stagec.factorizations.lapack import of_large
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
+from stagec.factorizations.vectors import at, squared
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu
@@ -111,25 +112,21 @@ def reflector(column: Any, j: Any) -> tuple[Any, Any, Any]:
     The sign of the element is LAPACK's, so that `head - beta` does not cancel. t is 0 if there is nothing to zero.
     """
     rows = arange(aval_of(column).shape[0])
-    head = dynamic_index_in_dim(column, j, 0)
-    tail = where(rows > j, column, 0)
-    # Subnormal numbers have few digits: a reflection computed from them would not be unitary.
-    least = float(finfo(aval_of(column).dtype).tiny)
-    # Scaled, so that no square overflows or underflows.
-    largest = abs(tail).max()
-    unit = where(largest < least, 1, largest)
-    below = where(largest < least, 0, unit * ar.sqrt((abs(tail / unit) ** 2).sum(keepdims=True)))
-    idle = below == 0
-    size = abs(head)
-    if aval_of(column).dtype.kind == "c":
-        idle = idle & ((head.imag == 0) | (size < least))
-    top = ar.max(size, below)
-    safe = where(top > 0, top, 1)
-    length = top * ar.sqrt((size / safe) ** 2 + (below / safe) ** 2)
+    x = where(rows >= j, column, 0)
+    # Scaled, so that no square overflows. The divisor is a normal number, as subnormal ones have few digits.
+    largest, least = abs(x).max(keepdims=True), float(finfo(aval_of(column).dtype).tiny)
+    unit = where(largest < least, least, largest)
+    x = x / unit
+    head, tail = at(x, j, keepdims=True), where(rows > j, x, 0)
+    below = squared(tail).sum(keepdims=True)
+    length = ar.sqrt(squared(head) + below)
     beta = where(head.real > 0, -length, length)
-    scale = where(idle, 0, (beta - head) / where(beta == 0, 1, beta))
+    idle = below == 0
+    if dtypes.is_complex(aval_of(column).dtype):
+        idle = idle & (head.imag == 0)
     vector = where(rows == j, 1, tail / where(idle, 1, head - beta))
-    return vector, scale, where(idle, head, beta)
+    scale = where(idle, 0, (beta - head) / where(idle, 1, beta))
+    return vector, scale, where(idle, at(column, j, keepdims=True), beta * unit)
 
 
 def unit_vectors(found: Any, start: Any) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.numpy.conditionals import where
 from stagec.primitives import arithmetic as ar
@@ -64,6 +65,11 @@ def rotate_pair(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
     s = sign * s
     half = s / (1 + abs(c))
     return sign * (x - s * (y + half * x)), sign * (y + s * (x - half * y))
+
+
+def squared(x: Any) -> Array:
+    """Return the squares of the absolute values."""
+    return x.real * x.real + x.imag * x.imag if dtypes.is_complex(aval_of(x).dtype) else x * x
 
 
 def hypotenuse(x: Any, y: Any) -> Array:
