@@ -11,7 +11,7 @@ from stagec.control.loops import fori_loop
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.row import diagonal
-from stagec.factorizations.vectors import at, put
+from stagec.factorizations.vectors import at, in_vectors, put, put_block
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.diagonals import diagonal as diagonal_of, triu
@@ -51,13 +51,15 @@ class Unitary(NamedTuple):
 def _turned(g: Unitary, re: Any, im: Any, axis: int) -> Parts:
     """Combine each index of an axis with the ones around it; a pair of neighbours is turned."""
     along = [x[None, :] if axis else x[:, None] for x in g]
+    n = aval_of(re).shape[axis]
+
+    def part(x: Any, start: int) -> Any:
+        return slice_in_dim(x, start, start + n - 1, axis=axis) if aval_of(x).shape[axis] > 1 else x
 
     def combined(x: Any) -> Any:
-        n = aval_of(x).shape[axis]
-        following, previous = ([(0, 0)] * axis + [side] for side in ((0, 1), (1, 0)))
-        widen = [(0, 0)] * (1 - axis)
-        next_, last = slice_in_dim(x, 1, n, axis=axis), slice_in_dim(x, 0, n - 1, axis=axis)
-        return x * along[0] + pad(next_, following + widen) * along[3] + pad(last, previous + widen) * along[2]
+        found = x * along[0]
+        found = put_block(found, part(found, 0) + part(x, 1) * part(along[3], 0), 0, 0)
+        return put_block(found, part(found, 1) + part(x, 0) * part(along[2], 1), 1 - axis, axis)
 
     if im is None:
         return combined(re), re * along[1]
@@ -106,14 +108,15 @@ def triangle_of(t: Any, unitary: Unitary) -> Parts:
 def triangle_vectors(re: Any, im: Any) -> Any:
     """Return the eigenvectors of one complex triangle with elements of at most 1: `[row, part, vector]`."""
     n, dtype = aval_of(re).shape[-1], aval_of(re).dtype
-    columns = arange(n)
-    values = diagonal(re), diagonal(im)
+    wide = in_vectors(n)
+    columns, rest = arange(wide), (0, wide - n)
+    values = pad(diagonal(re), rest), pad(diagonal(im), rest)
     least = float(finfo(dtype).eps)
 
     def solve_row(i: Any, x: Any) -> Any:
         j = n - 1 - i
         row = concatenate([at(re, j, 0, True), at(im, j, 0, True)], 0)
-        known = reshape(where(columns > j, row, 0) @ reshape(x, (n, 2 * n)), (2, 2, n))
+        known = reshape(where(columns[:n] > j, row, 0) @ reshape(x, (n, 2 * wide)), (2, 2, wide))
         a, b = known[0, 0] - known[1, 1], known[0, 1] + known[1, 0]
         c, d = at(row[0], j) - values[0], at(row[1], j) - values[1]
         # Equal eigenvalues are perturbed by a rounding error of the matrix.
@@ -126,7 +129,7 @@ def triangle_vectors(re: Any, im: Any) -> Any:
         shrunk = 1 / where(size > 1, size, 1)
         return put(x * shrunk, concatenate([(a * shrunk)[None, :], (b * shrunk)[None, :]], 0), j)
 
-    return fori_loop(0, n, solve_row, zeros(ShapedArray.of((n, 2, n), dtype)))
+    return fori_loop(0, n, solve_row, zeros(ShapedArray.of((n, 2, wide), dtype)))[:, :, :n]
 
 
 def eigenvectors(q: Parts, x: Any, unitary: Unitary | None, im: Any) -> Parts:

@@ -248,6 +248,17 @@ def test_what_cannot_be_divided_is_noticed():
         object_file.functions(object_of(adding("a", *SIZES), adding("b", *SIZES)), ["b", "a"])
 
 
+def test_tables_without_a_size_are_whole():
+    section = bytes([1, 2, 3, 4])
+    rows = [[0] * 10, [0, 1, 2, 0, 0, len(section), 0, 0, 1, 0]]
+    file = object_file._File.__new__(object_file._File)
+    file.rows, file.contents, file.relocations = rows, [b"code", section], {}
+    sections = [object_file.Section(6, 16, b"code", ((0, 2, 1, -4),)), object_file.Section(2, 1, section)]
+    assert file._divide(sections, 1, 1, 0) == len(section) and sections[1].data == section
+    with pytest.raises(object_file.MixedError):
+        file._divide(sections, 1, 1, 2)
+
+
 def test_constants_that_no_function_uses_belong_to_none():
     texts = {name: adding(name, *SIZES) for name in "abc"}
     alone = {name: object_file.functions(object_of(text), [name])[name] for name, text in texts.items()}

@@ -16,6 +16,7 @@ MACHINE = 62
 _SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8  # types of sections
 _UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
 _RELATIVE_32 = 2  # a type of relocations
+_LARGEST = 64  # bytes of a vector
 
 
 class Section(NamedTuple):
@@ -149,19 +150,21 @@ class _File:
 
         The first and the last one that it uses bound them; LLVM may leave others unused.
         """
-        row, content = self.rows[number], self.contents[number]
-        if place == 0 or number in self.relocations:  # code, and tables for jumps
-            if start:
-                raise MixedError
-            return len(content)
-        # Sections of the largest constants have no size of their elements, but their alignment.
-        size = row[9] or max(1, row[8])
+        content, (*_, alignment, size) = self.contents[number], self.rows[number]
         used = [
-            _constant(add, kind, size) // size * size
+            _constant(add, kind, size or alignment)
             for section in sections
             for _, kind, i, add in section.relocations
             if i == place
         ]
+        # The largest constants have a section without a size of its elements, in which there may be others.
+        if not size and alignment == _LARGEST and not any(at % _LARGEST for at in (*used, len(content))):
+            size = alignment
+        if place == 0 or number in self.relocations or not size:  # code, tables for jumps, and other tables
+            if start:
+                raise MixedError
+            return len(content)
+        used = [at // size * size for at in used]
         first, end = min(used), max(used) + size
         if first < start or end > len(content):
             raise MixedError
