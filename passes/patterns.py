@@ -225,7 +225,8 @@ def apply(module: Any, patterns: Sequence[Pattern], unmatched: Unmatched | None 
     Args:
       module: an `ir.Module`; changed in place.
       patterns: tried in this order at each op.
-      unmatched: the operations that none of these patterns fitted when they were applied before.
+      unmatched: what is known of operations that none of these patterns fits, here and before. Where it is given,
+        patterns are not asked again because of changes that are further than two operations away.
 
     Returns:
       How often each pattern fired, by name; patterns that did not are left out.
@@ -234,7 +235,7 @@ def apply(module: Any, patterns: Sequence[Pattern], unmatched: Unmatched | None 
       PatternError: a pattern raised, or returned values whose types are not
         those of the op's results.
     """
-    return guard.call(lambda: _applied(module, patterns, Unmatched() if unmatched is None else unmatched))
+    return guard.call(lambda: _applied(module, patterns, unmatched))
 
 
 def apply_own(module: Any, laws: Sequence[Pattern], unmatched: Unmatched | None = None) -> dict[str, int]:
@@ -259,7 +260,7 @@ def _warn(text: str, error: PatternError) -> None:
     warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=3)
 
 
-def _applied(module: Any, patterns: Sequence[Pattern], unmatched: Unmatched) -> dict[str, int]:
+def _applied(module: Any, patterns: Sequence[Pattern], unmatched: Unmatched | None) -> dict[str, int]:
     rewrite = bindings.rewrite
     is_open = remembered.is_open
     work = _Work(patterns, has_open_shapes(module) if is_open is None else is_open, unmatched)
@@ -335,7 +336,7 @@ class _Work:
       failure: what a pattern raised; none is called after that.
     """
 
-    def __init__(self, patterns: Sequence[Pattern], is_open: bool, unmatched: Unmatched) -> None:
+    def __init__(self, patterns: Sequence[Pattern], is_open: bool, unmatched: Unmatched | None) -> None:
         self.is_open, self.unmatched = is_open, unmatched
         self.groups = _groups(tuple(patterns))
         self.hits: dict[str, int] = {}
@@ -345,15 +346,18 @@ class _Work:
     def visit(self, op: Any, rewriter: Any) -> bool:
         """What MLIR calls for each op that has patterns: falsy means rewritten, true means no match."""
         operation = op.operation
-        around = self.unmatched.around(operation)
-        if self.unmatched.has(operation, around):
+        known = self.unmatched
+        around = None if known is None else known.around(operation)
+        if known is not None and known.has(operation, around):
             return True
         found = self._replacement(op, operation, rewriter.ip)
         if found is None:
-            self.unmatched.add(operation, around)
+            if known is not None:
+                known.add(operation, around)
             return True
         values, made = found
-        self.unmatched.forget(operation, made)
+        if known is not None:
+            known.forget(operation, made)
         if values:
             rewriter.replace_op(op, values)
         else:
@@ -418,7 +422,8 @@ class _Work:
             if found is None:
                 continue
             values, more = found
-            self.unmatched.forget(operation, more)
+            if self.unmatched is not None:
+                self.unmatched.forget(operation, more)
             for result, value in zip(operation.results, values):
                 result.replace_all_uses_with(value)
             made = [*(other for other in made if other != operation), *more]

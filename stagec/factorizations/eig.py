@@ -71,14 +71,15 @@ def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Op
     if n < 2:
         return [diagonal(a).astype(dtype), *[(a * 0 + 1).astype(dtype)] * (left + right)]
     t, q, scale, good = scaled_schur(a, left or right)
+    unitary = None
     if dtypes.is_complex(aval_of(a).dtype):
-        re, im, unitary, triangle = real(diagonal(t)), imag(diagonal(t)), None, (real(t), imag(t))
+        re, im = real(diagonal(t)), imag(diagonal(t))
     else:
         re, im, unitary = blocks_of(t)
-        triangle = triangle_of(t, unitary) if left or right else ()
     found = [where(good, complex(re * scale, im * scale), np.nan)]
-    if left or right:
-        parts = (q, None) if unitary is not None else (real(q), imag(q))
+    if q is not None:
+        triangle = (real(t), imag(t)) if unitary is None else triangle_of(t, unitary)
+        parts = (real(q), imag(q)) if unitary is None else (q, None)
         vectors = []
         if left:
             # The left eigenvectors are those of the adjoint, which is upper triangular when it is flipped.

@@ -67,7 +67,7 @@ def rotate_pair(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
     return sign * (x - s * (y + half * x)), sign * (y + s * (x - half * y))
 
 
-def squared(x: Any) -> Array:
+def squared(x: Any) -> Any:
     """Return the squares of the absolute values."""
     return x.real * x.real + x.imag * x.imag if dtypes.is_complex(aval_of(x).dtype) else x * x
 
