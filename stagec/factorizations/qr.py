@@ -17,7 +17,7 @@ from stagec.factorizations.lapack import of_large
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
-from stagec.factorizations.vectors import at, squared
+from stagec.factorizations.vectors import at, put, squared
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu
@@ -28,9 +28,7 @@ from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.slicing import (
-    dynamic_index_in_dim,
     dynamic_slice_in_dim,
-    dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
 from stagec.typing import ArrayLike
@@ -93,14 +91,14 @@ def _reflected(a: Any, start: Any, count: int) -> tuple[Operand, Operand]:
     def eliminate(c: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         a, scales = state
         j = start + c
-        column = dynamic_index_in_dim(a, c, 1, keepdims=False)
+        column = at(a, c, 1)
         vector, scale, beta = reflector(column, j)
         # R is multiplied by the adjoint of the reflection.
         change = (conj(scale) * vector)[:, None] * (conj(vector)[None, :] @ a)
         done = j < count
         stored = where(rows == j, beta, where(rows > j, vector, column))
         a = where(done & (columns > c), a - change, where(done & (columns == c), stored[:, None], a))
-        return a, dynamic_update_index_in_dim(scales, where(done, scale, 0), c, 0)
+        return a, put(scales, where(done, scale, 0), c)
 
     steps = min(width, count)
     return fori_loop(0, steps, eliminate, (a, zeros(ShapedArray.of((steps,), aval_of(a).dtype))))
@@ -146,10 +144,10 @@ def block_triangle(vectors: Any, scales: Any) -> Array:
     gram = adjoint(vectors) @ vectors
 
     def column(j: Any, triangle: Array) -> Array:
-        scale = dynamic_index_in_dim(scales, j, 0)
-        before = where((columns < j)[:, None], dynamic_index_in_dim(gram, j, 1), 0)
+        scale = at(scales, j, keepdims=True)
+        before = where((columns < j)[:, None], at(gram, j, 1, True), 0)
         found = where((columns == j)[:, None], scale, -scale * (triangle @ before))
-        return dynamic_update_index_in_dim(triangle, found, j, 1)
+        return put(triangle, found, j, 1)
 
     return fori_loop(0, count, column, zeros(aval_of(gram)))
 
@@ -210,8 +208,8 @@ def product(a: Any, scales: Any) -> Operand:
 
         def reflect(i: Any, q: Any) -> Any:
             j = count - 1 - i
-            v = dynamic_index_in_dim(vectors, j, 1)
-            return q - dynamic_index_in_dim(scales, j, 0) * v * (adjoint(v) @ q)
+            v = at(vectors, j, 1, True)
+            return q - at(scales, j, keepdims=True) * v * (adjoint(v) @ q)
 
         return fori_loop(0, count, reflect, q)
     total = panels(count, _PANEL)
