@@ -76,7 +76,7 @@ def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Op
         re, im = real(diagonal(t)), imag(diagonal(t))
     else:
         re, im, unitary = blocks_of(t)
-    found = [where(good, complex(re * scale, im * scale), np.nan)]
+    found = [(re * scale, im * scale)]
     if q is not None:
         triangle = (real(t), imag(t)) if unitary is None else triangle_of(t, unitary)
         parts = (real(q), imag(q)) if unitary is None else (q, None)
@@ -87,8 +87,8 @@ def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Op
             vectors.append(flip(flipped, (0, 2)))
         if right:
             vectors.append(triangle_vectors(*triangle))
-        found += [where(good, complex(*eigenvectors(parts, x, unitary, im)), np.nan) for x in vectors]
-    return found
+        found += [eigenvectors(parts, x, unitary, im) for x in vectors]
+    return [complex(where(good, re, np.nan), where(good, im, 0)) for re, im in found]
 
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:

@@ -105,8 +105,10 @@ def lowering(each: Callable[..., list[Any]], shape: Callable[..., Any], multiple
         def program(*operands: Any) -> list[Any]:
             return each(*operands, **params)
 
-        shaped = shape(*cx.in_avals, **params)
-        avals = [*cx.in_avals, *(shaped if multiple else [shaped])]
+        avals = list(cx.in_avals)
+        if avals[0].ndim > 2:  # results are the state of a loop
+            shaped = shape(*avals, **params)
+            avals += shaped if multiple else [shaped]
         is_complex = any(dtypes.is_complex(a.dtype) for a in avals)
         out = cx.apply(lambda *operands: in_pairs(program, operands) if is_complex else program(*operands), *values)
         return out if multiple else out[0]
