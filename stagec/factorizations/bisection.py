@@ -36,7 +36,7 @@ def bisected(d: Any, e: Any, first: int = 0) -> Operand:
     number = arange(first, first + wide)
     squares = pad(e * e, ((1, 0),))
     info = finfo(aval_of(d).dtype)
-    bound = abs(d).max() + 2 * abs(pad(e, ((1, 0),))).max()
+    bound = abs(d).max() + 2 * abs(e).max(initial=0)
     least = float(info.tiny) * where(bound > 1, bound * bound, 1)
     like = zeros(ShapedArray.of((wide,), aval_of(d).dtype))
     counts = zeros(ShapedArray.of((wide,), aval_of(number).dtype))
