@@ -26,6 +26,7 @@ from passes import bindings, build, guard, operations, printed
 from passes.errors import EndlessError, PassWarning, PatternError, caller, message, shown_file
 from passes.fast_math import FLAGS, FastMath, flags
 from passes.match import SPLAT, attributes_read_once, has_open_shapes, is_static, remembered, splat_of
+from passes.unmatched import Unmatched
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
@@ -218,12 +219,14 @@ def _value_text(value: Any, user: Any, seen: frozenset[int]) -> str:
     return repr(value)
 
 
-def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
+def apply(module: Any, patterns: Sequence[Pattern], unmatched: Unmatched | None = None) -> dict[str, int]:
     """Apply patterns to a module until none of them fires.
 
     Args:
       module: an `ir.Module`; changed in place.
       patterns: tried in this order at each op.
+      unmatched: what is known of operations that none of these patterns fits, here and before. Where it is given,
+        patterns are not asked again because of changes that are further than two operations away.
 
     Returns:
       How often each pattern fired, by name; patterns that did not are left out.
@@ -232,16 +235,16 @@ def apply(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
       PatternError: a pattern raised, or returned values whose types are not
         those of the op's results.
     """
-    return guard.call(lambda: _applied(module, patterns))
+    return guard.call(lambda: _applied(module, patterns, unmatched))
 
 
-def apply_own(module: Any, laws: Sequence[Pattern]) -> dict[str, int]:
+def apply_own(module: Any, laws: Sequence[Pattern], unmatched: Unmatched | None = None) -> dict[str, int]:
     """As `apply`, for laws of this package, whose faults are a warning: the program is correct without them.
 
     If laws do not terminate, the rewritten program stays; a law that raises is left out.
     """
     try:
-        return apply(module, laws)
+        return apply(module, laws, unmatched)
     except EndlessError as error:
         text = "passes that would rewrite a program forever were stopped; its results are correct, but it may be slow: "
         _warn(text, error)
@@ -257,10 +260,10 @@ def _warn(text: str, error: PatternError) -> None:
     warnings.warn(text + str(error).splitlines()[0], PassWarning, stacklevel=3)
 
 
-def _applied(module: Any, patterns: Sequence[Pattern]) -> dict[str, int]:
+def _applied(module: Any, patterns: Sequence[Pattern], unmatched: Unmatched | None) -> dict[str, int]:
     rewrite = bindings.rewrite
     is_open = remembered.is_open
-    work = _Work(patterns, has_open_shapes(module) if is_open is None else is_open)
+    work = _Work(patterns, has_open_shapes(module) if is_open is None else is_open, unmatched)
     with module.context, build.attribute_cache(), attributes_read_once():
         pattern_set = rewrite.RewritePatternSet()
         for name in work.groups:
@@ -333,8 +336,8 @@ class _Work:
       failure: what a pattern raised; none is called after that.
     """
 
-    def __init__(self, patterns: Sequence[Pattern], is_open: bool = False) -> None:
-        self.is_open = is_open
+    def __init__(self, patterns: Sequence[Pattern], is_open: bool, unmatched: Unmatched | None) -> None:
+        self.is_open, self.unmatched = is_open, unmatched
         self.groups = _groups(tuple(patterns))
         self.hits: dict[str, int] = {}
         self.failure: PatternError | None = None
@@ -343,10 +346,18 @@ class _Work:
     def visit(self, op: Any, rewriter: Any) -> bool:
         """What MLIR calls for each op that has patterns: falsy means rewritten, true means no match."""
         operation = op.operation
+        known = self.unmatched
+        around = None if known is None else known.around(operation)
+        if known is not None and known.has(operation, around):
+            return True
         found = self._replacement(op, operation, rewriter.ip)
         if found is None:
+            if known is not None:
+                known.add(operation, around)
             return True
         values, made = found
+        if known is not None:
+            known.forget(operation, made)
         if values:
             rewriter.replace_op(op, values)
         else:
@@ -411,6 +422,8 @@ class _Work:
             if found is None:
                 continue
             values, more = found
+            if self.unmatched is not None:
+                self.unmatched.forget(operation, more)
             for result, value in zip(operation.results, values):
                 result.replace_all_uses_with(value)
             made = [*(other for other in made if other != operation), *more]

@@ -21,7 +21,7 @@ from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
-from passes.kernels.nests import lanes_of, nest, pieces
+from passes.kernels.nests import lanes_of, nest
 from passes.kernels.record import Recorder
 from passes.kernels.regions import region
 from passes.kernels.scalars import limits
@@ -146,7 +146,7 @@ class Contraction:
         width = lanes_of(self.elements, k.processor.vector_bytes, size)
         cost = self._record(k, along, axis, width).cost + 1
         if along:
-            return cost * sum((stop - start) // lanes for start, stop, lanes in pieces(size, width, 0)) / size
+            return cost * -(-size // width) / size
         # The remainder is scalar. At the end, the lanes are combined: half of them at a time.
         row = cost * (size // width) + self._cost(k) * (size % width)
         return row / size + 2 * width.bit_length() / math.prod(self.depth)
@@ -160,49 +160,42 @@ class Contraction:
         size, code = self.shape[axis], k.code
         width = lanes_of(self.elements, k.processor.vector_bytes, size)
         rows = self.rows if self.rows != axis else None
-        height = 1
+        vectors, height = -(-size // width), 1
         if rows is not None:
-            vectors = min(_STRIP, max(1, size // width)) * len(self.elements)
-            height = max(1, min(k.processor.registers // 2 // vectors, self.shape[rows]))
+            most = max(1, k.processor.registers // 2 // (min(_STRIP, vectors) * len(self.elements)))
+            height = -(-self.shape[rows] // -(-self.shape[rows] // most))
 
-        def strip(at: Sequence[Index], start: Linear, lanes: int, count: int) -> None:
-            with code.lanes(lanes):
-                starts = [start + j * lanes for j in range(count)]
-                index = [(*row[:axis], p.lanes() if lanes > 1 else p, *row[axis + 1 :]) for row in at for p in starts]
+        def strip(at: Sequence[Index], starts: Sequence[Linear]) -> None:
+            with code.lanes(width):
+                index = [(*row[:axis], p.lanes() if width > 1 else p, *row[axis + 1 :]) for row in at for p in starts]
                 first = [code.vector(item, e) for _ in index for item, e in zip(self.initial, self.elements)]
-                found = self._accumulate(k, index, first, lanes > 1)
+                found = self._accumulate(k, index, first, width > 1)
                 for j, element in enumerate(index):
-                    for target, name in zip(targets, self._rounded(k, found[j * len(targets) :], lanes > 1)):
-                        code.store(target, element, Item(name, lanes > 1))
+                    for target, name in zip(targets, self._rounded(k, found[j * len(targets) :], width > 1)):
+                        code.store(target, element, Item(name, width > 1))
 
         def across(at: Sequence[Index]) -> None:
-            position, lanes = 0, width
-            while position < size and lanes >= 1:
-                count = min(_STRIP, (size - position) // lanes)
-                if not count:
-                    lanes //= 2
-                    continue
-                stop = position + (size - position) // (count * lanes) * count * lanes
+            whole = size // (_STRIP * width) * _STRIP
 
-                def inside(i: Linear, _: list[str], lanes: int = lanes, count: int = count) -> None:
-                    strip(at, i, lanes, count)
+            def inside(i: Linear, _: list[str]) -> None:
+                strip(at, [i + j * width for j in range(_STRIP)])
 
-                code.loop(Linear(position), Linear(stop), count * lanes, inside)
-                position = stop
+            code.loop(ZERO, Linear(whole * width), _STRIP * width, inside)
+            if whole < vectors:
+                # The last vector ends with the axis: some elements are computed twice.
+                strip(at, [Linear(min(j * width, size - width)) for j in range(whole, vectors)])
 
         def down(at: Index) -> None:
-            """The rows at an index of the other axes, `height` at a time."""
+            """The rows at an index of the other axes, `height` at a time, the last ones ending with the axis."""
             if rows is None:
                 across([at])
                 return
-            whole = self.shape[rows] // height * height
-            for start, stop, count in ((0, whole, height), (whole, self.shape[rows], self.shape[rows] - whole)):
 
-                def inside(i: Linear, _: list[str], count: int = count) -> None:
-                    across([(*at[:rows], i + r, *at[rows + 1 :]) for r in range(count)])
+            def inside(i: Linear, _: list[str]) -> None:
+                i = code.at_most(i, self.shape[rows] - height)
+                across([(*at[:rows], i + r, *at[rows + 1 :]) for r in range(height)])
 
-                if count:
-                    code.loop(Linear(start), Linear(stop), count, inside)
+            code.loop(ZERO, Linear(self.shape[rows]), height, inside)
 
         nest(code, [1 if d in (axis, rows) else n for d, n in enumerate(self.shape)], None, 1, 1, down)
 

@@ -273,7 +273,8 @@ class Lowering:
         recorder = self.together(writes)
         size = sum(w.value.element.size for w in writes)
         self.note_work(writes[0].value.size * recorder.cost * size // len(writes))
-        fill(self.code, writes, self.space(writes[0].value.shape), recorder, self.processor.vector_bytes)
+        space = self.space(writes[0].value.shape)
+        fill(self.code, writes, space, recorder, self.processor.vector_bytes, self.depth > 0)
 
     def note_work(self, amount: int) -> None:
         """Count work, in additions times bytes, at the current loop depth; `RefusedError` if it is too much."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from passes.kernels.builder import Symbols
 from passes.kernels.code import Code
 from passes.kernels.elements import Element
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.record import Recorder
-from passes.kernels.values import Index, NotVectorsError, Value, View
+from passes.kernels.values import Index, Item, NotVectorsError, Value, View
+
+T = TypeVar("T")
 
 # Larger bodies are written for vectors and for single elements only, not for each width in between.
 _LARGE_BODY = 48
@@ -136,23 +138,48 @@ def nest(
     axis: int | None,
     width: int,
     cost: int,
-    body: Callable[[Index], None],
+    body: Callable[[Index], T],
     cuts: Mapping[int, Sequence[int]] | None = None,
+    store: Callable[[Index, T], None] | None = None,
+    overlaps: bool = True,
 ) -> None:
-    """Loops over all indices, in vectors along an axis; `body` gets the index, with its lanes."""
+    """Loops over all indices, in vectors along an axis; `body` gets the index, with its lanes.
+
+    Args:
+      store: writes what `body` computed at an index.
+      overlaps: where `store` is given, whether a whole vector that ends with the row replaces several narrower ones. It
+        is computed before the others are written, because they may overwrite what it reads.
+    """
     order = [a for a in range(len(sizes)) if a != axis and sizes[a] > 1] + ([] if axis is None else [axis])
+
+    def computed(index: dict[int, Linear]) -> tuple[Index, T]:
+        code.forget()
+        at = tuple(index.get(a, ZERO) for a in range(len(sizes)))
+        return at, body(at)
 
     def level(depth: int, index: dict[int, Linear]) -> None:
         if depth == len(order):
-            code.forget()
-            body(tuple(index.get(a, ZERO) for a in range(len(sizes))))
+            made = computed(index)
+            if store is not None:
+                store(*made)
             return
         current = order[depth]
         ends = [*(cuts or {}).get(current, ()), sizes[current]]
-        ranges: list[tuple[int, int, int]] = []
         for start, stop in zip([0, *ends], ends):
-            ranges += pieces(stop, width, cost, start) if current == axis else [(start, stop, 1)]
-        for start, stop, lanes in ranges:
+            found = pieces(stop, width, cost, start) if current == axis else [(start, stop, 1)]
+            narrower = sum((end - at) // lanes for at, end, lanes in found if lanes < width and current == axis)
+            if store is None or not overlaps or narrower < 2 or stop - start < width:
+                ranges(depth, index, found)
+                continue
+            with code.scope(), code.lanes(width):
+                last = computed({**index, current: Linear(stop - width).lanes()})
+            ranges(depth, index, found[:1])
+            with code.lanes(width):
+                store(*last)
+
+    def ranges(depth: int, index: dict[int, Linear], found: Sequence[tuple[int, int, int]]) -> None:
+        current = order[depth]
+        for start, stop, lanes in found:
 
             def inside(i: Linear, _: list[str], lanes: int = lanes) -> None:
                 with code.lanes(lanes if current == axis else code.width):
@@ -164,19 +191,25 @@ def nest(
         level(0, {})
 
 
-def fill(code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, vector_bytes: int) -> None:
+def fill(
+    code: Code, writes: Sequence[Write], space: Space, recorder: Recorder, vector_bytes: int, in_loop: bool
+) -> None:
     """Compute values of one space into memory; at each index, all are computed before any is written."""
     chosen = plan(writes, space, recorder, code.symbols, vector_bytes)
     mark = code.writer.mark()
 
-    def body(index: Index) -> None:
-        items = [code.get(w.value, index) for w in writes]
+    def body(index: Index) -> list[Item]:
+        return [code.get(w.value, index) for w in writes]
+
+    def store(index: Index, items: list[Item]) -> None:
         for (value, target), item in zip(writes, items):
             with code.located(value.location):
                 code.store(target, index, item)
 
+    # A single row may be read again at once in a loop, where a load that two stores overlap waits for both.
+    overlaps = not in_loop or sum(n > 1 for n in chosen.sizes) > 1
     try:
-        nest(code, chosen.sizes, chosen.axis, chosen.width, recorder.cost, body, chosen.cuts)
+        nest(code, chosen.sizes, chosen.axis, chosen.width, recorder.cost, body, chosen.cuts, store, overlaps)
     except NotVectorsError:
         code.writer.rewind(mark)
-        nest(code, chosen.sizes, None, 1, recorder.cost, body, chosen.cuts)
+        nest(code, chosen.sizes, None, 1, recorder.cost, body, chosen.cuts, store)

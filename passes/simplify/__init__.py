@@ -41,6 +41,7 @@ from passes.simplify import (
     updates,
     windows,
 )
+from passes.unmatched import Unmatched
 
 __all__ = [
     "ALGEBRA",
@@ -126,7 +127,8 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     laws = selected(LAWS, options.granted, options.laws)
     calls, arguments = _inline(module), empty.replace_arguments(module)
     _merge(module)
-    matches = apply_own(module, laws)
+    unmatched = Unmatched()
+    matches = apply_own(module, laws, unmatched)
     total = Counter(matches)
     total.update({name: n for name, n in (("inline", calls), ("empty_arguments", arguments)) if n})
     # Merging makes operands equal, which is what `x - x` and `select(p, x, x)` ask for.
@@ -134,7 +136,7 @@ def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
         before = count_ops(module) if matches else 0
         if not matches or not (_merge(module) or count_ops(module) < before):
             break  # no law matches what `apply_own` left
-        matches = apply_own(module, laws)
+        matches = apply_own(module, laws, unmatched)
         total.update(matches)
     return dict(total)
 

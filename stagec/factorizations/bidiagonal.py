@@ -25,7 +25,6 @@ from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 # The limit of steps for each singular value. About three are needed; only NaN reaches the limit.
 _ROUNDS = 60
@@ -55,7 +54,7 @@ def bidiagonal(a: Any) -> Bidiagonal:
 
     def eliminate(k: Any, state: Any) -> Any:
         a, main, beside, left, left_scales, right, right_scales = state
-        v, t, head = reflector(dynamic_index_in_dim(a, k, 1, keepdims=False), k)
+        v, t, head = reflector(at(a, k, 1), k)
         a = a - (conj(t) * v)[:, None] * (conj(v)[None, :] @ a)
         w, u, next_head = reflector(conj(at(a, k)), k + 1)
         w, u = where(columns > k, w, 0), where(k + 1 < n, u, 0)
@@ -64,9 +63,9 @@ def bidiagonal(a: Any) -> Bidiagonal:
             a,
             put(main, head[0].real, k),
             put(beside, where(k + 1 < n, next_head[0].real, 0), k),
-            dynamic_update_index_in_dim(left, where(rows >= k, v, 0), k, 1),
+            put(left, where(rows >= k, v, 0), k, 1),
             put(left_scales, t[0], k),
-            dynamic_update_index_in_dim(right, w, k, 1),
+            put(right, w, k, 1),
             put(right_scales, u[0], k),
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 from stagec.control.loops import fori_loop
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
-from stagec.factorizations.vectors import at
+from stagec.factorizations.vectors import at, in_vectors
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
@@ -32,13 +32,14 @@ def bisected(d: Any, e: Any, first: int = 0) -> Operand:
     of bisection" (1967).
     """
     n = aval_of(d).shape[0]
-    number = arange(first, n)
+    wide = in_vectors(n - first)
+    number = arange(first, first + wide)
     squares = pad(e * e, ((1, 0),))
     info = finfo(aval_of(d).dtype)
-    bound = abs(d).max() + 2 * abs(pad(e, ((1, 0),))).max()
+    bound = abs(d).max() + 2 * abs(e).max(initial=0)
     least = float(info.tiny) * where(bound > 1, bound * bound, 1)
-    like = zeros(ShapedArray.of((n - first,), aval_of(d).dtype))
-    counts = zeros(ShapedArray.of((n - first,), aval_of(number).dtype))
+    like = zeros(ShapedArray.of((wide,), aval_of(d).dtype))
+    counts = zeros(ShapedArray.of((wide,), aval_of(number).dtype))
 
     def halve(_: Any, state: Any) -> Any:
         low, high = state
@@ -55,4 +56,4 @@ def bisected(d: Any, e: Any, first: int = 0) -> Operand:
 
     steps = math.ceil(-math.log2(float(info.eps))) + 3
     low, high = fori_loop(0, steps, halve, (like - bound, like + bound))
-    return (low + high) / 2
+    return ((low + high) / 2)[: n - first]

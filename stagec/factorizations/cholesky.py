@@ -14,6 +14,7 @@ from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import of_scipy, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
+from stagec.factorizations.vectors import at, put
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.padding import pad
@@ -21,9 +22,7 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.slicing import (
-    dynamic_index_in_dim,
     dynamic_slice_in_dim,
-    dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
 from stagec.typing import ArrayLike
@@ -88,11 +87,11 @@ def _columns(a: Any, start: Any, n: int) -> Array:
 
     def column(c: Array, factor: Array) -> Array:
         j = start + c
-        row = dynamic_index_in_dim(factor, j, 0)
-        remaining = dynamic_index_in_dim(a, c, 1) - factor @ adjoint(row)
-        pivot = ar.sqrt(dynamic_index_in_dim(remaining, j, 0).real)
+        row = at(factor, j, keepdims=True)
+        remaining = at(a, c, 1, True) - factor @ adjoint(row)
+        pivot = ar.sqrt(at(remaining, j, keepdims=True).real)
         found = where((rows[:, None] >= j) & (j < n), remaining / pivot, 0)
-        return dynamic_update_index_in_dim(factor, found, c, 1)
+        return put(factor, found, c, 1)
 
     return fori_loop(0, width, column, zeros(aval_of(a)))
 

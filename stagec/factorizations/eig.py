@@ -15,16 +15,14 @@ from stagec.core.primitive import MultiplePrimitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import finite, of_stack, or_nan, with_nan
 from stagec.factorizations.lu import solve_matrix
-from stagec.factorizations.quasi import block_eigenvalues, normalized, triangle_of, vectors_of
+from stagec.factorizations.quasi import blocks_of, eigenvectors, triangle_of, triangle_vectors
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization
 from stagec.factorizations.schur import scaled_schur
 from stagec.numpy.conditionals import where
 from stagec.numpy.manipulation import flip
-from stagec.numpy.padding import pad
 from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj
 from stagec.numpy.selection import take_along_axis
-from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.convert import convert_element_type
@@ -72,34 +70,25 @@ def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Op
     dtype = _complex(aval_of(a).dtype)
     if n < 2:
         return [diagonal(a).astype(dtype), *[(a * 0 + 1).astype(dtype)] * (left + right)]
-    is_real = not dtypes.is_complex(aval_of(a).dtype)
     t, q, scale, good = scaled_schur(a, left or right)
-    if is_real:
-        re, im = block_eigenvalues(t)
-        values = complex(re, im)
+    unitary = None
+    if dtypes.is_complex(aval_of(a).dtype):
+        re, im = real(diagonal(t)), imag(diagonal(t))
     else:
-        values = diagonal(t)
-    found = [where(good, values * scale, np.nan)]
-    if left or right:
-        if is_real:
-            t, q = triangle_of(t, q)
-        # The left eigenvectors are those of the adjoint, which is upper triangular when it is flipped.
-        vectors = [*([flip(vectors_of(flip(adjoint(t))))] if left else []), *([vectors_of(t)] if right else [])]
-        vectors = [normalized(q @ x) for x in vectors]
-        if is_real:
-            vectors = [_of_real(v, im) for v in vectors]
-        found += [where(good, v, np.nan) for v in vectors]
-    return found
-
-
-def _of_real(v: Any, im: Any) -> Operand:
-    """Make eigenvectors of real eigenvalues real, and the others conjugate pairs."""
-    before = pad(v[:, :-1], ((0, 0), (1, 0)))
-    v = where(im < 0, conj(before), v)
-    re, im = real(v), where(im == 0, 0, imag(v))
-    # For almost equal eigenvalues, a vector may have any phase; its real part is an eigenvector, too.
-    length = ar.sqrt((re * re + im * im).sum(0))
-    return complex(re / length, im / length)
+        re, im, unitary = blocks_of(t)
+    found = [(re * scale, im * scale)]
+    if q is not None:
+        triangle = (real(t), imag(t)) if unitary is None else triangle_of(t, unitary)
+        parts = (real(q), imag(q)) if unitary is None else (q, None)
+        vectors = []
+        if left:
+            # The left eigenvectors are those of the adjoint, which is upper triangular when it is flipped.
+            flipped = triangle_vectors(flip(triangle[0].T), -flip(triangle[1].T))
+            vectors.append(flip(flipped, (0, 2)))
+        if right:
+            vectors.append(triangle_vectors(*triangle))
+        found += [eigenvectors(parts, x, unitary, im) for x in vectors]
+    return [complex(where(good, re, np.nan), where(good, im, 0)) for re, im in found]
 
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:

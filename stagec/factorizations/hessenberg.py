@@ -13,12 +13,12 @@ from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations.lapack import of_large
 from stagec.factorizations.qr import reflector
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
+from stagec.factorizations.vectors import at, put
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
 from stagec.numpy.rounding import conj
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import Operand, as_operand, aval_of
-from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 
 def _shape(a: ShapedArray) -> list[ShapedArray]:
@@ -74,7 +74,7 @@ def packed_hessenberg(a: Any) -> tuple[Operand, Operand]:
 
     def eliminate(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         a, scales = state
-        column = dynamic_index_in_dim(a, k, 1, keepdims=False)
+        column = at(a, k, 1)
         v, t, beta = reflector(column, k + 1)
         v = where(rows > k, v, 0)
         left = a - (conj(t) * v)[:, None] * (conj(v)[None, :] @ a)
@@ -82,7 +82,7 @@ def packed_hessenberg(a: Any) -> tuple[Operand, Operand]:
         stored = where(rows == k + 1, beta, where(rows > k, v, column))
         # Earlier columns hold vectors of reflections.
         a = where(rows > k, both, where(rows == k, stored[:, None], a))
-        return a, dynamic_update_index_in_dim(scales, t, k, 0)
+        return a, put(scales, t, k)
 
     return fori_loop(0, n - 1, eliminate, (a, scales))
 

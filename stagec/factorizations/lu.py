@@ -16,7 +16,7 @@ from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.lapack import of_scipy
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import forward, solve_in_place, triangular_solve
-from stagec.factorizations.vectors import exchanged
+from stagec.factorizations.vectors import at, exchanged, put
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu
@@ -32,10 +32,8 @@ from stagec.primitives.complex import imag, real
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.slicing import (
-    dynamic_index_in_dim,
     dynamic_slice,
     dynamic_slice_in_dim,
-    dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
 from stagec.typing import ArrayLike
@@ -147,19 +145,19 @@ def _columns(a: Any, start: Any, n: int) -> tuple[Any, Any, Any]:
     def step(c: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         a, pivots, order = state
         j = start + c
-        column = dynamic_index_in_dim(a, c, 1, keepdims=False)
+        column = at(a, c, 1)
         sizes = _size(column)
         # NaN is a pivot only if all candidates are NaN.
         sizes = where(sizes == sizes, sizes, -1)
         best = convert_element_type(argmax(where((rows >= j) & (j < n), sizes, where(rows == j, -1, -2))), dtypes.int32)
         a, order = exchanged(a, j, best), exchanged(order, j, best)
-        chosen = dynamic_index_in_dim(a, j, 0)
-        pivot = dynamic_index_in_dim(chosen, c, 1)
+        chosen = at(a, j, keepdims=True)
+        pivot = at(chosen, c, 1, True)
         below = ((rows > j) & (j < n))[:, None]
-        factors = dynamic_index_in_dim(a, c, 1) / where(pivot == 0, 1, pivot)
+        factors = at(a, c, 1, True) / where(pivot == 0, 1, pivot)
         eliminated = where(below & (columns > c) & (pivot != 0), a - factors * chosen, a)
         a = where(below & (columns == c), factors, eliminated)
-        return a, dynamic_update_index_in_dim(pivots, best, c, 0), order
+        return a, put(pivots, best, c), order
 
     pivots = zeros(ShapedArray.of((width,), dtypes.int32))
     return fori_loop(0, width, step, (a, pivots, arange(m, dtype="int32")))

@@ -17,6 +17,7 @@ from stagec.factorizations.lapack import of_large
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
+from stagec.factorizations.vectors import at, put, squared
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange, eye
 from stagec.numpy.diagonals import tril, triu
@@ -27,9 +28,7 @@ from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.slicing import (
-    dynamic_index_in_dim,
     dynamic_slice_in_dim,
-    dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
 from stagec.typing import ArrayLike
@@ -92,14 +91,14 @@ def _reflected(a: Any, start: Any, count: int) -> tuple[Operand, Operand]:
     def eliminate(c: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
         a, scales = state
         j = start + c
-        column = dynamic_index_in_dim(a, c, 1, keepdims=False)
+        column = at(a, c, 1)
         vector, scale, beta = reflector(column, j)
         # R is multiplied by the adjoint of the reflection.
         change = (conj(scale) * vector)[:, None] * (conj(vector)[None, :] @ a)
         done = j < count
         stored = where(rows == j, beta, where(rows > j, vector, column))
         a = where(done & (columns > c), a - change, where(done & (columns == c), stored[:, None], a))
-        return a, dynamic_update_index_in_dim(scales, where(done, scale, 0), c, 0)
+        return a, put(scales, where(done, scale, 0), c)
 
     steps = min(width, count)
     return fori_loop(0, steps, eliminate, (a, zeros(ShapedArray.of((steps,), aval_of(a).dtype))))
@@ -111,25 +110,21 @@ def reflector(column: Any, j: Any) -> tuple[Any, Any, Any]:
     The sign of the element is LAPACK's, so that `head - beta` does not cancel. t is 0 if there is nothing to zero.
     """
     rows = arange(aval_of(column).shape[0])
-    head = dynamic_index_in_dim(column, j, 0)
-    tail = where(rows > j, column, 0)
-    # Subnormal numbers have few digits: a reflection computed from them would not be unitary.
-    least = float(finfo(aval_of(column).dtype).tiny)
-    # Scaled, so that no square overflows or underflows.
-    largest = abs(tail).max()
-    unit = where(largest < least, 1, largest)
-    below = where(largest < least, 0, unit * ar.sqrt((abs(tail / unit) ** 2).sum(keepdims=True)))
-    idle = below == 0
-    size = abs(head)
-    if aval_of(column).dtype.kind == "c":
-        idle = idle & ((head.imag == 0) | (size < least))
-    top = ar.max(size, below)
-    safe = where(top > 0, top, 1)
-    length = top * ar.sqrt((size / safe) ** 2 + (below / safe) ** 2)
+    x = where(rows >= j, column, 0)
+    # Scaled, so that no square overflows. The divisor is a normal number, as subnormal ones have few digits.
+    largest, least = abs(x).max(keepdims=True), float(finfo(aval_of(column).dtype).tiny)
+    unit = where(largest < least, least, largest)
+    x = x / unit
+    head, tail = at(x, j, keepdims=True), where(rows > j, x, 0)
+    below = squared(tail).sum(keepdims=True)
+    length = ar.sqrt(squared(head) + below)
     beta = where(head.real > 0, -length, length)
-    scale = where(idle, 0, (beta - head) / where(beta == 0, 1, beta))
+    idle = below == 0
+    if dtypes.is_complex(aval_of(column).dtype):
+        idle = idle & (head.imag == 0)
     vector = where(rows == j, 1, tail / where(idle, 1, head - beta))
-    return vector, scale, where(idle, head, beta)
+    scale = where(idle, 0, (beta - head) / where(idle, 1, beta))
+    return vector, scale, where(idle, at(column, j, keepdims=True), beta * unit)
 
 
 def unit_vectors(found: Any, start: Any) -> Array:
@@ -149,10 +144,10 @@ def block_triangle(vectors: Any, scales: Any) -> Array:
     gram = adjoint(vectors) @ vectors
 
     def column(j: Any, triangle: Array) -> Array:
-        scale = dynamic_index_in_dim(scales, j, 0)
-        before = where((columns < j)[:, None], dynamic_index_in_dim(gram, j, 1), 0)
+        scale = at(scales, j, keepdims=True)
+        before = where((columns < j)[:, None], at(gram, j, 1, True), 0)
         found = where((columns == j)[:, None], scale, -scale * (triangle @ before))
-        return dynamic_update_index_in_dim(triangle, found, j, 1)
+        return put(triangle, found, j, 1)
 
     return fori_loop(0, count, column, zeros(aval_of(gram)))
 
@@ -213,8 +208,8 @@ def product(a: Any, scales: Any) -> Operand:
 
         def reflect(i: Any, q: Any) -> Any:
             j = count - 1 - i
-            v = dynamic_index_in_dim(vectors, j, 1)
-            return q - dynamic_index_in_dim(scales, j, 0) * v * (adjoint(v) @ q)
+            v = at(vectors, j, 1, True)
+            return q - at(scales, j, keepdims=True) * v * (adjoint(v) @ q)
 
         return fori_loop(0, count, reflect, q)
     total = panels(count, _PANEL)

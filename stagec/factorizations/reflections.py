@@ -11,10 +11,10 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, SinglePrimitive
 from stagec.factorizations.qr import reflections_eval, unit_vectors
 from stagec.factorizations.row import adjoint, factorization, matrix_argument
+from stagec.factorizations.vectors import at
 from stagec.numpy.rounding import conj
 from stagec.primitives.checks import same_dtype
 from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
-from stagec.primitives.slicing import dynamic_index_in_dim
 from stagec.typing import ArrayLike
 
 
@@ -38,8 +38,8 @@ def _algorithm(a: Array, scales: Array, c: Array, *, left: bool, transpose: bool
 
     def reflect(i: Any, c: Array) -> Any:
         j = i if transpose else count - 1 - i
-        v = dynamic_index_in_dim(vectors, j, 1)
-        return c - dynamic_index_in_dim(scales, j, 0) * v * (adjoint(v) @ c)
+        v = at(vectors, j, 1, True)
+        return c - at(scales, j, keepdims=True) * v * (adjoint(v) @ c)
 
     return fori_loop(0, count, reflect, c)
 

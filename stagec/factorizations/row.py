@@ -18,6 +18,7 @@ from stagec.core.dims import is_open
 from stagec.core.primitive import NOT_LINEAR, Primitive
 from stagec.factorizations.one_thread import in_one_thread
 from stagec.factorizations.pairs import ALGORITHMS, in_pairs
+from stagec.factorizations.vectors import at, put
 from stagec.numpy.creation import eye
 from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
 from stagec.numpy.manipulation import matrix_transpose
@@ -27,7 +28,6 @@ from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.primitives.shape import reshape
-from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 P = TypeVar("P", bound=Primitive)
 
@@ -105,8 +105,10 @@ def lowering(each: Callable[..., list[Any]], shape: Callable[..., Any], multiple
         def program(*operands: Any) -> list[Any]:
             return each(*operands, **params)
 
-        shaped = shape(*cx.in_avals, **params)
-        avals = [*cx.in_avals, *(shaped if multiple else [shaped])]
+        avals = list(cx.in_avals)
+        if avals[0].ndim > 2:  # results are the state of a loop
+            shaped = shape(*avals, **params)
+            avals += shaped if multiple else [shaped]
         is_complex = any(dtypes.is_complex(a.dtype) for a in avals)
         out = cx.apply(lambda *operands: in_pairs(program, operands) if is_complex else program(*operands), *values)
         return out if multiple else out[0]
@@ -159,8 +161,8 @@ def _each(
         return [reshape(r, a.shape) for r, a in zip(results, out, strict=True)]
 
     def step(i: Any, found: Any) -> Any:
-        results = one(*(dynamic_index_in_dim(x, i, 0, keepdims=False) for x in flat))
-        return [dynamic_update_index_in_dim(f, r, i, 0) for f, r in zip(found, results, strict=True)]
+        results = one(*(at(x, i) for x in flat))
+        return [put(f, r, i) for f, r in zip(found, results, strict=True)]
 
     empty = [zeros(a.update(shape=(count, *a.shape[len(lead) :]))) for a in out]
     return [reshape(r, a.shape) for r, a in zip(fori_loop(0, count, step, empty), out, strict=True)]

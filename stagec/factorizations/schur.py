@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations.francis import triangularized
 from stagec.factorizations.hessenberg import packed_hessenberg
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
+from stagec.factorizations.standard import standardized
 from stagec.factorizations.sweeps import schur_of
 from stagec.factorizations.tridiagonal import columns_of
 from stagec.numpy.conditionals import where
@@ -36,7 +38,10 @@ def _eval(a: Any, *, vectors: bool) -> list[Any]:
 
 
 def scaled_schur(a: Any, vectors: bool) -> tuple[Operand, Operand | None, Operand, Operand]:
-    """Return the Schur form of one matrix divided by a scale, Q, the scale, and whether the iteration converged."""
+    """Return the Schur form of one matrix divided by a scale, Q, the scale, and whether the iteration converged.
+
+    Blocks of two rows have any form.
+    """
     usable = (a - a == 0).all()
     a = where(usable, a, 0)
     largest = abs(a).max()
@@ -50,6 +55,8 @@ def _algorithm(a: Array, *, vectors: bool) -> list[Operand]:
     if aval_of(a).shape[-1] < 2:
         return [a, a * 0 + 1] if vectors else [a]
     t, q, scale, good = scaled_schur(a, vectors)
+    if not dtypes.is_complex(aval_of(a).dtype):
+        t, q = standardized(t, q)
     return [where(good, x, np.nan) for x in ([t * scale, q] if vectors else [t * scale])]
 
 

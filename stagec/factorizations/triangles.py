@@ -17,13 +17,12 @@ from stagec.numpy.creation import arange
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import aval_of
-from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 
 _NO_RULE = MissingRule("the rule is not implemented", "differentiate eigvals, or eigh")
 
 
 def _column(x: Array, j: Any) -> Array:
-    return dynamic_index_in_dim(x, j, 1, keepdims=False)
+    return at(x, j, 1)
 
 
 def _dot(x: Array, y: Array) -> Array:
@@ -65,7 +64,7 @@ def _sylvester(a: Array, b: Array, c: Array) -> Array:
             remaining = at(right, k) - _dot(where(rows > k, line, 0), found)
             return put(found, remaining / (at(line, k) + last), k)
 
-        return dynamic_update_index_in_dim(x, fori_loop(0, m, row, zeros(aval_of(right))), j, 1)
+        return put(x, fori_loop(0, m, row, zeros(aval_of(right))), j, 1)
 
     return fori_loop(0, n, column, zeros(aval_of(c)))
 
@@ -110,7 +109,7 @@ def _root(t: Array) -> Array:
             return put(found, _ratio(at(given, k) - _dot(line, found), at(main, k) + last), k)
 
         found = fori_loop(0, j, row, where(positions == j, main, 0))
-        return dynamic_update_index_in_dim(r, found, j, 1)
+        return put(r, found, j, 1)
 
     return fori_loop(0, n, column, zeros(aval_of(t)))
 
@@ -161,7 +160,7 @@ def _function(t: Array, values: Any) -> Array:
             return put(found, remaining / where(gap == 0, 1, gap), k)
 
         found = fori_loop(0, j, row, where(positions == j, values, 0))
-        return dynamic_update_index_in_dim(f, found, j, 1)
+        return put(f, found, j, 1)
 
     return fori_loop(0, n, column, zeros(aval_of(t)))
 

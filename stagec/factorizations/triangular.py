@@ -14,6 +14,7 @@ from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.factorizations.lapack import LARGE, of_scipy
 from stagec.factorizations.row import diagonal, factorization, matrix_argument, panels
+from stagec.factorizations.vectors import at, put
 from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.manipulation import flip, matrix_transpose
 from stagec.numpy.padding import pad
@@ -23,10 +24,8 @@ from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
 from stagec.primitives.shape import reshape
 from stagec.primitives.slicing import (
-    dynamic_index_in_dim,
     dynamic_slice,
     dynamic_slice_in_dim,
-    dynamic_update_index_in_dim,
     dynamic_update_slice_in_dim,
 )
 from stagec.typing import ArrayLike
@@ -123,10 +122,10 @@ def _rows(a: Array, b: Array, unit: bool) -> Operand:
     divisors = diagonal(a)
 
     def row(i: Any, x: Any) -> Any:
-        found = dynamic_index_in_dim(b, i, 0) - dynamic_index_in_dim(below, i, 0) @ x
+        found = at(b, i, keepdims=True) - at(below, i, keepdims=True) @ x
         if not unit:
-            found = found / dynamic_index_in_dim(divisors, i, 0)
-        return dynamic_update_index_in_dim(x, found, i, 0)
+            found = found / at(divisors, i, keepdims=True)
+        return put(x, found, i)
 
     return fori_loop(0, aval_of(a).shape[-1], row, zeros(aval_of(b)))
 

@@ -19,10 +19,6 @@ from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import Operand, aval_of
-from stagec.primitives.slicing import (
-    dynamic_index_in_dim,
-    dynamic_update_index_in_dim,
-)
 
 # The limit of sweeps for each eigenvalue. About two are needed; only NaN reaches the limit.
 _SWEEPS = 40
@@ -41,11 +37,11 @@ def tridiagonal(a: Any) -> tuple[Operand, Operand, Operand, Operand]:
 
     def eliminate(k: Any, state: Any) -> Any:
         a, vectors, scales, off = state
-        v, scale, beta = reflector(dynamic_index_in_dim(a, k, 1, keepdims=False), k + 1)
+        v, scale, beta = reflector(at(a, k, 1), k + 1)
         p = scale * (a @ v)
         w = p - 0.5 * conj(scale) * (conj(v) * p).sum() * v
         a = a - v[:, None] * conj(w)[None, :] - w[:, None] * conj(v)[None, :]
-        vectors = dynamic_update_index_in_dim(vectors, where(rows > k, v, 0), k, 1)
+        vectors = put(vectors, where(rows > k, v, 0), k, 1)
         return a, vectors, put(scales, scale[0], k), put(off, beta[0].real, k)
 
     dtype = aval_of(a).dtype

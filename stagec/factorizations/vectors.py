@@ -4,21 +4,43 @@ from __future__ import annotations
 
 from typing import Any
 
+from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.numpy.conditionals import where
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.operand import aval_of
-from stagec.primitives.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from stagec.primitives.shape import reshape
+from stagec.primitives.slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+)
 
 
-def at(x: Any, i: Any) -> Array:
-    """Return an element of a vector, or a row of a matrix."""
-    return dynamic_index_in_dim(x, i, 0, keepdims=False)
+def in_vectors(n: int, lanes: int = 8) -> int:
+    """Return the least number of elements from n on that vectors of so many hold: no narrower ones are needed then."""
+    return -(-n // lanes) * lanes
 
 
-def put(x: Any, value: Any, i: Any) -> Array:
-    """Replace an element of a vector, or a row of a matrix."""
-    return dynamic_update_index_in_dim(x, value, i, 0)
+def at(x: Any, i: Any, axis: int = 0, keepdims: bool = False) -> Array:
+    """Return an element of a vector, or a row of a matrix, or what is at an index of another axis."""
+    return dynamic_index_in_dim(x, i, axis, keepdims=keepdims, allow_negative_indices=False)
+
+
+def put(x: Any, value: Any, i: Any, axis: int = 0) -> Array:
+    """Replace what `at` returns."""
+    return dynamic_update_index_in_dim(x, value, i, axis, allow_negative_indices=False)
+
+
+def element(x: Any, i: Any, j: Any) -> Array:
+    """Return an element of a matrix; indices beyond its ends are clamped."""
+    return reshape(dynamic_slice(x, (i, j), (1, 1), allow_negative_indices=False), ())
+
+
+def put_block(x: Any, block: Any, i: Any, j: Any) -> Array:
+    """Replace the block of a matrix that begins at an element."""
+    return dynamic_update_slice(x, block, (i, j), allow_negative_indices=False)
 
 
 def exchanged(x: Any, i: Any, j: Any) -> Array:
@@ -43,6 +65,11 @@ def rotate_pair(x: Any, y: Any, c: Any, s: Any) -> tuple[Any, Any]:
     s = sign * s
     half = s / (1 + abs(c))
     return sign * (x - s * (y + half * x)), sign * (y + s * (x - half * y))
+
+
+def squared(x: Any) -> Any:
+    """Return the squares of the absolute values."""
+    return x.real * x.real + x.imag * x.imag if dtypes.is_complex(aval_of(x).dtype) else x * x
 
 
 def hypotenuse(x: Any, y: Any) -> Array:

@@ -15,7 +15,7 @@ from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
 from stagec.factorizations.hessenberg import hessenberg as packed_hessenberg
 from stagec.factorizations.qr import householder_product
-from stagec.factorizations.quasi import block_unitary
+from stagec.factorizations.quasi import blocks_of, triangle_of
 from stagec.factorizations.row import adjoint, diagonal
 from stagec.factorizations.schur import schur as schur_form
 from stagec.factorizations.triangles import sylvester_p, triangular_function_p, triangular_root_p
@@ -26,7 +26,7 @@ from stagec.numpy.diagonals import triu
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import shape_error
-from stagec.primitives.complex import real
+from stagec.primitives.complex import complex, real
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
@@ -103,8 +103,8 @@ def rsf2csf(T: ArrayLike, Z: ArrayLike, check_finite: bool = True) -> tuple[Arra
     if not aval_of(t).shape[-1]:
         found = t.astype(dtypes.complex_dtype(aval_of(t).dtype))
         return found, found
-    g = block_unitary(t)
-    return triu(adjoint(g) @ (t.astype(aval_of(g).dtype) @ g)), z.astype(aval_of(g).dtype) @ g
+    unitary = blocks_of(t)[2]
+    return complex(*triangle_of(t, unitary)), complex(*unitary.after(z))
 
 
 def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:

@@ -243,11 +243,28 @@ def test_constants_of_all_sizes_are_divided():
 def test_what_cannot_be_divided_is_noticed():
     with pytest.raises(object_file.MixedError):
         object_file.functions(object_of(jumping("a"), jumping("b")), ["a", "b"])
-    # A function that is left out, whose constants would be another's.
-    one, two, three = (adding(name, *SIZES) for name in "abc")
+    # A function whose constants precede those of the one before.
+    with pytest.raises(object_file.MixedError):
+        object_file.functions(object_of(adding("a", *SIZES), adding("b", *SIZES)), ["b", "a"])
+
+
+def test_tables_without_a_size_are_whole():
+    section = bytes([1, 2, 3, 4])
+    rows = [[0] * 10, [0, 1, 2, 0, 0, len(section), 0, 0, 1, 0]]
+    file = object_file._File.__new__(object_file._File)
+    file.rows, file.contents, file.relocations = rows, [b"code", section], {}
+    sections = [object_file.Section(6, 16, b"code", ((0, 2, 1, -4),)), object_file.Section(2, 1, section)]
+    assert file._divide(sections, 1, 1, 0) == len(section) and sections[1].data == section
+    with pytest.raises(object_file.MixedError):
+        file._divide(sections, 1, 1, 2)
+
+
+def test_constants_that_no_function_uses_belong_to_none():
+    texts = {name: adding(name, *SIZES) for name in "abc"}
+    alone = {name: object_file.functions(object_of(text), [name])[name] for name, text in texts.items()}
     for names in ("ab", "bc", "ac"):
-        with pytest.raises(object_file.MixedError):
-            object_file.functions(object_of(one, two, three), list(names))
+        found = object_file.functions(object_of(*texts.values()), list(names))
+        assert found == {name: alone[name] for name in names}
 
 
 def test_kernels_whose_constants_cannot_be_told_apart_are_generated_one_by_one(monkeypatch):

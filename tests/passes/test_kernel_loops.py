@@ -3,6 +3,7 @@
 import ctypes
 import itertools
 import mmap
+import re
 
 import numpy as np
 import pytest
@@ -308,6 +309,35 @@ def test_what_a_column_of_is_updated_is_computed_along_its_rows():
         a = np.random.default_rng(0).integers(-3, 4, shape).astype(np.float32)
         (expected,) = evaluated([function], a)
         np.testing.assert_array_equal(np.asarray(stagec.jit(function)(a)), expected)
+
+
+@pytest.mark.parametrize("columns", [7, 15, 17, 29, 31])
+def test_a_row_is_computed_before_its_last_vector_overlaps_others(columns):
+    def scaled(a):
+        return lax.fori_loop(0, 3, lambda i, a: a * 2 + i, a)
+
+    def moved(a):
+        return lax.fori_loop(0, 3, lambda i, a: a.at[:, :-1].set(a[:, 1:] * 2 - a[:, :-1]), a)
+
+    def turned(a):
+        return lax.fori_loop(0, 3, lambda i, a: a.at[:, 1:].set(a[:, :-1] * 2 - a[::-1, 1:]), a)
+
+    a = np.random.default_rng(columns).integers(-3, 4, (5, columns)).astype(np.float32)
+    for function in (scaled, moved, turned):
+        (expected,) = evaluated([function], a)
+        np.testing.assert_array_equal(np.asarray(stagec.jit(function)(a)), expected)
+
+
+def test_the_remainders_of_rows_and_products_are_whole_vectors():
+    def widths(function, *operands):
+        text = stagec.jit(function, target="cpu:x86-64-v3").lower(*operands).as_text("kernels")
+        return {int(n) for n in re.findall(r"vector.store .*vector<(\d+)xf32>", text)}
+
+    def rows(a):
+        return lax.fori_loop(0, 3, lambda i, a: a.at[:, :-1].set(a[:, 1:] * 2 - a[:, :-1]), a)
+
+    assert widths(rows, np.ones((5, 32), np.float32)) == {8}
+    assert widths(lambda a: lax.fori_loop(0, 3, lambda i, a: a @ a, a), np.ones((31, 31), np.float32)) == {8}
 
 
 def test_a_row_and_a_column_are_stored_in_place_of_a_matrix():

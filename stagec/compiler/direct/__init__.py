@@ -20,7 +20,7 @@ from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.direct import host, known, library, linker, machine_code, persistent, reading
 from stagec.compiler.direct.joining import joined, kernels_of
 from stagec.compiler.direct.memory import assign_memory
-from stagec.compiler.direct.object_file import functions
+from stagec.compiler.direct.object_file import function
 from stagec.compiler.direct.parts import Item, parted
 from stagec.compiler.direct.program import NotDirectError as NotDirectError, Program
 from stagec.compiler.direct.reading import is_direct as is_direct
@@ -183,7 +183,7 @@ def _library(
         _check(run.execute(1), run.found)
         with open(path, "rb") as file:
             query = f"{library.EXECUTABLE}_library_query"
-            return linker.linked(functions(file.read(), [query])[query])
+            return linker.linked(function(file.read(), query))
 
 
 def _check(ok: bool, found: list[Diagnostic]) -> None:

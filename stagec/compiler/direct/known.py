@@ -42,7 +42,7 @@ def persistent(target: Mapping[str, str]) -> Code:
     key = (hashlib.sha256(source().encode()).hexdigest(), *machine_code.described(target))
     code = kernel_cache.find(key, Code.of_stored)
     if code is None:
-        code = machine_code.function(source(), SYMBOL, target)
+        code = machine_code.of_text(source(), SYMBOL, target)
         kernel_cache.keep(key, code, *code.stored())
     return code
 

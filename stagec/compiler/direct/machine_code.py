@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from passes.kernels import llvm
 from passes.kernels.dispatch import Kernel
-from stagec.compiler.direct.object_file import Code, MixedError, functions
+from stagec.compiler.direct.object_file import Code, MixedError, function, functions
 from stagec.compiler.direct.program import NotDirectError
 
 # The releases of llvmlite whose LLVM the tests have compared with the compiler's.
@@ -51,13 +51,13 @@ def texts(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> tuple[str
     return str(prepared.module), str(prepared.emitted("assembly"))
 
 
-def function(text: str, symbol: str, target: Mapping[str, str]) -> Code:
+def of_text(text: str, symbol: str, target: Mapping[str, str]) -> Code:
     """Code of a function of LLVM IR.
 
     Args:
       target: how the compiler describes the processor.
     """
-    return functions(bytes(_parsed(text, target).emitted("object")), [symbol])[symbol]
+    return function(bytes(_parsed(text, target).emitted("object")), symbol)
 
 
 def linkable(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> bytes:

@@ -16,6 +16,7 @@ MACHINE = 62
 _SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8  # types of sections
 _UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
 _RELATIVE_32 = 2  # a type of relocations
+_LARGEST = 64  # bytes of a vector
 
 
 class Section(NamedTuple):
@@ -68,8 +69,17 @@ class _Symbol(NamedTuple):
     value: int
 
 
+def function(data: bytes, name: str) -> Code:
+    """A function of an object file, with all sections that it needs.
+
+    Raises:
+      NotDirectError: it is not there, or needs a symbol of another library.
+    """
+    return _File(data).code(name)
+
+
 def functions(data: bytes, names: Sequence[str]) -> dict[str, Code]:
-    """Functions of an object file, each with what it needs.
+    """Functions of an object file, each with its own part of the constants.
 
     Args:
       names: in the order of the file. Of the constants that several functions use, each gets its own.
@@ -78,7 +88,10 @@ def functions(data: bytes, names: Sequence[str]) -> dict[str, Code]:
       NotDirectError: one is not there, or needs a symbol of another library.
       MixedError: it is not known which constants a function uses.
     """
-    return _File(data).functions(names)
+    file = _File(data)
+    # Where the constants end that belong to the functions so far, by their section.
+    ends: dict[int, int] = {}
+    return {name: file.code(name, ends) for name in names}
 
 
 class _File:
@@ -109,23 +122,11 @@ class _File:
                 found = [(at, info & 0xFFFFFFFF, info >> 32, add) for at, info, add in _RELOCATION.iter_unpack(content)]
                 self.relocations.setdefault(row[7], []).extend(found)
 
-    def functions(self, names: Sequence[str]) -> dict[str, Code]:
-        defined = {symbol.name: symbol for symbol in self.symbols if symbol.section != _UNDEFINED}
-        missing = [name for name in names if name not in defined]
-        if missing:
-            raise NotDirectError(f"the compiler made no function {missing[0]}")
-        if len(names) == 1:
-            return {names[0]: self._code(defined[names[0]], None)}
-        # Where the constants end that belong to the functions so far, by their section.
-        ends: dict[int, int] = {}
-        found = {name: self._code(defined[name], ends) for name in names}
-        # A wrong guess of what a function uses would leave some constants to nobody.
-        if any(end != len(self.contents[number]) for number, end in ends.items()):
-            raise MixedError
-        return found
-
-    def _code(self, function: _Symbol, ends: dict[int, int] | None) -> Code:
-        """A function's code; with its own part of the constants only, if it is told where these begin."""
+    def code(self, name: str, ends: dict[int, int] | None = None) -> Code:
+        """A function's code; with its own part of the constants only, if it is told where those before end."""
+        function = next((s for s in self.symbols if s.name == name and s.section != _UNDEFINED), None)
+        if function is None:
+            raise NotDirectError(f"the compiler made no function {name}")
         # The sections in the order in which they are found, and their places in it.
         order = {function.section: 0}
         sections: list[Section] = []
@@ -142,34 +143,44 @@ class _File:
             )
         if ends is not None:
             for number, place in order.items():
-                start = ends.get(number, 0)
-                ends[number] = self._divide(sections, place, number, start)
+                ends[number] = self._divide(sections, place, number, ends.get(number, 0))
         return Code(tuple(sections), function.value)
 
     def _divide(self, sections: list[Section], place: int, number: int, start: int) -> int:
         """Reduce a section of constants to those of one function, and return where they end.
 
-        They begin where those of the function before end, and the last one that the function uses ends them.
+        The first and the last one that it uses bound them; LLVM may leave others unused.
         """
-        row, content = self.rows[number], self.contents[number]
-        if place == 0 or number in self.relocations:  # code, and tables for jumps
-            if start:
-                raise MixedError
-            return len(content)
-        # Sections of the largest constants have no size of their elements, but their alignment.
-        size = row[9] or max(1, row[8])
-        # A distance counts from the end of its instruction: four bytes on, or five with a number of one byte.
+        content, (*_, alignment, size) = self.contents[number], self.rows[number]
         used = [
-            (add + (5 if kind == _RELATIVE_32 else 0)) // size * size
+            _constant(add, kind, size or alignment)
             for section in sections
             for _, kind, i, add in section.relocations
             if i == place
         ]
-        end = max(used) + size
-        if min(used) != start or end > len(content):
+        # The largest constants have a section without a size of its elements, in which there may be others.
+        if not size and alignment == _LARGEST and not any(at % _LARGEST for at in (*used, len(content))):
+            size = alignment
+        if place == 0 or number in self.relocations or not size:  # code, tables for jumps, and other tables
+            if start:
+                raise MixedError
+            return len(content)
+        used = [at // size * size for at in used]
+        first, end = min(used), max(used) + size
+        if first < start or end > len(content):
             raise MixedError
-        sections[place] = sections[place]._replace(data=content[start:end])
+        sections[place] = sections[place]._replace(data=content[first:end])
         for k, section in enumerate(sections):
-            moved = [(at, kind, i, add - start if i == place else add) for at, kind, i, add in section.relocations]
+            moved = [(at, kind, i, add - first if i == place else add) for at, kind, i, add in section.relocations]
             sections[k] = section._replace(relocations=tuple(moved))
         return end
+
+
+def _constant(add: int, kind: int, size: int) -> int:
+    """Where the constant is that a relocation refers to.
+
+    A distance counts from the end of its instruction: four bytes on, or more if a number of one or four bytes follows.
+    """
+    if kind != _RELATIVE_32:
+        return add
+    return next((add + after for after in (4, 5, 8) if (add + after) % size == 0), add + 5)
