@@ -79,15 +79,32 @@ CASES = {
         lambda p, h: (lax.fori_loop(0, p.astype(np.int32), lambda i, c: c + 1, h).at[0].set(3), h)
     ),
     "loop with a choice, from an argument twice": with_state,
+    "update in a loop of what it closes over": on_double(
+        lambda p, h: lax.fori_loop(0, 3, lambda i, c: c + h.at[c[0, :2] % 3].add(c[i]), h + 1)
+    ),
+    "update in a choice in a loop of what it closes over": on_double(
+        lambda p, h: lax.fori_loop(0, 3, lambda i, c: choose(p, c, lambda c: h.at[c[0] % 3].add(c[i])) + c, h + 1)
+    ),
+    "loop in a loop that begins with what it closes over": on_double(
+        lambda p, h: lax.fori_loop(
+            0, 3, lambda k, c: c + lax.fori_loop(0, 3, lambda i, s: s.at[i].set(s[0] + c[k]), h), h + 1
+        )
+    ),
     "loop that chooses and updates": lambda p, x: lax.fori_loop(
         0, 3, lambda i, s: s.at[i].set(choose(p, s[(i + 1) % 3], abs, lambda t: t + 1)), x
     ),
 }
 
 
+@pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_an_update_beside_control_flow_changes_nothing_else(name):
+def test_an_update_beside_control_flow_changes_nothing_else(name, kernels):
     f, x = CASES[name], np.arange(12, dtype=np.int32).reshape(3, 4) - 3
+    with stagec.config.override(cpu_kernels=kernels):
+        check_both_ways(name, f, x)
+
+
+def check_both_ways(name, f, x):
     compiled = stagec.jit(f)
     for p in (False, True):
         given = x.copy()
