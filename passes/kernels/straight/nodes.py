@@ -41,7 +41,7 @@ _STRIDED = 1 << 12
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
 # Axes of at most this many elements may be processed one by one.
 SHORT = 16
-# The share of gathered loads above which a kernel is slower than the compiler's.
+# The share of gathered loads above which elements are computed one by one where that is possible, or they are few.
 GATHERED = 0.25
 
 
