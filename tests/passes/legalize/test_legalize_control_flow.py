@@ -115,6 +115,20 @@ def check_both_ways(name, f, x):
         np.testing.assert_array_equal(given, x)
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "float16", "bfloat16", "float32", "float64", "int8"])
+def test_arrays_that_are_padded_with_one_number_have_memory_of_their_own(dtype):
+    def program(x, number):
+        """The loop, and barriers before complex constants, divide the program into groups of kernels."""
+        y = lax.fori_loop(0, 3, lambda i, y: y + x, x)
+        return snp.pad(x * 2, 1), [snp.pad(z, 1, constant_values=number) for z in (x + x, x * x, y)]
+
+    with stagec.enable_x64(), stagec.config.override(cpu_kernels=False):
+        x = snp.asarray(np.arange(10) % 4 * (1 + 2j if dtype == "complex64" else 1), dtype)
+        expected, found = program(x, x[3]), stagec.jit(program)(x, x[3])
+        for want, got in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
+            np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
+
+
 def text_of(f, rows):
     """What the compiler gets if no kernels of stagec's own take the place of loops."""
     with stagec.config.override(cpu_kernels=False):
