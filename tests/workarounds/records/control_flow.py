@@ -162,8 +162,8 @@ func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tenso
         symptom=Symptom.REFUSED,
         fault="IREE clones fills, and dispatches that read no arrays, into the groups of dispatches that read their "
         "results, but overlooks readers in a loop or a conditional, and on its other side",
-        guard="hides by barriers that a value is computed from nothing, and fills memory anew for each use, between the "
-        "phases `flow` and `stream`",
+        guard="hides by barriers that a value is computed from nothing, and fills memory anew for each use, between "
+        "the phases `flow` and `stream`",
         hooks=(
             "stagec.compiler.phase_workarounds:hold_sources",
             "stagec.compiler.phase_workarounds:fill_for_each_use",
