@@ -197,7 +197,10 @@ def _written_by_loop(loop: Any) -> list[tuple[int, Any]]:
 def _is_needed_after(op: Any, value: Any) -> bool:
     """Whether an operation that does not depend on `op` reads the memory of `value` after `op`."""
     loop = _loop_around(op)
-    values = [v for v in memory(value, within=loop) if loop is None or is_inside(block_of(v), loop)]
+    values = list(memory(value, within=loop))
+    # The next iteration reads what is from outside of the loop. A repeated number gets memory for each use.
+    if loop is not None and any(not is_inside(block_of(v), loop) and splat_of(v) is None for v in values):
+        return True
     seen = set(values)
     while values:
         for use in values.pop().uses:

@@ -103,18 +103,18 @@ def one_element_with_more_axes(op: Any) -> Any:
 
 @pattern("stablehlo.sort")
 def sort_of_part(op: Any) -> Any:
-    """sort(slice(x)) or sort(pad(x)), with a barrier between the two. Exact.
+    """sort(slice(x)), sort(pad(x)) or sort(broadcast_in_dim(x)), with a barrier between the two. Exact.
 
-    The compiler merges them and then fails.
+    The compiler merges them and then fails. It crashes on a broadcast number, if it is sorted with another array.
     """
     cut = [i for i, value in enumerate(op.operation.operands) if _cut_from(value, _is_joined_or_cut)]
     return _with_barriers(op, cut) if cut else None
 
 
 def _is_joined_or_cut(op: Any) -> bool:
-    """Whether an array consists of parts of others, is a part itself, or has had a part replaced."""
+    """Whether an array consists of parts of others, is a part itself, or has had a part replaced; or is a broadcast."""
     row = operations.of(op.operation.name)
-    return row.joins or row.memory in (Memory.PART, Memory.UPDATED)
+    return row.joins or row.memory in (Memory.PART, Memory.UPDATED) or row.name == "stablehlo.broadcast_in_dim"
 
 
 def _with_barriers(op: Any, numbers: list[int]) -> Any:

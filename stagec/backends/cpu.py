@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stagec.backends import host
 from stagec.backends.host import cpu_features, cpu_model
-from stagec.backends.record import PLAINEST, VECTOR_SUMS, Backend, Target, unknown
+from stagec.backends.record import VECTOR_SUMS, Backend, Target, unknown
 
 # What each x86-64 level adds to the one before it, in the kernel's spelling.
 _X86_LEVELS: dict[str, frozenset[str]] = {
@@ -43,7 +43,6 @@ _KERNEL_NAMES = {
     **{"avx512vnni": "avx512_vnni", "avxvnni": "avx_vnni", "bmi": "bmi1", "lzcnt": "abm", "sse3": "pni"},
     **{"sse4.1": "sse4_1", "sse4.2": "sse4_2"},
 }
-_CAREFUL = ("--iree-llvmcpu-reassociate-fp-reductions=false", *PLAINEST)
 
 
 class Cpu(Backend):
@@ -83,6 +82,7 @@ class Cpu(Backend):
             # Large fused kernels need more than the default; the runtime's workers get 4 MiB stacks.
             "--iree-llvmcpu-stack-allocation-limit=1048576",
             "--iree-llvmcpu-debug-symbols=false",
+            VECTOR_SUMS,
         )
         known = _CPU_ARCHITECTURES.get(target.arch, {"cpu": target.arch})
         flags += tuple([f"--iree-llvmcpu-target-{name}={value}" for name, value in known.items()])
@@ -92,11 +92,9 @@ class Cpu(Backend):
         return flags
 
     def flag_sets(self, target: Target, kernels: bool) -> dict[str, tuple[str, ...]]:
-        sums = (VECTOR_SUMS,)
-        sets = {"kernels": sums} if kernels else {}
-        if kernels and target.arch in ("host", "generic", *_X86_LEVELS):
-            sets = {"direct": sums, **sets}
-        return {**sets, "plain": sums, "careful": _CAREFUL, "separate": _CAREFUL}
+        is_x86 = target.arch in ("host", "generic", *_X86_LEVELS)
+        names = (("direct", "kernels") if is_x86 else ("kernels",)) if kernels else ()
+        return {**dict.fromkeys(names, ()), **super().flag_sets(target, kernels)}
 
     def contributors(self, target: Target) -> dict[str, str]:
         """For the host its model and features, so that another machine does not run code that it lacks features for."""

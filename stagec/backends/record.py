@@ -16,7 +16,7 @@ from stagec.core.errors import TargetError
 # softmax 1.7x faster and round less than one long chain; elementwise arithmetic is not touched.
 # The optimization levels bring little more: O2 compiles a training step 1.3x slower and runs it 1.4x slower.
 VECTOR_SUMS = "--iree-llvmcpu-reassociate-fp-reductions=true"
-# Flags of the plainest flag sets. Nothing is hoisted, because the compiler does not terminate on a loop that only
+# Flags of the plainest flag set. Nothing is hoisted, because the compiler does not terminate on a loop that only
 # counts from a constant.
 PLAINEST = ("--iree-opt-level=O0", "--iree-opt-const-eval=false")
 
@@ -187,7 +187,7 @@ class Backend(abc.ABC):
         Args:
           kernels: whether kernels written by stagec may replace operations.
         """
-        return {"plain": (), "careful": PLAINEST, "separate": PLAINEST}
+        return {"plain": (), "separate": PLAINEST}
 
     def works_in_order(self, target: Target) -> bool:
         """Whether a program waits for the work that it submitted before it submits more."""

@@ -208,7 +208,7 @@ def _go_through(run: Invocation, last: str, flag_set: FlagSet, seen: Seen | None
     Faults are among the invocation's diagnostics. LLVM verifies the code of each kernel in addition.
     """
     phases = [*PHASES, "end"]
-    changes = [WORKAROUNDS, OPTIMIZATIONS] if flag_set.optimizes_kernels else [WORKAROUNDS]
+    changes = [WORKAROUNDS] if flag_set.disables_fusion else [WORKAROUNDS, OPTIMIZATIONS]
     if flag_set.in_order:
         changes.append(WORKAROUNDS_OF_RACES)
     before = ""

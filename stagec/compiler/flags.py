@@ -67,11 +67,6 @@ class FlagSet:
         """Whether every operation of the program is a dispatch of its own."""
         return self.name == "separate"
 
-    @property
-    def optimizes_kernels(self) -> bool:
-        """Whether the compiler's kernels are changed for speed (`stagec.compiler.rare`)."""
-        return self.name not in ("careful", "separate")
-
 
 _COMMON = (
     "--iree-input-type=stablehlo",
@@ -85,7 +80,7 @@ _COMMON = (
 # `rows` does where it is allowed. It gives wrong results: `c / sum(c * c, 1)[None, :]` for a centred `c` (as in
 # `corrcoef`) reads sums of rows that are not computed yet; and a reduction to a maximum and a sum is wrong when the
 # maximum and two arrays computed from both are returned, although no row depends on another.
-FLAG_SETS = ("direct", "kernels", "plain", "careful", "separate")
+FLAG_SETS = ("direct", "kernels", "plain", "separate")
 
 
 def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagSet, ...]:
@@ -96,9 +91,9 @@ def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagS
       UnsupportedError: there is no reproducible code for the target.
 
     >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"))]
-    ['direct', 'kernels', 'plain', 'careful', 'separate']
+    ['direct', 'kernels', 'plain', 'separate']
     >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
-    ['plain', 'careful', 'separate']
+    ['plain', 'separate']
     """
     options = options or CompileOptions()
     base = (*_COMMON, *target.on.flags(target))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from passes import printed
@@ -123,10 +124,11 @@ def _is_state(value: Any) -> bool:
 
 
 def fill_for_each_use(module: Any) -> int:
-    """Fill memory with a 64-bit number once for each use, not once for all.
+    """Fill memory once for each use, not once for all, with 64-bit numbers, and with others where `_is_divided`.
 
-    The compiler fills memory with such numbers in a kernel, merges two equal kernels
-    into one, and lets two operations write into the one memory.
+    The compiler fills memory with a 64-bit number in a kernel, merges two equal kernels
+    into one, and lets two operations write into the one memory. It clones other fills
+    for their readers, but overlooks some where a program is divided.
 
     Args:
       module: at the compiler's phase `flow`.
@@ -134,29 +136,72 @@ def fill_for_each_use(module: Any) -> int:
     Returns:
       The number of uses; each has memory of its own afterwards.
     """
-    count = 0
+    count, divided = 0, _is_divided(module)
     for fill in operations_in(module, "flow.tensor.splat"):
         number, *sizes = fill.operands
-        if str(number.type) not in _WIDE:
-            continue
-        for use in list(fill.result.uses):
-            user = use.owner.operation
-            with ir().InsertionPoint(user), fill.location:
-                hidden = ir().Operation.create("util.optimization_barrier", [number.type], [number])
-                own = ir().Operation.create("flow.tensor.splat", [fill.result.type], [hidden.result, *sizes])
-            user.operands[use.operand_number] = own.result
-            count += 1
-        fill.erase()
+        if divided or str(number.type) in _WIDE:
+            for use in list(_uses_of_reshapes(fill.result)):
+                _fill(use, number, fill, sizes)
+                count += 1
+            _erase(fill)
     return count
+
+
+def _erase(op: Any) -> None:
+    """Erase an operation, and the reshapes of its result."""
+    for use in list(op.result.uses):
+        _erase(use.owner.operation)
+    op.erase()
+
+
+def _is_divided(module: Any) -> bool:
+    """Whether loops, conditionals or barriers divide a program into groups of kernels."""
+    return bool(operations_in(module, *_DIVIDING))
+
+
+def _uses_of_reshapes(value: Any) -> Iterator[Any]:
+    """The uses of a value and of reshapes of it."""
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name in _RESHAPES:
+            yield from _uses_of_reshapes(user.results[0])
+        else:
+            yield use
+
+
+def _fill(use: Any, number: Any, fill: Any, sizes: Sequence[Any]) -> None:
+    """Have a use read memory of its own, filled with a number that the compiler does not know."""
+    user = use.owner.operation
+    reshapes, value = [], user.operands[use.operand_number]
+    while value != fill.result:
+        reshapes.append(value.owner)
+        value = value.owner.operands[0]
+    with ir().InsertionPoint(user), fill.location:
+        # The host has no floats of 16 bits.
+        stored = ir().IntegerType.get_signless(16) if str(number.type) in ("f16", "bf16") else number.type
+        bits = _create("arith.bitcast", stored, number)
+        hidden = _create("arith.bitcast", number.type, _create("util.optimization_barrier", stored, bits))
+        own = _create("flow.tensor.splat", fill.result.type, hidden, *sizes)
+        for reshape in reversed(reshapes):
+            clone = reshape.clone()
+            clone.operands[0] = own
+            own = clone.results[0]
+    user.operands[use.operand_number] = own
+
+
+def _create(name: str, kind: Any, *operands: Any) -> Any:
+    """The result of a new operation; a conversion to the type that a value has is the value."""
+    if name == "arith.bitcast" and operands[0].type == kind:
+        return operands[0]
+    return ir().Operation.create(name, [kind], operands).result
 
 
 def hold_sources(module: Any) -> int:
     """Hide by barriers that values are computed from nothing, where loops, conditionals or barriers divide a program.
 
-    The compiler clones fills, and kernels that read no arrays, into each group of
-    kernels that reads their results. It overlooks readers in a loop, in a conditional
-    and in groups on the other side of one, leaves the original outside of all groups,
-    and refuses the program.
+    The compiler clones kernels that read no arrays into each group of kernels that reads
+    their results. It overlooks readers in a loop, in a conditional and in groups on the
+    other side of one, leaves the original outside of all groups, and refuses the program.
 
     Args:
       module: at the compiler's phase `flow`.
@@ -164,25 +209,19 @@ def hold_sources(module: Any) -> int:
     Returns:
       The number of values held.
     """
-    if not operations_in(module, *_DIVIDING):
+    if not _is_divided(module):
         return 0
     count = 0
-    for op in operations_in(module, "flow.tensor.splat", "flow.dispatch"):
+    for op in operations_in(module, "flow.dispatch"):
         if any(str(value.type).startswith("tensor") for value in op.operands):
             continue
         for value in op.results:
-            if _count_readers(value) > 1:
+            if len(list(_uses_of_reshapes(value))) > 1:
                 with ir().InsertionPoint.after(op), op.location:
                     held = ir().Operation.create("util.optimization_barrier", [value.type], [value])
                 value.replace_all_uses_except(held.result, held)
                 count += 1
     return count
-
-
-def _count_readers(value: Any) -> int:
-    """How many operations read a value or a reshape of it."""
-    users = [use.owner.operation for use in value.uses]
-    return sum(_count_readers(user.results[0]) if user.name in _RESHAPES else 1 for user in users)
 
 
 def inline_lookups(module: Any) -> int:

@@ -52,7 +52,7 @@ def test_after_a_crash_the_other_flag_sets_are_tried(monkeypatch):
 
     monkeypatch.setattr(outside, "call", call)
     assert outside.compile_module(SMALL, ROCM).vmfb == b"code"
-    assert tried == ["", "careful", "separate"]
+    assert tried == ["", "separate"]
 
 
 def test_a_refusal_is_the_same_error_as_in_this_process():

@@ -87,7 +87,7 @@ def test_a_damaged_kernel_ends_the_look_at_it():
 
 def test_a_race_leads_to_kernels_of_one_operation():
     compiled = compile_module(RACE, VULKAN)
-    assert [(a.flag_set, a.ok) for a in compiled.attempts] == [("plain", False), ("careful", False), ("separate", True)]
+    assert [(a.flag_set, a.ok) for a in compiled.attempts] == [("plain", False), ("separate", True)]
     assert "left out a barrier between threads in main_dispatch_0" in compiled.attempts[0].error
     assert racing_kernels(compiled.vmfb) == []
 

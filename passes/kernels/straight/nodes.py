@@ -39,9 +39,11 @@ _PARTS = 4
 _STRIDED = 1 << 12
 # Operations that only pass elements on: their readers count as readers of their operand.
 _PASSING = (*operations.where(layout=True), "stablehlo.optimization_barrier")
+# Operations that read operands as they are in memory.
+_CALLS = ("flow.dispatch", "func.call")
 # Axes of at most this many elements may be processed one by one.
 SHORT = 16
-# The share of gathered loads above which a kernel is slower than the compiler's.
+# The share of gathered loads above which elements are computed one by one where that is possible, or they are few.
 GATHERED = 0.25
 
 
@@ -257,7 +259,7 @@ class Reading:
     def _needs(self, op: Any) -> list[Buffer]:
         """The buffers that an operation outside groups reads."""
         values = sources_of(op) if self.unfused[op].has_own_kernel else self.operands(op)
-        absorbs = op.name != "flow.dispatch" and not self.unfused[op].has_own_kernel and self._host is None
+        absorbs = op.name not in _CALLS and not self.unfused[op].has_own_kernel and self._host is None
         return [buffer for value in values for buffer in self._kept(value, absorbs)]
 
     def _consider(self, op: Any) -> None:

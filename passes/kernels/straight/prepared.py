@@ -195,22 +195,17 @@ class Prepared:
         return math.prod(self.group.sizes) * max(1.0, self.cost) <= most
 
     def _takes_vectors(self, parts: Sequence[Part], lane: int, width: int, moves: bool = False) -> bool:
-        """Whether parts can be vectorized along an axis.
+        """Whether parts are vectorized along an axis.
 
         Args:
           moves: whether their elements may be computed one by one instead.
-
-        Raises:
-          RefusedError: too many loads are gathered.
         """
         recorder = self._in_vectors(parts, lane, width)
         if recorder is None:
             return False
-        if recorder.gathers > GATHERED * max(1, len(recorder.reads)) and not (moves and self.group.kept):
-            if not moves and not self._is_little():
-                raise RefusedError("elements that are strided in memory")
-            return False
-        return True
+        if recorder.gathers <= GATHERED * max(1, len(recorder.reads)):
+            return True
+        return bool(self.group.kept) if moves else not self._is_little()
 
     def _in_vectors(self, parts: Sequence[Part], lane: int, width: int) -> Recorder | None:
         """The reads of parts in vectors along an axis; None if they cannot be vectorized."""

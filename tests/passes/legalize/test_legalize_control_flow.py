@@ -79,15 +79,32 @@ CASES = {
         lambda p, h: (lax.fori_loop(0, p.astype(np.int32), lambda i, c: c + 1, h).at[0].set(3), h)
     ),
     "loop with a choice, from an argument twice": with_state,
+    "update in a loop of what it closes over": on_double(
+        lambda p, h: lax.fori_loop(0, 3, lambda i, c: c + h.at[c[0, :2] % 3].add(c[i]), h + 1)
+    ),
+    "update in a choice in a loop of what it closes over": on_double(
+        lambda p, h: lax.fori_loop(0, 3, lambda i, c: choose(p, c, lambda c: h.at[c[0] % 3].add(c[i])) + c, h + 1)
+    ),
+    "loop in a loop that begins with what it closes over": on_double(
+        lambda p, h: lax.fori_loop(
+            0, 3, lambda k, c: c + lax.fori_loop(0, 3, lambda i, s: s.at[i].set(s[0] + c[k]), h), h + 1
+        )
+    ),
     "loop that chooses and updates": lambda p, x: lax.fori_loop(
         0, 3, lambda i, s: s.at[i].set(choose(p, s[(i + 1) % 3], abs, lambda t: t + 1)), x
     ),
 }
 
 
+@pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("name", CASES)
-def test_an_update_beside_control_flow_changes_nothing_else(name):
+def test_an_update_beside_control_flow_changes_nothing_else(name, kernels):
     f, x = CASES[name], np.arange(12, dtype=np.int32).reshape(3, 4) - 3
+    with stagec.config.override(cpu_kernels=kernels):
+        check_both_ways(name, f, x)
+
+
+def check_both_ways(name, f, x):
     compiled = stagec.jit(f)
     for p in (False, True):
         given = x.copy()
@@ -96,6 +113,20 @@ def test_an_update_beside_control_flow_changes_nothing_else(name):
         for want, got in zip(expected, actual, strict=True):
             np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=f"{name}, {p}")
         np.testing.assert_array_equal(given, x)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float16", "bfloat16", "float32", "float64", "int8"])
+def test_arrays_that_are_padded_with_one_number_have_memory_of_their_own(dtype):
+    def program(x, number):
+        """The loop, and barriers before complex constants, divide the program into groups of kernels."""
+        y = lax.fori_loop(0, 3, lambda i, y: y + x, x)
+        return snp.pad(x * 2, 1), [snp.pad(z, 1, constant_values=number) for z in (x + x, x * x, y)]
+
+    with stagec.enable_x64(), stagec.config.override(cpu_kernels=False):
+        x = snp.asarray(np.arange(10) % 4 * (1 + 2j if dtype == "complex64" else 1), dtype)
+        expected, found = program(x, x[3]), stagec.jit(program)(x, x[3])
+        for want, got in zip(stagec.tree.leaves(expected), stagec.tree.leaves(found), strict=True):
+            np.testing.assert_array_equal(np.asarray(got), np.asarray(want))
 
 
 def text_of(f, rows):

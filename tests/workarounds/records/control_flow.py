@@ -71,6 +71,46 @@ func.func @main(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
         ),
     ),
     Workaround(
+        id="update-of-what-a-loop-captures",
+        backends=("cpu",),
+        versions=("3.13",),
+        symptom=Symptom.WRONG,
+        fault="IREE updates an array from outside of a loop in place in the loop's body: later rounds read what "
+        "earlier ones wrote",
+        guard="forces a copy in the body, before the update or the inner loop that begins with the array",
+        hooks=("passes.legalize.control_flow:resolve_hazards",),
+        upstream="none found (searched: loop body updates captured tensor in place, scf.while copy-on-write elided "
+        "wrong result second iteration)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<5x1xf32>, %at: tensor<2x1xi32>) -> tensor<5x1xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.multiply %x, %x : tensor<5x1xf32>
+  %1:2 = stablehlo.while(%i = %zero, %s = %x) : tensor<i32>, tensor<5x1xf32>
+  cond {
+    %2 = stablehlo.compare LT, %i, %three : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  } do {
+    %2 = stablehlo.slice %s [0:2, 0:1] : (tensor<5x1xf32>) -> tensor<2x1xf32>
+    %3 = "stablehlo.scatter"(%0, %at, %2) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1],
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %6 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %6 : tensor<f32>
+    }) : (tensor<5x1xf32>, tensor<2x1xi32>, tensor<2x1xf32>) -> tensor<5x1xf32>
+    %4 = stablehlo.add %s, %3 : tensor<5x1xf32>
+    %5 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %5, %4 : tensor<i32>, tensor<5x1xf32>
+  }
+  return %1#1 : tensor<5x1xf32>
+}""",
+            (np.linspace(0.5, 1.5, 5, dtype=np.float32)[:, None], np.int32([[3], [1]])),
+            placed=True,
+        ),
+    ),
+    Workaround(
         id="one-result-twice",
         backends=("cpu",),
         versions=("3.12", "3.13"),
@@ -122,8 +162,12 @@ func.func @main(%p: tensor<i32>, %x: tensor<5x3xf32>) -> (tensor<5x3xf32>, tenso
         symptom=Symptom.REFUSED,
         fault="IREE clones fills, and dispatches that read no arrays, into the groups of dispatches that read their "
         "results, but overlooks readers in a loop or a conditional, and on its other side",
-        guard="hides by barriers that such a value is computed from nothing, between the phases `flow` and `stream`",
-        hooks=("stagec.compiler.phase_workarounds:hold_sources",),
+        guard="hides by barriers that a value is computed from nothing, and fills memory anew for each use, between "
+        "the phases `flow` and `stream`",
+        hooks=(
+            "stagec.compiler.phase_workarounds:hold_sources",
+            "stagec.compiler.phase_workarounds:fill_for_each_use",
+        ),
         upstream="none found (searched: streamable op expected to be in an execution region)",
         shown_by=Program(
             """

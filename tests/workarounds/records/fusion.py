@@ -103,6 +103,29 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x4xf32> {
         ),
     ),
     Workaround(
+        id="sort-of-a-broadcast-number",
+        backends=("cpu", "vulkan"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE crashes on a sort of several arrays, one of which is a broadcast number",
+        guard="puts a barrier between the two",
+        hooks=("passes.legalize.slices:sort_of_part",),
+        upstream="none found (searched: stablehlo.sort of broadcast scalar with several operands crashes)",
+        shown_by=Program(
+            """
+func.func @main(%x: tensor<f32>, %y: tensor<5xi32>) -> tensor<5xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [] : (tensor<f32>) -> tensor<5xf32>
+  %1:2 = "stablehlo.sort"(%0, %y) <{dimension = 0 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %2 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %2 : tensor<i1>
+  }) : (tensor<5xf32>, tensor<5xi32>) -> (tensor<5xf32>, tensor<5xi32>)
+  return %1#0 : tensor<5xf32>
+}""",
+            (np.float32(2), np.arange(5, dtype=np.int32)),
+        ),
+    ),
+    Workaround(
         id="duplicate-results",
         backends=("cpu",),
         versions=("3.13",),

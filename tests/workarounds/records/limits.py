@@ -130,7 +130,7 @@ func.func @main(%x: tensor<250xf32>, %i: tensor<2x1xui8>) -> tensor<2xf32> {
         fault="IREE computes both operands of a select between vectors; the second reduction of an angle, for large "
         "numbers, would make each sine several times as slow",
         guard="makes it a branch that is taken if a vector holds a large number, after IREE has made LLVM functions of "
-        "the kernels; the flag set `careful` leaves it a select",
+        "the kernels",
         hooks=("stagec.compiler.rare:branch",),
         upstream="none found: not a fault",
         shown_by="a matter of time; `tests/compiler/test_rare.py` shows the rewrite",
@@ -153,8 +153,8 @@ func.func @main(%x: tensor<250xf32>, %i: tensor<2x1xui8>) -> tensor<2xf32> {
         versions=("3.13",),
         symptom=Symptom.REFUSED,
         fault="IREE refuses some programs with its optimizations on, and with operations in one dispatch",
-        guard="tries a ladder of flag sets, the fastest first, until one works. The last two, `careful` and "
-        "`separate`, leave out optimizations, and put every operation into a dispatch of its own",
+        guard="tries a ladder of flag sets, the fastest first, until one works. The last, `separate`, leaves out "
+        "optimizations, and puts every operation into a dispatch of its own",
         hooks=("stagec.compiler.flags:ladder", "passes.legalize.disable_fusion:disable_fusion"),
         upstream="https://github.com/iree-org/iree/issues/24876 (large vectors with data tiling; closed)",
         shown_by="`tests/compiler/test_driver.py` shows programs that need a later flag set",
