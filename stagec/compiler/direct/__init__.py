@@ -159,6 +159,7 @@ def _own_library(
             others[persistent.SYMBOL] = known.persistent(target)
             rows[kernel.symbol] = persistent.code(kernel), len(kernel.slots) + 1
             exported.append(library.Kernel(kernel.symbol, (kernel.workgroups, 1, 1)))
+            log.event("compile", "persistent kernel", workgroups=kernel.workgroups, waits=kernel.waits)
         return [host.Library(linker.library(rows, others), exported)]
     except NotDirectError as error:
         if alone:

@@ -134,6 +134,7 @@ class _Joining:
 
     def _add(self, item: Part | LoopParts) -> None:
         slots = self._slots_of(c for part in parts_of([item]) for c in part.commands)
+        slots |= dict.fromkeys(_exchanged([item], self._layout))
         if len({**self._slots, **slots}) > MOST_BUFFERS:
             self._end()
         if len(slots) > MOST_BUFFERS:
@@ -162,6 +163,7 @@ class _Joining:
             slots,
             tuple(sizes.values()),
             table.workgroups,
+            table.waits,
             _moved(run, self._layout, self._rounds),
             table.words,
             tuple(table.calls),
@@ -203,6 +205,14 @@ def _rounds(loop: LoopParts, starts: Mapping[int, int | None], constants: Mappin
     if step is None or step <= 0 or test.value not in ("LT", "LE"):
         return None
     return len(range(start, end + (test.value == "LE"), step))
+
+
+def _exchanged(items: Iterable[Item], layout: Layout) -> Iterator[int]:
+    """The slots whose buffers loops exchange."""
+    for item in items:
+        if isinstance(item, LoopParts):
+            yield from exchanged(item, layout)
+            yield from _exchanged(item.body, layout)
 
 
 def _moved(items: Iterable[Item], layout: Layout, rounds: Mapping[int, int]) -> dict[int, int]:

@@ -31,6 +31,7 @@ class Persistent:
       slots: the buffers that are bound: those of a call, by their slots, and constants, which are negative.
       sizes: their bytes.
       workgroups: their number.
+      waits: how often they wait for each other.
       moved: the slots that have another buffer afterwards: slot -> the slot that had this buffer before.
       table: the steps, as `persistent.Table` writes them.
       calls: the words of the table that are addresses of kernels, and the kernels.
@@ -40,6 +41,7 @@ class Persistent:
     slots: tuple[int, ...]
     sizes: tuple[int, ...]
     workgroups: int
+    waits: int
     moved: dict[int, int]
     table: tuple[int, ...]
     calls: tuple[tuple[int, str], ...]
