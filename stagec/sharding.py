@@ -6,6 +6,7 @@ array copies nothing.
 
 from __future__ import annotations
 
+from stagec.api.axis_types import auto_axes, explicit_axes
 from stagec.api.shard_map import Infer
 from stagec.api.sharded import reshard
 from stagec.core.boundary import publish as _publish
@@ -30,6 +31,8 @@ __all__ = [
     "PartitionSpec",
     "Sharding",
     "SingleDeviceSharding",
+    "auto_axes",
+    "explicit_axes",
     "get_abstract_mesh",
     "get_mesh",
     "make_single_device_sharding",

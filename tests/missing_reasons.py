@@ -8,7 +8,7 @@ NAMES = {
         "jax.experimental": "array_serialization colocated_python compute_on custom_partitioning layout shard_alike "
         "topologies transfer",
         "jax.lax": "precv psend ragged_all_to_all",
-        "jax.sharding": "AbstractDevice ManualAxisType auto_axes explicit_axes",
+        "jax.sharding": "AbstractDevice ManualAxisType",
     },
     "**Options of JAX's own machinery**, for which stagec has [options of its own](config.md), or no use: its "
     "checks of itself, its caches and guards, changes of its own that it makes step by step. `stagec.explain` says "

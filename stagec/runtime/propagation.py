@@ -192,6 +192,16 @@ def split_inputs(tracers: Sequence[Any], specs: Sequence[PartitionSpec | None]) 
         tracers[0]._trace.splits = {t._var: s.axes(t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
 
 
+def follow(value: Any) -> None:
+    """Let the graph that records a value know from here on how values are split; all others of it are whole."""
+    if type(value) is JvpTracer:
+        follow(value.primal)
+    elif type(value) is BatchTracer:
+        follow(value.value)
+    elif type(value) is GraphTracer and value._trace.splits is None:
+        value._trace.splits = {}
+
+
 class _Walk:
     """Follows how values are split through a graph.
 

@@ -276,6 +276,26 @@ CASES = [
         ),
     ),
     (
+        "call it under `with stagec.set_mesh(mesh):`",
+        lambda: stagec.sharding.auto_axes(abs, out_sharding=P())(1.0),
+        lambda: under(one(), lambda: stagec.sharding.auto_axes(abs, out_sharding=P())(1.0)),
+    ),
+    (
+        "say how results are split, as in out_sharding=P('x')",
+        lambda: under(one(), lambda: stagec.sharding.auto_axes(abs)(snp.ones(2))),
+        lambda: under(one(), lambda: stagec.sharding.auto_axes(abs)(snp.ones(2), out_sharding=P("x"))),
+    ),
+    (
+        "say how arguments are split, as in in_sharding=P('x')",
+        lambda: under(one(), lambda: stagec.sharding.explicit_axes(abs)(snp.ones(2))),
+        lambda: under(one(), lambda: stagec.sharding.explicit_axes(abs)(snp.ones(2), in_sharding=P("x"))),
+    ),
+    (
+        "name some of its axes, 'x'",
+        lambda: under(one(), lambda: stagec.sharding.explicit_axes(abs, axes="z", in_sharding=P())(snp.ones(2))),
+        lambda: under(one(), lambda: stagec.sharding.explicit_axes(abs, axes="x", in_sharding=P())(snp.ones(2))),
+    ),
+    (
         "give groups of one size that have each number from 0 to 1 once",
         lambda: stagec.vmap(lambda x: lax.psum(x, "i", axis_index_groups=[[0]]), axis_name="i")(snp.ones(2)),
         lambda: stagec.vmap(lambda x: lax.psum(x, "i", axis_index_groups=[[0], [1]]), axis_name="i")(snp.ones(2)),

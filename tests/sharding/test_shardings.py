@@ -201,6 +201,54 @@ def test_axes_have_types(mesh):
     assert seen[0].manual_axes == ("x",) and seen[0].explicit_axes == ("y",)
 
 
+def specs_seen(x, types, wrapped):
+    """The specs of values in a function under a mesh, and of its result."""
+    seen = []
+
+    def inner(x):
+        mesh = stagec.sharding.get_abstract_mesh()
+        seen.append((mesh.auto_axes, mesh.explicit_axes))
+        return x @ x.T
+
+    def outer(x):
+        y = wrapped(inner)(x)
+        seen.append(stagec.sharding.get_abstract_mesh().axis_types)
+        return y * 2
+
+    with stagec.set_mesh(stagec.make_mesh((2, 4), ("x", "y"), types)):
+        results = [stagec.jit(outer)(x), outer(x)]
+    assert seen[:2] == seen[2:] and seen[1] == types
+    for result in results:
+        np.testing.assert_allclose(result, 2 * np.asarray(x) @ np.asarray(x).T)
+    return seen[0], [r.sharding.spec for r in results]
+
+
+def test_axes_are_of_another_type_in_a_function():
+    x, both = snp.arange(64.0).reshape(8, 8), (AxisType.Explicit, AxisType.Explicit)
+    auto = stagec.sharding.auto_axes
+    for wrapped, types in (
+        (lambda f: auto(f, out_sharding=P("x", "y")), (("x", "y"), ())),
+        (auto(axes="x", out_sharding=P("x", "y")), (("x",), ("y",))),
+        (lambda f: lambda x: auto(f, axes=("y",))(x, out_sharding=P("x", "y")), (("y",), ("x",))),
+    ):
+        assert specs_seen(x, both, wrapped) == (types, [P("x", "y")] * 2)
+
+
+def test_values_have_a_known_sharding_in_a_function_with_explicit_axes():
+    x, both = snp.arange(64.0).reshape(8, 8), (AxisType.Auto, AxisType.Auto)
+    explicit = stagec.sharding.explicit_axes
+    for wrapped, types in (
+        (lambda f: explicit(f, in_sharding=P("x")), ((), ("x", "y"))),
+        (lambda f: lambda x: explicit(f, axes="y")(x, in_sharding=(P(None, "y"),)), (("x",), ("y",))),
+    ):
+        assert specs_seen(x, both, wrapped)[0] == types
+    shown = []
+    with stagec.set_mesh(stagec.make_mesh((2, 4), ("x", "y"), both)):
+        f = explicit(lambda x, n: shown.append(stagec.typeof(x).sharding.spec) or x, in_sharding=(P("y"), P()))
+        stagec.jit(lambda x: f(x, 2))(x)
+    assert shown == [P("y", None)]
+
+
 def test_second_derivatives_of_what_is_not_known_to_differ_are_refused(mesh):
     def f(w, x):
         inner = stagec.jit(stagec.grad(lambda w: lax.psum(snp.sin(w * x).sum(), "x")))

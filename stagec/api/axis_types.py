@@ -1,0 +1,123 @@
+"""Functions in which axes of the mesh in force are of another type than around them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from stagec.api.sharded import reshard
+from stagec.core import location, pytree
+from stagec.core.config import state
+from stagec.core.wrapping import wraps
+from stagec.runtime.mesh import AbstractMesh, AxisType, Mesh, current_mesh
+from stagec.runtime.propagation import follow
+
+
+def auto_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, out_sharding: Any = None) -> Any:
+    """A function in which the compiler chooses how values are split along axes of the mesh in force.
+
+    In it, `typeof` says nothing of these axes. It takes `out_sharding` as a further keyword argument, too.
+
+    Args:
+      f: the function; without it, the result is a decorator.
+      axes: names of axes of the mesh; by default all of them.
+      out_sharding: how its results are split: a `PartitionSpec` or a `NamedSharding`, or a pytree prefix of these.
+
+    Raises:
+      TypeError: there is no `out_sharding`.
+      ValueError: no mesh is in force, or it has no such axis.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec.sharding import PartitionSpec as P, auto_axes
+    >>> with stagec.set_mesh(stagec.make_mesh((1,), ("x",))):
+    ...     print(auto_axes(lambda x: x * 2, out_sharding=P("x"))(snp.ones(4)).sharding.spec)
+    P('x',)
+    """
+    if f is None:
+        return functools.partial(auto_axes, axes=axes, out_sharding=out_sharding)
+
+    @wraps(f)
+    def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
+        if out_sharding is None:
+            raise location.error(
+                TypeError, "auto_axes: no out_sharding", fix="say how results are split, as in out_sharding=P('x')"
+            )
+        result = _under(_mesh_of("auto_axes", axes, AxisType.Auto), f, args, kwargs)
+        return reshard(result, out_sharding)
+
+    return wrapped
+
+
+def explicit_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, in_sharding: Any = None) -> Any:
+    """A function in which `typeof` says how values are split along axes of the mesh in force.
+
+    It takes `in_sharding` as a further keyword argument, too.
+
+    Args:
+      f: the function; without it, the result is a decorator.
+      axes: names of axes of the mesh; by default all of them.
+      in_sharding: how its positional arguments are split: a `PartitionSpec` or a `NamedSharding` for all, or a tuple
+        with one, or a pytree prefix of these, for each.
+
+    Raises:
+      TypeError: there is no `in_sharding`.
+      ValueError: no mesh is in force, or it has no such axis.
+
+    >>> import stagec, stagec.numpy as snp
+    >>> from stagec.sharding import AxisType, PartitionSpec as P, explicit_axes
+    >>> @explicit_axes(in_sharding=P("x"))
+    ... def shown(x):
+    ...     print(stagec.typeof(x).sharding.spec)
+    ...     return x * 2
+    >>> with stagec.set_mesh(stagec.make_mesh((1,), ("x",), axis_types=AxisType.Auto)):
+    ...     _ = stagec.jit(shown)(snp.ones(4))
+    P('x',)
+    """
+    if f is None:
+        return functools.partial(explicit_axes, axes=axes, in_sharding=in_sharding)
+
+    @wraps(f)
+    def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
+        if in_sharding is None:
+            raise location.error(
+                TypeError, "explicit_axes: no in_sharding", fix="say how arguments are split, as in in_sharding=P('x')"
+            )
+        return _under(
+            _mesh_of("explicit_axes", axes, AxisType.Explicit), explicit, args, {"spec": in_sharding, **kwargs}
+        )
+
+    def explicit(*args: Any, spec: Any, **kwargs: Any) -> Any:
+        split = reshard(args, spec)
+        for leaf in pytree.leaves(split):
+            follow(leaf)
+        return f(*split, **kwargs)
+
+    return wrapped
+
+
+def _mesh_of(what: str, axes: str | Sequence[str] | None, kind: AxisType) -> Mesh | AbstractMesh:
+    """The mesh in force, with axes of another type."""
+    mesh = current_mesh()
+    if mesh is None:
+        raise location.error(
+            ValueError, f"{what}: no mesh is in force", fix="call it under `with stagec.set_mesh(mesh):`"
+        )
+    names = mesh.axis_names if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
+    unknown = [name for name in names if name not in mesh.axis_names]
+    if unknown:
+        raise location.error(
+            ValueError,
+            f"{what}: the mesh in force has no axis {unknown[0]!r}",
+            fix=f"name some of its axes, {', '.join(map(repr, mesh.axis_names))}",
+        )
+    kinds = [kind if name in names else known for name, known in zip(mesh.axis_names, mesh.axis_types)]
+    return mesh.update(axis_types=tuple(kinds))
+
+
+def _under(mesh: Mesh | AbstractMesh, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    before, state.mesh = state.mesh, mesh
+    try:
+        return f(*args, **kwargs)
+    finally:
+        state.mesh = before
