@@ -83,11 +83,10 @@ def explicit_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, 
             raise location.error(
                 TypeError, "explicit_axes: no in_sharding", fix="say how arguments are split, as in in_sharding=P('x')"
             )
-        return _under(
-            _mesh_of("explicit_axes", axes, AxisType.Explicit), explicit, args, {"spec": in_sharding, **kwargs}
-        )
+        mesh = _mesh_of("explicit_axes", axes, AxisType.Explicit)
+        return _under(mesh, functools.partial(explicit, in_sharding), args, kwargs)
 
-    def explicit(*args: Any, spec: Any, **kwargs: Any) -> Any:
+    def explicit(spec: Any, *args: Any, **kwargs: Any) -> Any:
         split = reshard(args, spec)
         for leaf in pytree.leaves(split):
             follow(leaf)
