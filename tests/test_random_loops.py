@@ -312,3 +312,9 @@ def test_many_loops_compute_what_numpy_does():
 def test_many_bodies_of_loops_of_the_host_compute_what_numpy_does(outside):
     for seed in range(START, START + FUZZ):
         check([seed], whole=False)
+
+
+@pytest.mark.parametrize("seed", range(401, 404))
+def test_loops_of_the_compilers_own_code_compute_what_numpy_does(seed):
+    with stagec.config.override(cpu_kernels=False):
+        check([seed], whole=False)
