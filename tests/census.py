@@ -25,8 +25,8 @@ def census(arguments):
     """How often each law fires in the tests of these arguments of pytest, by its name."""
     hits, applied = collections.Counter(), patterns._applied
 
-    def counted(module, laws):
-        found = applied(module, laws)
+    def counted(module, laws, unmatched):
+        found = applied(module, laws, unmatched)
         hits.update(found)
         return found
 

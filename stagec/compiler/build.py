@@ -45,6 +45,7 @@ class ProgramOptions:
       simplify: whether the laws that compilation does not need run.
       is_open: whether the program has open dimensions.
       reproducible: whether results have the same bits on all processors.
+      joins: whether kernels that wait for one another become one dispatch.
       limits: whether a program whose loops may never end may take a limit as a further argument.
     """
 
@@ -59,6 +60,7 @@ class ProgramOptions:
     simplify: bool = True
     is_open: bool = False
     reproducible: bool = False
+    joins: bool = True
     limits: bool = True
 
     def for_open(self) -> ProgramOptions:
@@ -74,6 +76,7 @@ class ProgramOptions:
             weights=self.weights,
             is_open=self.is_open,
             reproducible=self.reproducible,
+            joins=self.joins,
         )
 
     def contributors(self, graph: Graph) -> dict[str, str]:
@@ -98,6 +101,8 @@ class ProgramOptions:
             found["simplify"] = "False"
         if self.reproducible:
             found["reproducible"] = "True"
+        if not self.joins:
+            found["joins"] = "False"
         if not self.limits:
             found["limits"] = "False"
         if self.weights:

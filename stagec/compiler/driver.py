@@ -112,7 +112,7 @@ def compile_module(
         memory = ready.memory
         if flag_set.direct:
             try:
-                vmfb, attempt, may_alias, anywhere = direct.run(ready, flag_set, options.asynchronous)
+                vmfb, attempt, may_alias, anywhere = direct.run(ready, flag_set, options.asynchronous, options.joins)
             except direct.NotDirectError as error:
                 raise reproducible.refused(name, str(error), line=error.location) from None
             memory = memory._replace(may_alias=may_alias and memory.may_alias, anywhere=anywhere)

@@ -22,6 +22,7 @@ class CompileOptions:
       dump: a directory to write the module to when it cannot be compiled; that of the disk cache if empty.
       is_open: whether the module has open dimensions, which errors mention.
       reproducible: whether results have the same bits on all processors.
+      joins: whether kernels that wait for one another become one dispatch.
 
     >>> CompileOptions(flag_set="plain").extra_flags
     ()
@@ -36,6 +37,7 @@ class CompileOptions:
     dump: str = ""
     is_open: bool = False
     reproducible: bool = False
+    joins: bool = True
 
 
 @dataclass(frozen=True)

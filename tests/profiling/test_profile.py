@@ -128,6 +128,19 @@ def test_launches_in_a_loop_are_counted():
     assert max(k.launches for k in found.kernels) >= 8  # 64 * 2**8 is the first sum above 10**4
 
 
+def test_kernels_of_one_dispatch_are_measured_one_by_one():
+    @stagec.jit
+    def f(x):
+        return lax.fori_loop(0, 20, lambda i, x: x / snp.sqrt((x * x).sum() + 1), x), snp.sort(x, axis=1)
+
+    with stagec.profile() as found:
+        f(snp.ones((1000, 1000)))
+    kernels = {k.name: k for k in found.kernels}
+    assert not any("persistent" in name for name in kernels)
+    loops = [k for k in found.kernels if k.line == line_of("return lax.fori_loop(0, 20, lambda i, x: x / snp.sqrt(")]
+    assert max(k.launches for k in loops) == 20 and all(k.seconds > 0 for k in loops)
+
+
 def test_a_donated_argument_is_measured_with_its_first_value():
     @stagec.jit
     def f(x):

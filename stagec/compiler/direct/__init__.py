@@ -48,13 +48,14 @@ class Formed(Protocol):
 
 
 @interruptible.function
-def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, Attempt, bool, bool]:
+def run(formed: Formed, flag_set: FlagSet, asynchronous: bool, joins: bool = True) -> tuple[bytes, Attempt, bool, bool]:
     """Compile a module of kernels.
 
     Args:
       formed: the module.
       flag_set: a name for the attempt, and the compiler's flags.
       asynchronous: whether results are signalled by a fence.
+      joins: whether kernels that wait for one another become one dispatch.
 
     Returns:
       the program (empty if the module is not one of kernels alone, or the compiler refuses it), a record, whether a
@@ -66,7 +67,7 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, A
     started = time.perf_counter()
     output, reasons, may_alias, anywhere = b"", [], True, False
     try:
-        output, may_alias, anywhere = _compiled(formed, flag_set, asynchronous)
+        output, may_alias, anywhere = _compiled(formed, flag_set, asynchronous, joins)
     except NotDirectError as error:
         if flag_set.reproducible:
             raise
@@ -80,7 +81,7 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, A
     return output, attempt, may_alias, anywhere
 
 
-def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[bytes, bool, bool]:
+def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool, joins: bool) -> tuple[bytes, bool, bool]:
     program = reading.read(formed.module)
     if asynchronous and program.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
@@ -88,7 +89,7 @@ def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool) -> tuple[by
     target = library.target(flag_set.flags, flag_set.reproducible) if kernels else {}
     layout = assign_memory(program)
     items = parted(program, layout)
-    together = joined(items, program, layout, dict(kernels), not asynchronous)
+    together = joined(items, program, layout, dict(kernels), not asynchronous) if joins else items
     libraries = _own_library(kernels, together, _written(formed), target, flag_set.reproducible) if kernels else []
     if libraries:
         items = together

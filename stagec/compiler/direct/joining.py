@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from stagec.compiler.direct.memory import Layout
-from stagec.compiler.direct.parts import ConditionalParts, Item, LoopParts, Part, Persistent, exchanged, parts_of
+from stagec.compiler.direct.parts import (
+    PERSISTENT,
+    ConditionalParts,
+    Item,
+    LoopParts,
+    Part,
+    Persistent,
+    exchanged,
+    parts_of,
+)
 from stagec.compiler.direct.persistent import MOST_BUFFERS, Table
 from stagec.compiler.direct.program import Call, Copy, Fill, Number, Program, read, written
 
@@ -159,7 +168,7 @@ class _Joining:
             if found.slot in sizes:
                 sizes[found.slot] = max(sizes[found.slot], found.offset + found.bytes)
         made = Persistent(
-            f"persistent{self._made}",
+            f"{PERSISTENT}{self._made}",
             slots,
             tuple(sizes.values()),
             table.workgroups,

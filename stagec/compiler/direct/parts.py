@@ -21,6 +21,9 @@ from stagec.compiler.direct.program import (
     read,
 )
 
+# The names of persistent kernels begin with it.
+PERSISTENT = "persistent"
+
 
 @dataclasses.dataclass(frozen=True)
 class Persistent:
