@@ -18,7 +18,7 @@ from stagec.compiler import build, direct, log
 from stagec.compiler.direct import joining, persistent
 from stagec.compiler.direct.memory import Layout, MemoryRange
 from stagec.compiler.direct.parts import LoopParts, Part
-from stagec.compiler.direct.program import Number, State
+from stagec.compiler.direct.program import State
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=71).astype(np.float32)
@@ -221,28 +221,10 @@ def test_any_number_of_workers_computes_the_same_bits():
     assert len(found) == 1
 
 
-def numbered(start, limit, step, direction="LT", operation="add"):
-    """A loop that counts, without a body."""
-    constants = {0: start, 1: limit, 2: step}
-    condition = (Number(4, "compare", (3, 1), "i32", "i1", direction),)
-    body = (Number(5, operation, (3, 2), "i32", "i32"),)
-    return LoopParts(condition, 4, body, (), (State(0, 3, 5, 6, type="i32"),)), constants
-
-
-@pytest.mark.parametrize(
-    ("given", "rounds"),
-    [((0, 10, 3), 4), ((0, 9, 3), 3), ((5, 5, 1), 0), ((0, 9, 3, "LE"), 4), ((9, 0, -1, "GT"), None), ((0, 9, 0), None),
-     ((0, 9, 1, "NE"), None), ((1, 9, 2, "LT", "multiply"), None)],
-)  # fmt: skip
-def test_rounds_of_a_loop_that_counts(given, rounds):
-    loop, constants = numbered(*given)
-    assert joining._rounds(loop, {3: constants[0]}, constants) == rounds
-
-
 @pytest.mark.parametrize("rounds", range(8))
 def test_buffers_after_some_rounds(rounds):
     ranges = {n: MemoryRange(n, 0, 8) for n in range(3)}
     states = tuple(State(n, n, (n + 1) % 3, n, 8) for n in range(3))
-    loop = LoopParts((), 0, (Part(0, (), 3),), states, ())
-    moved = joining._moved([loop], Layout(ranges, {}, ()), {id(loop): rounds})
+    loop = LoopParts((), 0, (Part(0, (), 3),), states, (), rounds)
+    moved = joining._moved([loop], Layout(ranges, {}, ()))
     assert {n: moved.get(n, n) for n in range(3)} == {n: (n + rounds) % 3 for n in range(3)}

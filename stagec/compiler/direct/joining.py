@@ -61,62 +61,49 @@ class _Joining:
         self.items: list[Item] = []
         self._program, self._layout, self._workgroups = program, layout, workgroups
         self._used = set(_used(items)).union(n for n, _ in program.counted.values())
-        # The host's numbers that workers can compute, and those that are constants.
+        # The host's numbers that workers can compute.
         self._numbers: dict[int, Number] = {}
-        self._constants: dict[int, int] = {}
-        self._rounds: dict[int, int] = {}
         self._run: list[Part | LoopParts] = []
         self._slots: dict[int, None] = {}
         self._parts = itertools.count(1 + max([part.number for part in parts_of(items)], default=0))
         self._made = 0
         for item in items:
             if isinstance(item, Number):
-                self._note(item, self._numbers, self._constants)
+                _note(item, self._numbers)
                 self.items.append(item)
             elif isinstance(item, Part) and self._has(item.counted, self._numbers):
                 for piece in self._pieces(item):
                     self._add(piece)
-            elif isinstance(item, LoopParts) and self._is_joinable(item, dict(self._numbers), dict(self._constants)):
+            elif isinstance(item, LoopParts) and self._is_joinable(item, dict(self._numbers)):
                 self._add(item)
             else:
                 self._end()
                 self.items.append(item)
         self._end()
 
-    def _note(self, number: Number, numbers: dict[int, Number], constants: dict[int, int]) -> None:
-        if all(n in numbers for n in number.operands):
-            numbers[number.result] = number
-            if number.operation == "constant":
-                constants[number.result] = int(number.value)
-
     def _has(self, counted: Iterable[int], numbers: Mapping[int, Number]) -> bool:
         return all(self._program.counted[n][0] in numbers for n in counted)
 
-    def _is_joinable(self, loop: LoopParts, numbers: dict[int, Number], constants: dict[int, int]) -> bool:
+    def _is_joinable(self, loop: LoopParts, numbers: dict[int, Number]) -> bool:
         """Whether workers can run a loop by themselves: its rounds are known, and nobody needs its numbers."""
-        if any(s.after in self._used or s.before not in numbers for s in loop.numbers):
+        if loop.rounds is None or any(s.after in self._used or s.before not in numbers for s in loop.numbers):
             return False
-        starts = {s.during: constants.get(s.before) for s in loop.numbers}
         numbers.update((s.during, numbers[s.before]) for s in loop.numbers)
         for item in (*loop.condition, *loop.body):
             if isinstance(item, Number):
-                self._note(item, numbers, constants)
-        rounds = _rounds(loop, starts, constants)
-        if rounds is None or not all(isinstance(item, Number) for item in loop.condition):
+                _note(item, numbers)
+        if not all(isinstance(item, Number) for item in loop.condition):
             return False
         for item in loop.body:
             if isinstance(item, Part):
                 if not self._has(item.counted, numbers):
                     return False
             elif isinstance(item, LoopParts):
-                if not self._is_joinable(item, dict(numbers), dict(constants)):
+                if not self._is_joinable(item, dict(numbers)):
                     return False
             elif not (isinstance(item, Number) and item.result in numbers):
                 return False
-        if not all(s.then in numbers for s in loop.numbers):
-            return False
-        self._rounds[id(loop)] = rounds
-        return True
+        return all(s.then in numbers for s in loop.numbers)
 
     def _pieces(self, part: Part) -> list[Part]:
         """A part, divided where it has more buffers than a kernel may have."""
@@ -156,7 +143,7 @@ class _Joining:
         """Replace the items so far with a kernel, where that is worth it and possible."""
         run, slots = self._run, tuple(self._slots)
         self._run, self._slots = [], {}
-        table = Table(self._program, self._layout, self._workgroups, self._rounds, slots)
+        table = Table(self._program, self._layout, self._workgroups, slots)
         for number in self._numbers.values() if run else ():
             table.number(number)
         table.run(run)
@@ -173,13 +160,19 @@ class _Joining:
             tuple(sizes.values()),
             table.workgroups,
             table.waits,
-            _moved(run, self._layout, self._rounds),
+            _moved(run, self._layout),
             table.words,
             tuple(table.calls),
         )
         self._made += 1
         bound = max(part.slots for part in parts_of(run))
         self.items.append(Part(next(self._parts), (), bound, persistent=made))
+
+
+def _note(number: Number, numbers: dict[int, Number]) -> None:
+    """Add a number that follows from known ones to these."""
+    if all(n in numbers for n in number.operands):
+        numbers[number.result] = number
 
 
 def _used(items: Iterable[Item]) -> Iterator[int]:
@@ -198,24 +191,6 @@ def _used(items: Iterable[Item]) -> Iterator[int]:
                 yield from _used(branch)
 
 
-def _rounds(loop: LoopParts, starts: Mapping[int, int | None], constants: Mapping[int, int]) -> int | None:
-    """How many rounds a loop has that counts from a constant to a constant; None for others."""
-    numbers = {item.result: item for item in (*loop.condition, *loop.body) if isinstance(item, Number)}
-    test = numbers.get(loop.test)
-    if test is None or test.operation != "compare":
-        return None
-    counter, limit = test.operands
-    start, end = starts.get(counter), constants.get(limit)
-    (then,) = [s.then for s in loop.numbers if s.during == counter] or [-1]
-    added = numbers.get(then)
-    if start is None or end is None or added is None or added.operation != "add" or counter not in added.operands:
-        return None
-    (step,) = [constants.get(n) for n in added.operands if n != counter] or [None]
-    if step is None or step <= 0 or test.value not in ("LT", "LE"):
-        return None
-    return len(range(start, end + (test.value == "LE"), step))
-
-
 def _exchanged(items: Iterable[Item], layout: Layout) -> Iterator[int]:
     """The slots whose buffers loops exchange."""
     for item in items:
@@ -224,13 +199,13 @@ def _exchanged(items: Iterable[Item], layout: Layout) -> Iterator[int]:
             yield from _exchanged(item.body, layout)
 
 
-def _moved(items: Iterable[Item], layout: Layout, rounds: Mapping[int, int]) -> dict[int, int]:
+def _moved(items: Iterable[Item], layout: Layout) -> dict[int, int]:
     """The slots that have another buffer after some items: slot -> the slot that had this buffer before."""
     moved: dict[int, int] = {}
     for item in items:
         if isinstance(item, LoopParts):
-            once = _after(_moved(item.body, layout, rounds), exchanged(item, layout))
-            left = rounds[id(item)]
+            once = _after(_moved(item.body, layout), exchanged(item, layout))
+            left = item.rounds or 0
             while left:
                 if left % 2:
                     moved = _after(moved, once)

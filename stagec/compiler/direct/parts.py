@@ -78,6 +78,7 @@ class LoopParts:
     body: tuple[Item, ...]
     arrays: tuple[State, ...]
     numbers: tuple[State, ...]
+    rounds: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +156,7 @@ class _Parting:
                 end()
             if isinstance(step, Loop):
                 condition, body = self.items(step.condition), self.items(step.body)
-                found.append(LoopParts(condition, step.test, body, step.arrays, step.numbers))
+                found.append(LoopParts(condition, step.test, body, step.arrays, step.numbers, step.rounds))
             elif isinstance(step, Conditional):
                 found.append(ConditionalParts(step.index, tuple(map(self.items, step.branches)), step.numbers))
             else:

@@ -82,12 +82,11 @@ class Table:
         program: Program,
         layout: Layout,
         workgroups: Mapping[str, tuple[int, int, int]],
-        rounds: Mapping[int, int],
         slots: Sequence[int],
     ) -> None:
         self.tiles, self.widest, self.waits = 0, 1, 0
         self.calls: list[tuple[int, str]] = []
-        self._program, self._layout, self._workgroups, self._rounds = program, layout, workgroups, rounds
+        self._program, self._layout, self._workgroups = program, layout, workgroups
         self._slots = {slot: i for i, slot in enumerate(slots)}
         self._numbers: dict[int | str, int] = {}
         self._steps: list[int] = []
@@ -163,7 +162,7 @@ class Table:
         return self._slots[found.slot], found.offset
 
     def _loop(self, loop: LoopParts) -> None:
-        rounds, times = self._rounds[id(loop)], self._times
+        rounds, times = loop.rounds, self._times
         if not rounds:
             return
         for state in loop.numbers:

@@ -188,13 +188,18 @@ class State:
 
 @dataclasses.dataclass(frozen=True)
 class Loop:
-    """Steps that are repeated while a number is not zero."""
+    """Steps that are repeated while a number is not zero.
+
+    Attributes:
+      rounds: how often, where that is known.
+    """
 
     condition: tuple[Step, ...]
     test: int
     body: tuple[Step, ...]
     arrays: tuple[State, ...]
     numbers: tuple[State, ...]
+    rounds: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)

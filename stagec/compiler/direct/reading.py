@@ -10,6 +10,7 @@ import numpy as np
 
 from passes import attributes as attrs, operations
 from passes.analysis.aliases import has_same_bytes
+from passes.analysis.counters import trip_count
 from passes.analysis.host_scalars import HostScalars, is_host_scalar
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_ELEMENTS
 from passes.match import HOST_MODULE, constant_of, functions, splat_of
@@ -285,7 +286,7 @@ class _Reader:
             states.append(State(starts[i], during, n, after, Tensor.of(op.results[i].type).bytes))
         # Numbers that a round reads from memory are not available after the loop.
         self.numbers = known
-        steps.append(Loop(tuple(before), test, tuple(inner), tuple(states), numbers))
+        steps.append(Loop(tuple(before), test, tuple(inner), tuple(states), numbers, trip_count(op)))
 
     def _alias(self, values: Sequence[Any], given: Any) -> None:
         """Let values stand for what another value stands for."""
