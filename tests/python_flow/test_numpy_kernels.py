@@ -4,6 +4,7 @@ import copy
 import inspect
 
 import algorithms
+import numerical
 import numpy as np
 import numpy_kernels as kernels
 import pytest
@@ -12,7 +13,8 @@ import textbook
 import stagec
 
 SIZE = 12
-CASES = [(module, *case) for module in (kernels, textbook, algorithms) for case in module.cases(SIZE)]
+MODULES = (kernels, textbook, algorithms, numerical)
+CASES = [(module, *case) for module in MODULES for case in module.cases(SIZE)]
 
 
 @pytest.mark.parametrize(
