@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 from typing import Any
@@ -37,6 +38,8 @@ class World:
         return found
 
 
+# How long a process that failed waits until its message has been read.
+_READ_SECONDS = 0.2
 _world: list[World] = []
 
 
@@ -74,6 +77,8 @@ def _abort(kind: type[BaseException], value: BaseException, trace: Any) -> None:
     """End all processes where one fails: the others would wait for it for ever."""
     traceback.print_exception(kind, value, trace)
     sys.stderr.flush()
+    # `mpiexec` ends the processes at once, and what it has not read of their output is lost.
+    time.sleep(_READ_SECONDS)
     _world[0].comm.Abort(1)
 
 
