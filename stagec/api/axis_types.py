@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from stagec.api.sharded import reshard
 from stagec.core import location, pytree
-from stagec.core.config import state
 from stagec.core.wrapping import wraps
-from stagec.runtime.mesh import AbstractMesh, AxisType, Mesh, current_mesh
+from stagec.runtime.mesh import AbstractMesh, AxisType, Mesh, current_mesh, set_mesh
 from stagec.runtime.propagation import follow
 
 
@@ -39,11 +38,9 @@ def auto_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, out_
 
     @wraps(f)
     def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
-        if out_sharding is None:
-            raise location.error(
-                TypeError, "auto_axes: no out_sharding", fix="say how results are split, as in out_sharding=P('x')"
-            )
-        result = _under(_mesh_of("auto_axes", axes, AxisType.Auto), f, args, kwargs)
+        _check_given("auto_axes", "out_sharding", "results", out_sharding)
+        with set_mesh(_mesh_of("auto_axes", axes, AxisType.Auto)):
+            result = f(*args, **kwargs)
         return reshard(result, out_sharding)
 
     return wrapped
@@ -79,20 +76,19 @@ def explicit_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, 
 
     @wraps(f)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
-        if in_sharding is None:
-            raise location.error(
-                TypeError, "explicit_axes: no in_sharding", fix="say how arguments are split, as in in_sharding=P('x')"
-            )
-        mesh = _mesh_of("explicit_axes", axes, AxisType.Explicit)
-        return _under(mesh, functools.partial(explicit, in_sharding), args, kwargs)
-
-    def explicit(spec: Any, *args: Any, **kwargs: Any) -> Any:
-        split = reshard(args, spec)
-        for leaf in pytree.leaves(split):
-            follow(leaf)
-        return f(*split, **kwargs)
+        _check_given("explicit_axes", "in_sharding", "arguments", in_sharding)
+        with set_mesh(_mesh_of("explicit_axes", axes, AxisType.Explicit)):
+            args = reshard(args, in_sharding)
+            for leaf in pytree.leaves(args):
+                follow(leaf)
+            return f(*args, **kwargs)
 
     return wrapped
+
+
+def _check_given(what: str, name: str, split: str, sharding: Any) -> None:
+    if sharding is None:
+        raise location.error(TypeError, f"{what}: no {name}", fix=f"say how {split} are split, as in {name}=P('x')")
 
 
 def _mesh_of(what: str, axes: str | Sequence[str] | None, kind: AxisType) -> Mesh | AbstractMesh:
@@ -112,11 +108,3 @@ def _mesh_of(what: str, axes: str | Sequence[str] | None, kind: AxisType) -> Mes
         )
     kinds = [kind if name in names else known for name, known in zip(mesh.axis_names, mesh.axis_types)]
     return mesh.update(axis_types=tuple(kinds))
-
-
-def _under(mesh: Mesh | AbstractMesh, f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    before, state.mesh = state.mesh, mesh
-    try:
-        return f(*args, **kwargs)
-    finally:
-        state.mesh = before

@@ -426,7 +426,7 @@ class set_mesh:
     ('x',)
     """
 
-    def __init__(self, mesh: Mesh | None) -> None:
+    def __init__(self, mesh: Mesh | AbstractMesh | None) -> None:
         if mesh is not None and not isinstance(mesh, _Axes):
             raise location.error(
                 TypeError, f"set_mesh: {errors.brief(mesh)} is no mesh", fix="pass what stagec.make_mesh returns"
@@ -435,7 +435,7 @@ class set_mesh:
         self._mesh = mesh
         state.mesh = None if mesh is None or mesh.empty else mesh
 
-    def __enter__(self) -> Mesh | None:
+    def __enter__(self) -> Mesh | AbstractMesh | None:
         return self._mesh
 
     def __exit__(self, *_: Any) -> None:
