@@ -9,8 +9,8 @@ from passes.attributes import dot_dimensions
 from passes.kernels.elements import RefusedError
 from passes.match import is_static
 
-# The most workgroups of a kernel.
-MAX_WORKGROUPS = 32
+# The most workgroups of a kernel, and the most buffers: the runtime refuses a dispatch of more.
+MAX_WORKGROUPS, MAX_BUFFERS = 32, 32
 # Nanoseconds for an addition of one byte, vectorized, from the L2 cache: a stencil of 10^6 floats takes 640 us.
 _NANOSECONDS = 0.04
 # A body that takes longer on one core stays outside, and all cores share its kernels. `python -m tests.benchmarks

@@ -23,8 +23,6 @@ from passes.types import tensor_type
 # The most scratch memory on the stack of the thread that runs the kernel; above it, large buffers become results that
 # nobody reads.
 _STACK = 128 << 10
-# The most operands and results of a dispatch, including scratch among the results.
-_BINDINGS = 32
 
 
 def _elementwise(k: Lowering, op: Any) -> None:
@@ -155,7 +153,7 @@ def _outputs(k: Lowering, values: Sequence[Value]) -> list[Buffer]:
             view = k.temporary(value.shape, value.element)
             k.write([Write(value, view)])
         found.append(view.buffer)
-    if len(found) + len(k.operands) + len(_spilled(k, found)) > _BINDINGS:
+    if len(found) + len(k.operands) + len(_spilled(k, found)) > cost.MAX_BUFFERS:
         raise RefusedError(f"{len(found) + len(k.operands)} operands and results")
     return found
 

@@ -15,13 +15,7 @@ from collections.abc import Callable, Sequence
 from stagec.compiler.direct.counting import computed, loaded, register, stored
 from stagec.compiler.direct.instructions import BUFFER, COMMANDS, FENCE, Function
 from stagec.compiler.direct.memory import Layout
-from stagec.compiler.direct.parts import (
-    ConditionalParts,
-    Item,
-    LoopParts,
-    Part,
-    exchanged,
-)
+from stagec.compiler.direct.parts import ConditionalParts, Item, LoopParts, Part, changed, exchanged
 from stagec.compiler.direct.persistent import COUNTERS
 from stagec.compiler.direct.program import HostCall, Number, Program, Read
 
@@ -206,7 +200,7 @@ class Flow:
     def _loop(self, loop: LoopParts) -> None:
         f = self.f
         head, body, end = (self._name(kind) for kind in ("while", "do", "end"))
-        slots = sorted(self._changed([loop]))
+        slots = sorted(changed([loop], self.layout))
         f.do(f"vm.br ^{head}({self._operands(slots, [(s.before, s.type) for s in loop.numbers])})")
         self._enter(head, slots, [(s.during, s.type) for s in loop.numbers])
         self._loops += 1
@@ -225,21 +219,10 @@ class Flow:
         self.ready, self._used, self.buffers, self._numbers = after
         self._numbers.update((s.after, self._numbers[s.during]) for s in loop.numbers)
 
-    def _changed(self, items: Sequence[Item]) -> set[int]:
-        """The slots that have another buffer after some items."""
-        found: set[int] = set()
-        for item in items:
-            if isinstance(item, LoopParts):
-                found.update(exchanged(item, self.layout))
-                found |= self._changed((*item.condition, *item.body))
-            elif isinstance(item, ConditionalParts):
-                found |= self._changed([inner for branch in item.branches for inner in branch])
-        return found
-
     def _conditional(self, conditional: ConditionalParts) -> None:
         f = self.f
         end, index = self._name("chosen"), self._numbers[conditional.index]
-        slots = sorted(self._changed([conditional]))
+        slots = sorted(changed([conditional], self.layout))
         before = self.ready, self._used, dict(self.buffers), dict(self._numbers)
         for i, branch in enumerate(conditional.branches):
             self.ready, self._used = before[:2]

@@ -14,6 +14,7 @@ from stagec.compiler.direct.parts import (
     LoopParts,
     Part,
     Persistent,
+    changed,
     exchanged,
     parts_of,
 )
@@ -130,7 +131,7 @@ class _Joining:
 
     def _add(self, item: Part | LoopParts) -> None:
         slots = self._slots_of(c for part in parts_of([item]) for c in part.commands)
-        slots |= dict.fromkeys(_exchanged([item], self._layout))
+        slots |= dict.fromkeys(sorted(changed([item], self._layout)))
         if len({**self._slots, **slots}) > MOST_BUFFERS:
             self._end()
         if len(slots) > MOST_BUFFERS:
@@ -189,14 +190,6 @@ def _used(items: Iterable[Item]) -> Iterator[int]:
             yield from (n for _, made, _ in item.numbers for n in made)
             for branch in item.branches:
                 yield from _used(branch)
-
-
-def _exchanged(items: Iterable[Item], layout: Layout) -> Iterator[int]:
-    """The slots whose buffers loops exchange."""
-    for item in items:
-        if isinstance(item, LoopParts):
-            yield from exchanged(item, layout)
-            yield from _exchanged(item.body, layout)
 
 
 def _moved(items: Iterable[Item], layout: Layout) -> dict[int, int]:

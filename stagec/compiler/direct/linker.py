@@ -11,7 +11,17 @@ import struct
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from stagec.compiler.direct.object_file import MACHINE, Code, Section
+from stagec.compiler.direct.object_file import (
+    ABSOLUTE_64,
+    CALL_32,
+    EXECUTE,
+    MACHINE,
+    RELATIVE_32,
+    RELATIVE_64,
+    WRITE,
+    Code,
+    Section,
+)
 from stagec.compiler.direct.program import NotDirectError
 
 EXPORT = "iree_hal_executable_library_query"
@@ -22,8 +32,7 @@ _SEGMENT = struct.Struct("<IIQQQQQQ")
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _DYNAMIC = struct.Struct("<QQ")
 
-_WRITE, _EXECUTE = 1, 4  # flags of sections
-ABSOLUTE_64, RELATIVE_32, CALL_32, _RELATIVE_64, _BASE_64 = 1, 2, 4, 24, 8  # types of relocations
+_BASE_64 = 8  # the type of the loader's relocations
 _LOAD, _DYNAMIC_TABLE, _HEADERS = 1, 2, 6  # types of segments
 _PAGE = 4096
 
@@ -48,7 +57,7 @@ class _Image:
 
     def add(self, section: Section) -> int:
         """The number of a section; of equal constants, there is one."""
-        is_constant = not section.flags & (_WRITE | _EXECUTE) and not section.relocations
+        is_constant = not section.flags & (WRITE | EXECUTE) and not section.relocations
         number = self._constants.get(section) if is_constant else None
         if number is None:
             number = len(self.sections)
@@ -72,7 +81,7 @@ class _Image:
     def table(self, data: bytes, addresses: Mapping[int, tuple[int, int]] | None = None) -> int:
         """Data with addresses: of sections, and what is added to them, by their offsets."""
         needed = tuple([(at, ABSOLUTE_64, number, add) for at, (number, add) in (addresses or {}).items()])
-        return self.add(Section(_WRITE if needed else 0, 16, data, needed))
+        return self.add(Section(WRITE if needed else 0, 16, data, needed))
 
 
 def linked(code: Code) -> bytes:
@@ -110,15 +119,15 @@ def library(kernels: Mapping[str, tuple[Code, int]], others: Mapping[str, Code] 
     table = bytearray(_TABLE_SIZE)
     struct.pack_into("<I", table, 24, count)
     at = image.table(bytes(table), {0: (header, 0), 32: (functions, 0), 40: (traits, 0), 64: (names, 0)})
-    query = image.add(Section(_EXECUTE, 16, _QUERY, ((_QUERY_TABLE, RELATIVE_32, at, -4),)))
+    query = image.add(Section(EXECUTE, 16, _QUERY, ((_QUERY_TABLE, RELATIVE_32, at, -4),)))
     return _laid_out(image.sections, query, 0)
 
 
 def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
     """The library, whose function begins at an offset of a section."""
-    code = [i for i, s in enumerate(sections) if s.flags & _EXECUTE]
-    mutable = [i for i, s in enumerate(sections) if s.flags & _WRITE and not s.flags & _EXECUTE]
-    constant = [i for i, s in enumerate(sections) if not s.flags & (_WRITE | _EXECUTE)]
+    code = [i for i, s in enumerate(sections) if s.flags & EXECUTE]
+    mutable = [i for i, s in enumerate(sections) if s.flags & WRITE and not s.flags & EXECUTE]
+    constant = [i for i, s in enumerate(sections) if not s.flags & (WRITE | EXECUTE)]
 
     names = b"\0" + EXPORT.encode() + b"\0"
     symbols_at = _HEADER.size + 5 * _SEGMENT.size
@@ -198,7 +207,7 @@ def _relocated(sections: list[Section], addresses: list[int], image: bytearray) 
                 bases.append((at, target))
             elif kind in (RELATIVE_32, CALL_32):
                 struct.pack_into("<i", image, at, target - at)
-            elif kind == _RELATIVE_64:
+            elif kind == RELATIVE_64:
                 struct.pack_into("<q", image, at, target - at)
             else:
                 raise NotDirectError(f"kernels have relocations of type {kind}")

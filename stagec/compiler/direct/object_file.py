@@ -15,7 +15,8 @@ _RELOCATION = struct.Struct("<QQq")
 MACHINE = 62
 _SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8  # types of sections
 _UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
-_RELATIVE_32 = 2  # a type of relocations
+WRITE, EXECUTE = 1, 4  # flags of sections
+ABSOLUTE_64, RELATIVE_32, CALL_32, RELATIVE_64 = 1, 2, 4, 24  # types of relocations
 _LARGEST = 64  # bytes of a vector
 
 
@@ -181,6 +182,6 @@ def _constant(add: int, kind: int, size: int) -> int:
 
     A distance counts from the end of its instruction: four bytes on, or more if a number of one or four bytes follows.
     """
-    if kind != _RELATIVE_32:
+    if kind != RELATIVE_32:
         return add
     return next((add + after for after in (4, 5, 8) if (add + after) % size == 0), add + 5)

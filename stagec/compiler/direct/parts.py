@@ -127,6 +127,18 @@ def exchanged(loop: Loop | LoopParts, layout: Layout) -> dict[int, int]:
     return found
 
 
+def changed(items: Sequence[Item], layout: Layout) -> set[int]:
+    """The slots that may have another buffer after some items."""
+    found: set[int] = set()
+    for item in items:
+        if isinstance(item, LoopParts):
+            found.update(exchanged(item, layout))
+            found |= changed((*item.condition, *item.body), layout)
+        elif isinstance(item, ConditionalParts):
+            found |= changed([inner for branch in item.branches for inner in branch], layout)
+    return found
+
+
 class _Parting:
     def __init__(self, program: Program, layout: Layout) -> None:
         self.program, self.layout = program, layout

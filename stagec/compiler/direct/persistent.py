@@ -20,9 +20,9 @@ import pathlib
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 
-from stagec.compiler.direct.linker import ABSOLUTE_64, CALL_32, RELATIVE_32
+from passes.kernels.cost import MAX_BUFFERS, MAX_WORKGROUPS
 from stagec.compiler.direct.memory import Layout, barriers
-from stagec.compiler.direct.object_file import Code, Section
+from stagec.compiler.direct.object_file import ABSOLUTE_64, CALL_32, EXECUTE, RELATIVE_32, WRITE, Code, Section
 from stagec.compiler.direct.parts import Item, LoopParts, Part, Persistent, exchanged
 from stagec.compiler.direct.program import Call, Copy, Fill, Number, Program
 
@@ -31,10 +31,8 @@ SYMBOL = "persistent"
 # The counters that workers share, 32 bits each in a cache line of its own: tiles that are done, workers that have
 # joined, and tiles that are taken of each of eight groups.
 COUNTERS = range(0, 64 * 10, 64)
-# The most buffers, beside that of the counters: the runtime binds 32 to a dispatch.
-MOST_BUFFERS = 31
-# Workgroups, and tiles of a copy.
-_MOST_WORKGROUPS = 32
+# The most buffers, beside that of the counters.
+MOST_BUFFERS = MAX_BUFFERS - 1
 # Bytes that are copied at a time, and those that a pattern fills at a time.
 _BLOCK, _VECTOR = 1 << 16, 64
 # Tiles are counted in 32 bits.
@@ -50,7 +48,6 @@ _OPERATIONS = {
 }  # fmt: skip
 # The function of one persistent kernel, which passes the table as a fourth argument: lea rcx, [rip + table]; jmp
 _STUB, _STUB_TABLE, _STUB_CODE = bytes.fromhex("488D0D00000000E900000000"), 3, 8
-_EXECUTE, _WRITE = 4, 1  # flags of sections
 
 
 @functools.cache
@@ -62,8 +59,8 @@ def source() -> str:
 def code(kernel: Persistent) -> Code:
     """The function of a persistent kernel, which refers to `SYMBOL` and to the kernels that it calls by their names."""
     relocations = tuple([(8 * at, ABSOLUTE_64, name, 0) for at, name in kernel.calls])
-    table = Section(_WRITE, 16, struct.pack(f"<{len(kernel.table)}q", *kernel.table), relocations)
-    stub = Section(_EXECUTE, 16, _STUB, ((_STUB_TABLE, RELATIVE_32, 1, -4), (_STUB_CODE, CALL_32, SYMBOL, -4)))
+    table = Section(WRITE, 16, struct.pack(f"<{len(kernel.table)}q", *kernel.table), relocations)
+    stub = Section(EXECUTE, 16, _STUB, ((_STUB_TABLE, RELATIVE_32, 1, -4), (_STUB_CODE, CALL_32, SYMBOL, -4)))
     return Code((stub, table))
 
 
@@ -103,7 +100,7 @@ class Table:
     @property
     def workgroups(self) -> int:
         """As many as threads can have tiles of a step at the same time."""
-        return min(_MOST_WORKGROUPS, self.widest)
+        return min(MAX_WORKGROUPS, self.widest)
 
     @property
     def words(self) -> tuple[int, ...]:
@@ -226,4 +223,4 @@ class Table:
 
 def _tiles(size: int, block: int) -> int:
     """Into how many tiles a copy is divided, of whole blocks, and not below `_BLOCK` bytes."""
-    return max(1, min(_MOST_WORKGROUPS, size // _BLOCK, -(-size // block)))
+    return max(1, min(MAX_WORKGROUPS, size // _BLOCK, -(-size // block)))
