@@ -34,6 +34,19 @@ ELEMENTS = {
     "c8": binding.HalElementType.COMPLEX_64,
 }
 
+# The running sums of an array of one number, times the argument.
+RUNNING_SUMS = """func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
+  %c = stablehlo.constant dense<2.0> : tensor<6xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %w = "stablehlo.reduce_window"(%c, %z)
+    <{window_dimensions = array<i64: 6>, padding = dense<[[5, 0]]> : tensor<1x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32> }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
+  %y = stablehlo.multiply %w, %x : tensor<6xf32>
+  return %y : tensor<6xf32>
+}"""
+
 
 def parse(text):
     """A module, in one context for all: a new one takes longer than most laws of a small program."""

@@ -3,6 +3,7 @@
 import iree.runtime as rt
 import numpy as np
 import pytest
+from pass_helpers import RUNNING_SUMS
 
 from passes import PassOptions, bindings, kernels
 from passes.analysis.aliases import mutated_arguments, returned_arguments
@@ -208,17 +209,6 @@ def test_a_processor_is_modelled_after_its_target(target, width, registers):
 
 @pytest.mark.parametrize("flags", ["direct", "kernels"])
 def test_kernels_of_constants_alone_are_right_beside_others(flags):
-    text = """func.func @main(%x: tensor<6xf32>) -> tensor<6xf32> {
-      %c = stablehlo.constant dense<2.0> : tensor<6xf32>
-      %z = stablehlo.constant dense<0.0> : tensor<f32>
-      %w = "stablehlo.reduce_window"(%c, %z)
-        <{window_dimensions = array<i64: 6>, padding = dense<[[5, 0]]> : tensor<1x2xi64>}> ({
-        ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-        %s = stablehlo.add %a, %b : tensor<f32>
-        stablehlo.return %s : tensor<f32> }) : (tensor<6xf32>, tensor<f32>) -> tensor<6xf32>
-      %y = stablehlo.multiply %w, %x : tensor<6xf32>
-      return %y : tensor<6xf32>
-    }"""
     x = np.arange(1, 7, dtype=np.float32)
-    compiled = driver.compile_module(text, CPU, options=CompileOptions(flag_set=flags))
+    compiled = driver.compile_module(RUNNING_SUMS, CPU, options=CompileOptions(flag_set=flags))
     np.testing.assert_array_equal(execute(compiled.vmfb, x), 2 * x * x)
