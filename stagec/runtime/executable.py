@@ -38,7 +38,7 @@ _LIMIT = ShapedArray.of((), np.dtype(np.int64))
 _read_limit = struct.Struct("q").unpack_from
 
 
-def _limit(operations: int) -> Array:
+def _limit_of(operations: int) -> Array:
     return Array.of(np.array(operations, np.int64), _LIMIT)
 
 
@@ -244,7 +244,7 @@ class Executable:
             return []
         written = self.in_place.union(self.mutated)
         if self._limited:
-            args = [*args[: len(self.in_avals)], _limit(_UNLIMITED), *args[len(self.in_avals) :]]
+            args = [*args[: len(self.in_avals)], _limit_of(_UNLIMITED), *args[len(self.in_avals) :]]
         return [np.array(a.evaluated()) if i in written else a.evaluated() for i, a in enumerate(args)]
 
     def _call(self, inputs: Any, outputs: Any) -> None:
@@ -308,11 +308,11 @@ class Executable:
             if results.pop() > 0:
                 return results
             self.quick = False
-        results, seconds = self._run_measured([*own, _limit(_UNLIMITED), *packed])
+        results, seconds = self._run_measured([*own, _limit_of(_UNLIMITED), *packed])
         done = _UNLIMITED - results.pop()
         if seconds <= LIMITED_SECONDS and done < _MOST:
             # As many operations as may take this time, as far as this call tells. Some clocks stand still for long.
-            self._limit = _limit(min(max(int(done * LIMITED_SECONDS / max(seconds, 1e-6)), _LEAST), _MOST))
+            self._limit = _limit_of(min(max(int(done * LIMITED_SECONDS / max(seconds, 1e-6)), _LEAST), _MOST))
             self.quick = True
         return results
 
