@@ -367,8 +367,9 @@ def limited_graph(graph: Graph, options: ProgramOptions) -> Graph | None:
     """The graph with a limit for loops that may never end, if its program can run again where the limit was too low."""
     if not options.limits or options.donated or options.passes or options.is_open:
         return None
-    queue = choose_driver(_in_parts(graph, options), options.target)
-    if queue != "local-sync" or duration(graph, queue) is not Duration.OPEN:
+    queue = "local-sync"
+    # Most programs end here, before a graph is divided to find its queue.
+    if duration(graph, queue) is not Duration.OPEN or choose_driver(_in_parts(graph, options), options.target) != queue:
         return None
     from stagec.compiler import limits  # only programs that are compiled have some
 
