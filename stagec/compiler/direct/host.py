@@ -243,7 +243,7 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
         flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *kind)
         fences.append(fence)
     flow.ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
-    if layout.numbers >= 0:
+    if any(part.counted for part in parts_of(items)):  # persistent kernels have numbers of their own
         flow.buffers[layout.numbers] = flow.written(layout.numbers_bytes * AHEAD)
     flow.make_counters(items)
     deallocated = [slot for slot in layout.deallocated if slot not in kept]
@@ -260,7 +260,8 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
         flow.wait()
     made = [_view(f, n, tensor, flow, views) for n, tensor in zip(program.returned, program.results)]
     for slot in range(layout.slots):
-        flow.hold(flow.buffers[slot], BUFFER)
+        if slot in flow.buffers:
+            flow.hold(flow.buffers[slot], BUFFER)
     flow.hold(device, DEVICE)
     flow.release(without=made)
     types = ", ".join([VIEW] * len(made))
