@@ -47,8 +47,9 @@ class Pattern:
       assumes: what the law takes for granted, by the names of `passes.fast_math.FLAGS`. Passes apply it where
         `fast_math` grants all of them.
       doc: the law, in the function's docstring.
-      targets: the names in `passes.pipeline.LAWS` for which passes apply it. Empty for all.
+      targets: the names in `passes.pipeline.LAWS` for which passes apply it, or `"reproducible"`. Empty for all.
       any_shape: whether it takes arrays of dynamic shape, too.
+      reorders: whether it changes the order of sums, so that reproducible programs do without it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Pattern:
     doc: str = ""
     targets: frozenset[str] = frozenset()
     any_shape: bool = False
+    reorders: bool = False
 
     @property
     def exact(self) -> bool:
@@ -80,6 +82,7 @@ def pattern(
     assumes: FastMath = (),
     targets: Sequence[str] = (),
     any_shape: bool = False,
+    reorders: bool = False,
 ) -> Callable[[Callable[[Any], Any]], Pattern]:
     """Make a `Pattern` of a function that rewrites one op.
 
@@ -90,9 +93,12 @@ def pattern(
       of: the names of ops that must produce an operand, or `passes.match.SPLAT`; the law is not called for ops
         without such an operand.
       assumes: the assumptions of a law that can change results, by the names of `passes.fast_math.FLAGS`.
-      targets: the names in `passes.pipeline.LAWS` of the targets for which the law pays; empty for all. A law that a
-        user passes by itself runs in any case.
+      targets: the names in `passes.pipeline.LAWS` of the targets for which the law pays, or `"reproducible"` for
+        programs with the same bits on all processors; empty for all. A law that a user passes by itself runs in any
+        case.
       any_shape: whether it takes arrays of dynamic shape, too. The driver does not call other laws for them.
+      reorders: whether it changes the order of sums. Programs with the same bits on all processors do without it, so
+        that a sum has the bits which it has outside of them.
 
     Raises:
       UnknownOpError: StableHLO and CHLO have no op of that name; other dialects are not known here.
@@ -115,7 +121,7 @@ def pattern(
 
     def wrap(fn: Callable[[Any], Any]) -> Pattern:
         doc = inspect.cleandoc(fn.__doc__ or "")
-        return Pattern(fn.__name__, ops, fn, inner, assumed, doc, frozenset(targets), any_shape)
+        return Pattern(fn.__name__, ops, fn, inner, assumed, doc, frozenset(targets), any_shape, reorders)
 
     return wrap
 
@@ -136,14 +142,22 @@ def laws_of(namespace: Mapping[str, Any]) -> tuple[Pattern, ...]:
     return tuple(found)
 
 
-def selected(laws: Iterable[Pattern], fast_math: frozenset[str], target: str) -> tuple[Pattern, ...]:
-    """The laws that may run for a target: those that assume nothing but what `fast_math` grants."""
-    return _selected(tuple(laws), fast_math, target)
+def selected(
+    laws: Iterable[Pattern], fast_math: frozenset[str], target: str, ordered: bool = False
+) -> tuple[Pattern, ...]:
+    """The laws that may run for a target: those that assume nothing but what `fast_math` grants.
+
+    Args:
+      ordered: whether sums keep their order.
+    """
+    return _selected(tuple(laws), fast_math, target, ordered)
 
 
 @functools.lru_cache(maxsize=64)
-def _selected(laws: tuple[Pattern, ...], fast_math: frozenset[str], target: str) -> tuple[Pattern, ...]:
-    return tuple(law for law in laws if law.assumes <= fast_math and (not law.targets or target in law.targets))
+def _selected(laws: tuple[Pattern, ...], fast_math: frozenset[str], target: str, ordered: bool) -> tuple[Pattern, ...]:
+    kinds = {target, "reproducible"} if ordered else {target}
+    found = [law for law in laws if law.assumes <= fast_math and not (ordered and law.reorders)]
+    return tuple([law for law in found if not law.targets or not kinds.isdisjoint(law.targets)])
 
 
 def digest(*parts: Any) -> str:

@@ -73,7 +73,7 @@ def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
     """A pass that applies laws, the inexact ones under `fast_math`; `doc` defaults to their docstrings."""
 
     def run(module: Any, options: PassOptions) -> dict[str, int]:
-        return apply_own(module, selected(laws, options.granted, options.laws))
+        return apply_own(module, selected(laws, options.granted, options.laws, options.reproducible))
 
     return Pass(name, run, doc or "\n".join(law.doc for law in laws))
 

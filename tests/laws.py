@@ -54,7 +54,8 @@ knows no answer. The others are tested.
 
 Laws are exact unless their heading says what they assume: the bits of every result stay, for every input, except where
 StableHLO itself leaves the order of a sum open. A few run only for some targets, by the names of `python -m passes
---laws`. Those that are not exact run where `fast_math` grants all their assumptions:
+--laws`, or for `reproducible` programs, which have the [same bits on all processors](../how-to/same-bits.md). Those
+that are not exact run where `fast_math` grants all their assumptions:
 
 | Assumption | |
 |---|---|

@@ -16,6 +16,7 @@ from stagec.backends.cpu import cpu_levels
 from stagec.compiler.build import ProgramOptions
 from tests.reproducible.__main__ import WAYS, compared, differing, digest
 from tests.reproducible.programs import program, trainings
+from tests.reproducible.sums import sums
 from tests.reproducible.ways import TOOLS, jitted
 
 # A longer hunt: STAGEC_FUZZ=40 STAGEC_FUZZ_START=1000 python -m pytest tests/test_all_processors.py
@@ -39,8 +40,15 @@ def test_trainings_have_the_same_bits_on_all_processors(name):
     assert differing(found) == {} and "refused" not in found[HERE[0]][0]
 
 
+def test_sums_have_the_same_bits_in_all_surroundings():
+    ways = [way for way in HERE if way not in ("aarch64", "wasm")]
+    found = compared({seed: sums(seed) for seed in range(START, START + 20 * FUZZ)}, ways)
+    assert differing(found) == {}
+    assert sum("refused" not in text for text in found[ways[0]].values()) >= 18 * FUZZ
+
+
 def test_bits_depend_on_the_processor_without_it():
-    levels = [way for way in HERE if way not in ("aarch64", "wasm")]
+    levels = [way for way in HERE if way not in ("outside", "aarch64", "wasm")]
     if len(levels) < 2:
         pytest.skip("the processor has one level only")
     program = trainings(3)["perceptron"]

@@ -13,7 +13,7 @@ __all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDU
 
 
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
-    hits = apply_own(module, selected(TRANSPOSES, options.granted, options.laws))
+    hits = apply_own(module, selected(TRANSPOSES, options.granted, options.laws, options.reproducible))
     counts = {"merge_reductions": merge_reductions(module)}
     if options.laws == "cpu":
         counts["compute_once"] = compute_once(module)

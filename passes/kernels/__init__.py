@@ -82,6 +82,9 @@ def formed(
             found = host_operations(module)
         if straight_line:
             replace_filters(found)
+        if options.reproducible:
+            # Kernels of loops would add up complex numbers instead of their parts.
+            products.expand_complex(kernels)
         for former in _FORMERS:
             hits |= former(kernels, processor)
         if straight_line:

@@ -82,6 +82,8 @@ class Contraction:
         """Write the contraction; returns the results."""
         shape, size = self.shape, math.prod(self.shape)
         along, across = self._share(k, True), self._share(k, False)
+        if k.processor.is_portable and self.elements[0].kind in "fc" and set(self.kinds or ()) & {"add", "mul"}:
+            across = None  # terms are added up one after the other, as in products
         if along is not None and across is not None and self.rows is None and self._is_narrow(k):
             along, across = self._time(k, True), self._time(k, False)
         cost = self._cost(k)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import bindings
-from passes.kernels import contractions, control, cost, inner_products, shared, updates, views
+from passes.kernels import control, cost, inner_products, shared, sums, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import RefusedError
@@ -50,7 +50,7 @@ class _Rules(dict[str, Rule]):
         return found or (_elementwise if name.startswith("stablehlo.") else default)
 
 
-RULES = _Rules({**views.RULES, **updates.RULES, **contractions.RULES, **inner_products.RULES, **control.RULES})
+RULES = _Rules({**views.RULES, **updates.RULES, **sums.RULES, **inner_products.RULES, **control.RULES})
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:

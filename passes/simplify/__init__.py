@@ -124,7 +124,7 @@ def _merge(module: Any) -> bool:
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
-    laws = selected(LAWS, options.granted, options.laws)
+    laws = selected(LAWS, options.granted, options.laws, options.reproducible)
     calls, arguments = _inline(module), empty.replace_arguments(module)
     _merge(module)
     unmatched = Unmatched()

@@ -89,7 +89,7 @@ def _takes_half(op: Any) -> bool:
     return bool(0 < 2 * size_of(op.operation.results[0]) <= size_of(op.operand))
 
 
-@pattern(_SLICE, of="stablehlo.reduce")
+@pattern(_SLICE, of="stablehlo.reduce", reorders=True)
 def dynamic_slice_of_reduce(op: Any) -> Any:
     """dynamic_slice(reduce(x)) -> reduce(dynamic_slice(x)) for half of the results or less.
 

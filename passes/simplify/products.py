@@ -58,12 +58,34 @@ def inner_products(op: Any) -> Any:
     in all batches together. Kernels of products share what they load among rows and columns, of which there are none or
     few here. Exact apart from the order of sums.
     """
+    large, _ = _by_size(op)
+    last = len(shape_of(large.value)) - 1
+    if dtype_of(op.operation.results[0]).kind == "c" or (
+        large.batch and (large.size(large.free) == 1 or last in large.batch)
+    ):
+        return _sum_of_products(op)
+    return None
+
+
+@pattern(DOT, targets=["reproducible"])
+def products_with_vectors(op: Any) -> Any:
+    """A product with a vector, or with one for each batch -> reduce(multiply(x, transpose(y))).
+
+    Exact apart from the order of sums, which follows from shapes for a `reduce` alone.
+    """
+    return _sum_of_products(op)
+
+
+def _by_size(op: Any) -> tuple[Side, Side]:
+    """The operands of a product: the second one is a vector if one of them is."""
     left, right = sides(op)
-    large, small = (left, right) if right.size(right.free) == 1 else (right, left)
+    return (left, right) if right.size(right.free) == 1 else (right, left)
+
+
+def _sum_of_products(op: Any) -> Any:
+    large, small = _by_size(op)
     result, shape = op.operation.results[0], shape_of(large.value)
     if small.size(small.free) != 1 or (dtype := dtype_of(result)).kind == "b" or not is_static_op(op):
-        return None
-    if dtype.kind != "c" and not (large.batch and (large.size(large.free) == 1 or len(shape) - 1 in large.batch)):
         return None
     # As in products, sums of narrow floats are rounded once.
     wide = np.dtype(np.float32) if dtype.kind in "fV" and dtype.itemsize < 4 else dtype

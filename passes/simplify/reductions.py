@@ -92,7 +92,7 @@ def reduce_of_splat(op: Any) -> Any:
     return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), [])
 
 
-@pattern("stablehlo.reduce", of="stablehlo.concatenate")
+@pattern("stablehlo.reduce", of="stablehlo.concatenate", reorders=True)
 def reduce_of_stack(op: Any) -> Any:
     """reduce(concatenate(x, y)) -> combine(x, y), where the parts have size 1 along the only reduced dimension.
 
@@ -125,7 +125,7 @@ def reduce_of_unit_dimensions(op: Any) -> Any:
     return on_arrays(op, 0, [*values, *(build.reshape(value, kept) for value in op.inputs)], kept)
 
 
-@pattern("stablehlo.reduce")
+@pattern("stablehlo.reduce", reorders=True)
 def reduce_of_pad(op: Any) -> Any:
     """reduce(f(pad(x, c))) -> pad(reduce(f(x))), where f(c) changes no result.
 
@@ -180,7 +180,7 @@ def changes_nothing(name: str, number: Any, initial: Any) -> bool:
     return name == "stablehlo.minimum" and bool(number >= initial) and number != 0
 
 
-@pattern("stablehlo.reduce", of=ELEMENTWISE, targets=["cpu"])
+@pattern("stablehlo.reduce", of=ELEMENTWISE, targets=["cpu"], reorders=True)
 def reduce_across_broadcasts(op: Any) -> Any:
     """reduce(f(broadcast(x), broadcast(y)), last dimension) -> reduce(transposed f(...), first dimension).
 
@@ -222,7 +222,7 @@ def reduce_of_reshape(op: Any) -> Any:
     return build.reshape(reduced, shape_of(op.operation.results[0]))
 
 
-@pattern("stablehlo.reduce", of="stablehlo.reduce")
+@pattern("stablehlo.reduce", of="stablehlo.reduce", reorders=True)
 def reduce_of_reduce(op: Any) -> Any:
     """reduce(reduce(x)) by the same operation -> one reduction, where the inner initial value changes nothing.
 
@@ -350,7 +350,7 @@ def _counted(value: Any) -> tuple[int, int] | None:
     return attrs.integer(iota, "iota_dimension"), int(number)
 
 
-@pattern("stablehlo.reduce", of="stablehlo.select")
+@pattern("stablehlo.reduce", of="stablehlo.select", reorders=True)
 def sum_of_selected_diagonal(op: Any) -> Any:
     """sum(select(eye, x, 0)) -> the diagonal of x, or its sum. Exact: the other elements are zeros."""
     operation = op.operation
@@ -414,7 +414,7 @@ def _instead_of(value: Any, _: Any) -> Any:
     return value
 
 
-@pattern("stablehlo.reduce", of=("stablehlo.concatenate", *ELEMENTWISE))
+@pattern("stablehlo.reduce", of=("stablehlo.concatenate", *ELEMENTWISE), reorders=True)
 def reduce_of_concatenate(op: Any) -> Any:
     """reduce(f(concatenate(x, y))) -> combine(reduce(f(x)), reduce(f(y))), where large arrays are joined and reduced.
 

@@ -212,7 +212,7 @@ def slice_across_concatenate(op: Any) -> Any:
     return build.concatenate(parts, dim)
 
 
-@pattern("stablehlo.slice", of="stablehlo.reduce")
+@pattern("stablehlo.slice", of="stablehlo.reduce", reorders=True)
 def slice_of_reduce(op: Any) -> Any:
     """slice(reduce(x)) -> reduce(slice(x)) for half of the results or less. Exact: fewer results are computed."""
     inner = producer(op.operand, "stablehlo.reduce")

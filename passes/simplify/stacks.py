@@ -261,7 +261,7 @@ _RULES: dict[str, Callable[[list[Any], tuple[int, ...]], Plan | None]] = {
 }
 
 
-@pattern(_CONCATENATE, of=("stablehlo.reduce", "stablehlo.reshape"))
+@pattern(_CONCATENATE, of=("stablehlo.reduce", "stablehlo.reshape"), reorders=True)
 def concatenate_of_stack(op: Any) -> Any:
     """stack(f(x[0]), f(x[1]), ...) -> f(x): equal ops on parts of an array become one op on the whole. Exact.
 

@@ -210,7 +210,7 @@ def window_of_everything(op: Any) -> Any:
     return build.reshape(reduced, found)
 
 
-@pattern("stablehlo.slice", of=WINDOW)
+@pattern("stablehlo.slice", of=WINDOW, reorders=True)
 def slice_of_windows(op: Any) -> Any:
     """A slice of half of the results of a reduce_window, or of less -> a reduce_window with fewer windows. Exact."""
     inner, result = producer(op.operand, WINDOW), op.operation.results[0]
@@ -241,7 +241,7 @@ def slice_of_windows(op: Any) -> Any:
     return _windows(inner, build.slice_(inner.inputs[0], *zip(*parts)), changed)
 
 
-@pattern("stablehlo.reverse", of=WINDOW)
+@pattern("stablehlo.reverse", of=WINDOW, reorders=True)
 def reverse_of_reversed_windows(op: Any) -> Any:
     """reverse(reduce_window(reverse(x))) -> reduce_window(x), padded at the other end, as `cumsum(x[::-1])[::-1]`.
 
@@ -348,7 +348,7 @@ def _longer(op: Any, name: str, first: Any, dim: int, forwards: bool) -> Any:
     return _windows(op, build.concatenate(parts, dim), window(n + 1))
 
 
-@pattern(WINDOW, of="stablehlo.pad")
+@pattern(WINDOW, of="stablehlo.pad", reorders=True)
 def window_of_pad(op: Any) -> Any:
     """reduce_window(pad(x, c)) -> reduce_window(x) with more padding, where c is the initial value. Exact."""
     name, inner = _name(op), producer(op.inputs[0], "stablehlo.pad")

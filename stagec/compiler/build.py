@@ -300,7 +300,9 @@ def optimize(module: Any, options: ProgramOptions, on_pass: Any = None, on_rewri
 
     target = options.target
     doubles = capabilities.has_dtype(target, "float64")
-    settings = ready.pass_options(target, fast_math=options.fast_math, doubles=doubles)
+    settings = ready.pass_options(
+        target, fast_math=options.fast_math, doubles=doubles, reproducible=options.reproducible
+    )
     # On the CPU, `ready` rewrites sorts and resolves in-place hazards after stagec's own kernels have been formed.
     pipeline = "values" if target.on.is_host else "default"
     if options.is_open or not options.simplify:

@@ -51,7 +51,7 @@ def prove(graph: Graph, options: build.ProgramOptions, name: str) -> Proof:
         raise location.error(errors.UnsupportedError, "check: prove=True takes Bitwuzla", fix=fix) from None
     import passes
 
-    settings = ready.pass_options(options.target, fast_math=options.fast_math)
+    settings = ready.pass_options(options.target, fast_math=options.fast_math, reproducible=options.reproducible)
     plain = dataclasses.replace(options, donated=(), kernels=False)
 
     def work() -> Any:

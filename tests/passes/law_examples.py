@@ -42,8 +42,10 @@ class Example:
     @property
     def options(self):
         """`fast_math` and the target for laws that need it."""
-        targets = self.law.targets if self.leaves is not None else ()
-        return PassOptions(fast_math=self.family == "fast_math", laws=min(targets, default="cpu"))
+        targets = self.law.targets if self.leaves is not None else frozenset()
+        reproducible = "reproducible" in targets
+        laws = min(targets - {"reproducible"}, default="cpu")
+        return PassOptions(fast_math=self.family == "fast_math", laws=laws, reproducible=reproducible)
 
     @property
     def main(self):

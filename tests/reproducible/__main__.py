@@ -1,9 +1,11 @@
 """Compare the bits of results between processors: `python -m tests.reproducible [COUNT] [--first SEED] [--steps N]`.
 
 Random programs and four trainings are compiled with `reproducible=True`: for levels of x86-64, which this machine runs
-itself, for aarch64 as C libraries, which QEMU runs, and as WebAssembly modules, which Node runs. The table has how many
-of them have the SHA-256 of the results of the first column; NaN counts as NaN, whatever its bits.
+itself, for aarch64 as C libraries, which QEMU runs, and as WebAssembly modules, which Node runs. They are also computed
+outside `jit`, one operation at a time. The table has how many of them have the SHA-256 of the results of the first row;
+NaN counts as NaN, whatever its bits.
 
+`--sums` takes random programs of sums and products in all surroundings instead (`tests/reproducible/sums.py`).
 `--without` leaves `reproducible=True` out, and shows what it is for.
 """
 
@@ -25,9 +27,10 @@ from rich.table import Table
 from stagec import errors
 from stagec.backends.cpu import cpu_levels
 from tests.reproducible.programs import Program, program, trainings
-from tests.reproducible.ways import Results, jitted, run_c, run_wasm, written
+from tests.reproducible.sums import sums
+from tests.reproducible.ways import Results, jitted, outside, run_c, run_wasm, written
 
-WAYS = (*[level for level in cpu_levels() if level != "x86-64"], "aarch64", "wasm")
+WAYS = (*[level for level in cpu_levels() if level != "x86-64"], "outside", "aarch64", "wasm")
 # Programs in one run of an emulator, and the number of the first training.
 _BATCH, _TRAININGS = 20, 10**6
 
@@ -54,10 +57,11 @@ def digests(programs: Mapping[int, Program], way: str, reproducible: bool = True
         except errors.UnsupportedError as error:
             found[number] = "refused: " + str(error).splitlines()[0]
 
-    if way in cpu_levels():
+    if way in (*cpu_levels(), "outside"):
         for number, given in programs.items():
             with noting(number):
-                found[number] = digest(jitted(given, way, reproducible))
+                compiled = way != "outside"
+                found[number] = digest(jitted(given, way, reproducible) if compiled else outside(given, reproducible))
         return found
     if not programs:
         return {}
@@ -96,11 +100,13 @@ def main() -> None:
     parser.add_argument("count", nargs="?", type=int, default=100, help="how many random programs")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--steps", type=int, default=50, help="the steps of each training; 0 leaves them out")
+    parser.add_argument("--sums", action="store_true", help="programs of sums in all surroundings")
     parser.add_argument("--without", action="store_true", help="compile without reproducible=True")
     given = parser.parse_args()
     started, found = time.perf_counter(), {way: dict[int, str]() for way in WAYS}
     seeds = range(given.first, given.first + given.count)
-    batches = [{n: program(n) for n in seeds[i : i + _BATCH]} for i in range(0, given.count, _BATCH)]
+    make = sums if given.sums else program
+    batches = [{n: make(n) for n in seeds[i : i + _BATCH]} for i in range(0, given.count, _BATCH)]
     trained = trainings(given.steps).items() if given.steps else ()
     batches.append({_TRAININGS + i: p._replace(operations=(name,)) for i, (name, p) in enumerate(trained)})
     for batch in batches:

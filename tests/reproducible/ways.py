@@ -31,6 +31,13 @@ def jitted(program: Program, target: str, reproducible: bool = True) -> Results:
         return [np.asarray(leaf) for leaf in stagec.tree.leaves(function(*program.arguments))]
 
 
+def outside(program: Program, reproducible: bool = True) -> Results:
+    """The results in this process outside `jit`, where each operation is computed by itself."""
+    with stagec.enable_x64(program.doubles), stagec.config.override(reproducible=reproducible):
+        found = program.function(*stagec.tree.map(stagec.numpy.asarray, program.arguments))
+        return [np.ascontiguousarray(leaf).reshape(np.shape(leaf)) for leaf in stagec.tree.leaves(found)]
+
+
 def written(program: Program, way: str, folder: str, name: str, reproducible: bool = True) -> Any:
     """Write the C library of a program for a target, or its WebAssembly module; returns what was exported."""
     with stagec.enable_x64(program.doubles):

@@ -20,18 +20,13 @@ from passes.kernels.writer import Writer
 from passes.legalize.complex_products import four_products
 from passes.types import tensor_type
 
-__all__ = ["form"]
+__all__ = ["expand_complex", "form"]
 
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace products by kernels where these are faster than the compiler's own code; returns their number."""
     count = 0
-    for op in kernels.found("stablehlo.dot_general"):
-        with bindings.ir.InsertionPoint(op), op.location:
-            made = four_products(op)
-        if made is not None:
-            op.results[0].replace_all_uses_with(made)
-            op.erase()
+    expand_complex(kernels)
     written: dict[Any, Kernel] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
@@ -45,6 +40,16 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
             _form(kernels, processor, op, product, how, written)
             count += 1
     return {"products": count} if count else {}
+
+
+def expand_complex(kernels: Kernels) -> None:
+    """Replace products of complex numbers by four of their parts, in place."""
+    for op in kernels.found("stablehlo.dot_general"):
+        with bindings.ir.InsertionPoint(op), op.location:
+            made = four_products(op)
+        if made is not None:
+            op.results[0].replace_all_uses_with(made)
+            op.erase()
 
 
 def _form(

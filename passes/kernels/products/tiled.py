@@ -128,7 +128,7 @@ class Tiled:
             w.choose(is_whole, lambda: self._tile(rows, *parts), lambda: self._tile(left, *parts))
             if self.sums is not None and ends:
                 count = w.least(rows, w.sub(self.product.m, place[0])) if left else rows
-                partial = None if begins else self.partial
+                partial = None if begins or self.v.processor.is_portable else self.partial
                 axes = [(count, self.tiling.width, 1)]
                 self.epilogue.finish_rows(self.v, self.sums, axes, self._at(*place), *place, columns, partial)
 
@@ -150,16 +150,28 @@ class Tiled:
             for r in range(rows):
                 for j in range(vectors):
                     w.prefetch(target, w.add(start, r * product.n + j * v.lanes), "write" if begins else "read")
-        sums = self._contract(self._lhs(row, m, rows, k), self._rhs(n, vectors, counts, k), rows, vectors, depth)
+
+        def before(at: Index, j: int) -> str:
+            assert self.partial is not None, "a sum of several blocks has memory for partial sums"
+            return v.load(self.partial, at, count=counts[j])
+
+        # Where all programs must have the same bits, blocks make no difference.
+        goes_on = not begins and v.processor.is_portable
+        lhs, rhs = self._lhs(row, m, rows, k), self._rhs(n, vectors, counts, k)
+        first = [
+            before(w.add(start, r * product.n + j * v.lanes), j) if goes_on else v.zero()
+            for r in range(rows)
+            for j in range(vectors)
+        ]
+        sums = self._contract(lhs, rhs, first, vectors, depth)
         for number, value in enumerate(sums):
             r, j = divmod(number, vectors)
             if self.sums is not None and ends:
                 v.store(value, self.sums, r * tiling.width + j * v.lanes)
                 continue
             at = w.add(start, r * product.n + j * v.lanes)
-            if not begins:
-                assert self.partial is not None, "a sum of several blocks has memory for partial sums"
-                value = v.add(value, v.load(self.partial, at, count=counts[j]))
+            if not begins and not goes_on:
+                value = v.add(value, before(at, j))
             if ends:
                 self.epilogue.finish(v, value, at, w.add(m, r), w.add(n, j * v.lanes), counts[j])
             else:
@@ -216,11 +228,11 @@ class Tiled:
         self,
         lhs: Callable[[Index], Iterator[str]],
         rhs: Callable[[Index], list[str]],
-        rows: int,
+        start: list[str],
         vectors: int,
         depth: int,
     ) -> list[str]:
-        """The register tile: sums over a range of `k`, as many vectors as the tile has."""
+        """The register tile: sums over a range of `k`, as many vectors as the tile has, which go on from `start`."""
         v = self.v
 
         def term(index: Index, sums: list[str]) -> list[str]:
@@ -232,7 +244,6 @@ class Tiled:
                 found += [self._multiply_add(value, columns[j], sums[r * vectors + j]) for j in range(vectors)]
             return found
 
-        start = [v.zero()] * (rows * vectors)
         return self.w.loop(0, self._terms(depth), 1, term, start, [v.type] * len(start))
 
     def _terms(self, depth: int) -> int:

@@ -84,19 +84,6 @@ def tiling(product: Product, processor: Processor, known: bool = False, alone: b
       known: whether the right operand is the same at each call, so that packing it costs no time.
       alone: whether there is no other code.
     """
-    if not processor.is_portable:
-        return _tiling(product, processor, known, alone)
-    # Blocks of the sum decide bits, and do not depend on the registers; the register tile decides none.
-    found = _tiling(product, dataclasses.replace(processor, registers=32), known, alone)
-    if found is None or found.form != "tiled" or processor.registers == 32:
-        return found
-    size = ELEMENTS[product.element].size
-    rows, vectors = register_tile(product.m, product.n, found.lanes, size, processor)
-    m, n = _blocks(product, processor, rows, vectors * found.lanes, found.depth)
-    return dataclasses.replace(found, rows=rows, vectors=vectors, row_blocks=m, column_blocks=n)
-
-
-def _tiling(product: Product, processor: Processor, known: bool, alone: bool) -> Tiling | None:
     size = ELEMENTS[product.element].size
     lanes = processor.lanes(product.element)
     m, n, k = product.m, product.n, product.k
@@ -104,7 +91,9 @@ def _tiling(product: Product, processor: Processor, known: bool, alone: bool) ->
         return _amx(product, processor)
     if {product.lhs.element, product.rhs.element} <= processor.pairs and _suits_pairs(product, processor, known):
         return _pairs(product, processor)
-    if product.lhs.column == 1 and product.rhs.row == 1 and min(m, n) <= 8 and k >= 2 * lanes:
+    # Where all programs must have the same bits, terms are added up one after the other, however operands are stored.
+    in_lanes = min(m, n) <= 8 and k >= 2 * lanes and not processor.is_portable
+    if product.lhs.column == 1 and product.rhs.row == 1 and in_lanes:
         return _dots(product, processor)
     if n < lanes // 2 and m > 1 and m * n * k > _FEW and not alone:
         return None

@@ -101,7 +101,8 @@ class _Block:
         """Write and call the kernels; returns how many."""
         self._sink_constants()
         self._split_barriers()
-        untranspose(self.block)
+        if not self.processor.is_portable:
+            untranspose(self.block)
         flatten(self.block)
         for op in self.block.operations:
             if op.operation.name == "stablehlo.slice" and op.operands[0].type == op.results[0].type:

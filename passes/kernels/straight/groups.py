@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes.kernels.linear import Linear, address
+from passes.kernels.order import keeps_order
 from passes.kernels.straight.lazy import has_effects
 from passes.kernels.straight.node import Node, Unfused
 from passes.kernels.straight.nodes import Reading, finish
 from passes.kernels.straight.pieces import are_few, pieces_of
+from passes.kernels.sweep import SHARED
 from passes.kernels.values import Buffer, row_major
 
 # The most operands and results of a group's kernel; a dispatch has 32 at most.
@@ -19,8 +21,6 @@ BINDINGS = 28
 _RECENT = 12
 # The most operations for one element of a group, which limits the length of its code.
 _LONGEST = 1200
-# Reductions of more elements are shared by workgroups.
-SHARED = 1 << 15
 # Nodes of more elements are not computed with reductions of fewer columns than _NARROW, which too few workgroups share.
 _SPREAD, _NARROW = 1 << 16, 128
 # Reductions in a group.
@@ -204,6 +204,8 @@ class Planner:
             return "one of them computes the parts of joined arrays, and the other does not"
         if not are_few(_pieces(nodes), node.size, sum(n.length for n in nodes)):
             return "their space would be cut into too many pieces"
+        if _changes_order(nodes):
+            return "the order of a sum would depend on the other"
         if not self._fits(node, group, is_reduction):
             return "they range over different elements, or reduce different axes"
         if not all(self._is_own(node, group, makers[buffer], read) for buffer, read in inside):
@@ -240,3 +242,14 @@ def _pieces(nodes: Sequence[Node]) -> int:
         for axis, ends in node.cuts.items():
             cuts.setdefault(axis, set()).update(ends)
     return pieces_of(cuts)
+
+
+def _changes_order(nodes: Sequence[Node]) -> bool:
+    """Whether sums that are computed together would have another order than alone."""
+    sums = [node for node in nodes if node.lane_bytes]
+    if not sums:
+        return False
+    first = sums[0]
+    reduced = set(range(len(first.sizes))) - set(first.kept)
+    full = [node for node in nodes if node.sizes == first.sizes]
+    return len({node.lane_bytes for node in sums}) > 1 or not all(keeps_order(n.merges, reduced) for n in full)

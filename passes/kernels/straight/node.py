@@ -28,6 +28,8 @@ class Node:
       cuts: where parts meet, by axis.
       is_scattered: whether elements along the last axis are read one by one.
       is_shared: whether workgroups share a reduction, each with a partial result.
+      lane_bytes: where the order of sums follows from shapes, the bytes of a reduction's accumulator, if it rounds.
+      merges: there, which axes are read as one with the next (`order.merges`).
       source: the node whose partial results this one combines.
       group: the group that it is in.
       inner: the value that is stored, for a node that is not a reduction.
@@ -43,6 +45,8 @@ class Node:
         self.cuts: dict[int, set[int]] = {}
         self.is_scattered = False
         self.is_shared = False
+        self.lane_bytes = 0
+        self.merges: frozenset[int] | None = None
         self.source: Node | None = None
         self.group: Any = None
         self.inner: Any = None

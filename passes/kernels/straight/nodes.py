@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from passes import attributes as attrs, operations
-from passes.kernels import contractions
+from passes.kernels import contractions, order
 from passes.kernels.arithmetic import can
 from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.dispatch import HOST
@@ -206,9 +206,16 @@ class Reading:
             raise RefusedError("a reduction whose order matters")
         if any(splat_of(v) is None for v in list(op.operands)[count:]):
             raise RefusedError("a reduction that begins with a computed number")
+        node = Node(op, list(op.results), shape, attrs.ints(op, "dimensions"))
+        node.lane_bytes = order.lane_bytes(op) if self.k.processor.is_portable else 0
+        reduced = set(range(len(node.axes))) - set(node.kept)
         for value in list(op.operands)[:count]:
-            self._keep_transposed(value)
-        self._stand(Node(op, list(op.results), shape, attrs.ints(op, "dimensions")))
+            known = self.k.env[value]
+            if not node.lane_bytes:
+                self._keep_transposed(value)
+            elif known.splat is None and not order.keeps_order(order.merges(self.k, [known], shape), reduced):
+                self._kept(value)
+        self._stand(node)
 
     def _keep_transposed(self, value: Any) -> None:
         """Store transposed arrays that are reduced together with others: in no order is all of it contiguous."""
@@ -390,6 +397,8 @@ class Reading:
         node.is_cut = bool(recorder.undecided_parts)
         node.cuts = cuts_of(recorder, node.shape, self.k)
         node.is_scattered = self._is_scattered(node, values)
+        if self.k.processor.is_portable:
+            node.merges = order.merges(self.k, values, node.shape)
 
     def _is_scattered(self, node: Node, values: list[Value]) -> bool:
         """Whether elements along the last axis are read one by one."""

@@ -12,6 +12,7 @@ from passes.kernels.code import Code
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
 from passes.kernels.linear import address
+from passes.kernels.order import COST
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
 from passes.kernels.straight.equal import Reach
@@ -20,7 +21,7 @@ from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.node import Node
 from passes.kernels.straight.nodes import GATHERED, Reading
 from passes.kernels.straight.pieces import are_few, pieces_of
-from passes.kernels.straight.sweep import COSTLY, Part
+from passes.kernels.sweep import COSTLY, Part
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
 
 # The most bytes of a row that a workgroup keeps on its stack between sweeps.
@@ -130,7 +131,8 @@ class Prepared:
         self.cost = sum(part.node.cost for part in self.parts.values())
         values = list(k.env.values())
         largest = max((v.element.size for v in values if v.size > 1), default=8)
-        self.lanes = self.processor.vector_bytes // largest
+        self.lane_bytes = max(node.lane_bytes for node in group.nodes)
+        self.lanes = self.processor.vector_bytes // (self.lane_bytes or largest)
         self.sizes = dict(enumerate(group.sizes)) or {0: 1}
         if group.nodes[0].source is not None:
             # The number of partial results is known by now.
@@ -153,13 +155,15 @@ class Prepared:
             if all(form.coefficient(here) == form.coefficient(there) * size for form in recorder.forms):
                 self.sizes[axis + 1] = size * self.sizes.pop(axis)
         self.work = sum(n.cost * n.size for n in group.nodes)
+        if self.lane_bytes:
+            self.work = COST * math.prod(group.sizes)
         self.lanes_kept = group.lanes_kept or self._has_short_rows()
 
     def _has_short_rows(self) -> bool:
         """Whether rows are so short, so many and so costly that each lane takes a row, whose elements are strided."""
         kept = [axis for axis in self.sizes if axis in (self.group.kept or ())]
         inner = [axis for axis in self.sizes if axis not in kept]
-        if not kept or len(inner) != 1 or any(n.is_shared for n in self.group.nodes):
+        if self.lane_bytes or not kept or len(inner) != 1 or any(n.is_shared for n in self.group.nodes):
             return False
         size = self.sizes[inner[0]]
         fills = size >= self.lanes or size == self._width(size)

@@ -9,7 +9,7 @@ from passes.kernels.builder import STEPS
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.record import NOWHERE, Recorder
 from passes.kernels.straight.shares import Shares
-from passes.kernels.straight.sweep import Part, Sweep
+from passes.kernels.sweep import Part, Sweep
 from passes.kernels.values import Buffer, Index
 
 # Lanes of a square, squares that are held at the same time, and squares of a strip.

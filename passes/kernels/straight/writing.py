@@ -12,14 +12,12 @@ from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.straight.groups import BINDINGS
 from passes.kernels.straight.nodes import SHORT
-from passes.kernels.straight.sweep import COSTLY, Part, Span, Sweep, strands_of
 from passes.kernels.straight.transposed_reads import TransposedReads
+from passes.kernels.sweep import COSTLY, STRIP, Part, Span, Sweep, starts_of, strands_of, strip_of
 from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 
 # The fewest rows that workgroups share, instead of sharing each row.
 _FEW = 4
-# The most vectors of columns in a strip.
-_STRIP = 4
 # The most elements of arrays of which some may be computed twice, so that costly code is written once.
 _MOST_REPEATED = 1 << 14
 # Numbers of rows that cost as much are computed in vectors, after the rows.
@@ -77,7 +75,7 @@ class Writing(TransposedReads):
             if not is_free or self.cost <= COSTLY:
                 width = 1
         reduces = any(part.kinds for part in parts)
-        strands = strands_of(self.code, self.cost, self.sizes[lane], width, reduces)
+        strands = strands_of(self.processor, self.cost, self.sizes[lane], width, reduces)
         # Results of few elements then do not take an operand's memory.
         is_costly = self.cost > COSTLY and math.prod(self.sizes.values()) <= _MOST_REPEATED
         repeats = is_costly and not reduces and any((b - a) % width for a, b in self._ranges(lane))
@@ -261,7 +259,7 @@ class Writing(TransposedReads):
             width = 1
         cost = sum(part.node.cost for part in parts)
         reduces = any(part.kinds for part in parts)
-        return Sweep(self.k, parts, inner, width, strands_of(self.code, cost, size, width, reduces), True)
+        return Sweep(self.k, parts, inner, width, strands_of(self.processor, cost, size, width, reduces), True)
 
     # Columns.
 
@@ -277,16 +275,16 @@ class Writing(TransposedReads):
                 if self._is_little():
                     return self._rows()
                 raise RefusedError("elements that are computed one by one")
-        most = _STRIP if self.cost < 40 else 2
-        vectors = -(-size // width)
-        # A single vector more does not get a strip of its own, which would read all rows again.
-        strands = vectors if vectors <= most + 1 else most
-        strip = min(width * strands, size)
+        most = STRIP if self.cost < 40 else 2
+        strands, strip = strip_of(size, width, most)
         strips = -(-size // strip)
         total = strips * math.prod(self.sizes[a] for a in lead)
         count = self._workgroups(total)
         low, high = self._part_of(total, 1, count)
-        sweeps = []
+        sweeps: list[Sweep | None] = []
+        if self.lane_bytes:
+            # Each column has as many sums, however many strips there are.
+            most = strands * max(1, STRIP * self.lanes // math.prod(self.group.kept_sizes))
         for level in range(self.group.levels):
             full = [p for n, p in self.parts.items() if n.level == level and self.group.is_full(n)]
             sweeps.append(Sweep(self.k, full, inner, width, most, True) if full else None)
@@ -298,14 +296,7 @@ class Writing(TransposedReads):
                 outer = self._unfolded(r, lead)
             else:
                 number = r
-            first = number * strip
-            if size % strip:
-                # The last strip begins earlier, so some of its columns are computed twice, with the same result.
-                name = self.code.op(
-                    "arith.minsi", (self.code.position(first), self.code.position(Linear(size - strip))), "index"
-                )
-                first = self.k.symbols.new(name, 0, size - strip)
-            starts = [first + min(j * width, strip - width) for j in range(strands)]
+            starts = starts_of(self.k, number, size, width, strands, strip)
             columns = [{**outer, lane: start.lanes()} for start in starts]
             self._strip(columns, sweeps, width)
 

@@ -4,6 +4,18 @@ func.func @inner_products(%x: tensor<3x4xi32>, %y: tensor<4x3xi32>) -> tensor<3x
   return %r : tensor<3xi32>
 }
 
+// leaves constant, broadcast_in_dim, multiply, reduce
+func.func @products_with_vectors(%x: tensor<3x4xi32>, %y: tensor<4xi32>) -> tensor<3xi32> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<3x4xi32>, tensor<4xi32>) -> tensor<3xi32>
+  return %r : tensor<3xi32>
+}
+
+// keeps
+func.func @products_with_vectors__not_of_matrices(%x: tensor<3x4xf32>, %y: tensor<4x2xf32>) -> tensor<3x2xf32> {
+  %r = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<3x4xf32>, tensor<4x2xf32>) -> tensor<3x2xf32>
+  return %r : tensor<3x2xf32>
+}
+
 // leaves constant, multiply, reduce, transpose
 func.func @inner_products__of_two_batches(%x: tensor<2x4x3xi32>, %y: tensor<2x4x3xi32>) -> tensor<3x2xi32> {
   %r = stablehlo.dot_general %x, %y, batching_dims = [2, 0] x [2, 0], contracting_dims = [1] x [1] : (tensor<2x4x3xi32>, tensor<2x4x3xi32>) -> tensor<3x2xi32>

@@ -10,18 +10,22 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from passes.kernels.code import Code
+from passes.kernels.blocks import BLOCK, Body, in_blocks
 from passes.kernels.contractions import across, neutral
 from passes.kernels.conversions import rounded
 from passes.kernels.elements import Element
 from passes.kernels.kernel import Lowering
 from passes.kernels.linear import ZERO, Linear
+from passes.kernels.processor import Processor
 from passes.kernels.regions import region
-from passes.kernels.straight.blocks import BLOCK, Body, in_blocks
 from passes.kernels.values import Index, Item, Value, View
 
 # More work than this for an element is costly.
 COSTLY = 30
+# Sums of more elements are shared by workgroups.
+SHARED = 1 << 15
+# The most vectors of columns in a strip.
+STRIP = 4
 # The range of each axis that is swept.
 Ranges = Mapping[int, tuple[int, int]]
 
@@ -361,8 +365,31 @@ class Sweep:
         return groups[0]
 
 
-def strands_of(code: Code, cost: int, size: int, width: int, reduces: bool) -> int:
-    """The number of independent vector accumulators, so that additions do not depend on one another."""
+def strip_of(size: int, width: int, most: int) -> tuple[int, int]:
+    """The number of vectors in a strip of columns, and of columns.
+
+    A single vector more than `most` does not get a strip of its own, which would read all rows again.
+    """
+    vectors = -(-size // width)
+    strands = vectors if vectors <= most + 1 else most
+    return strands, min(width * strands, size)
+
+
+def starts_of(k: Lowering, number: Linear, size: int, width: int, strands: int, strip: int) -> list[Linear]:
+    """Where the vectors of a strip begin.
+
+    The last strip begins earlier, so some of its columns are computed twice, with the same result.
+    """
+    first = k.code.at_most(number * strip, size - strip) if size % strip else number * strip
+    return [first + min(j * width, strip - width) for j in range(strands)]
+
+
+def strands_of(processor: Processor, cost: int, size: int, width: int, reduces: bool) -> int:
+    """The number of independent vector accumulators, so that additions do not depend on one another.
+
+    Args:
+      cost: of what is added up.
+    """
     if not reduces or width == 1:
         return 1
-    return max(1, min(4 if cost < 40 else 2, size // width))
+    return max(1, min(4 if cost < 40 or processor.is_portable else 2, size // width))
