@@ -364,6 +364,8 @@ def host_operations(module: Any, *names: str) -> list[Any]:
 
 # The attribute of a barrier whose elements the program overwrites before it reads them.
 UNINITIALIZED = "uninitialized"
+# The attribute of modules with such barriers that is still there when kernels have taken them.
+STACKS = "stagec.stacks"
 
 # The prefix of the names of Python functions, which the process that runs the program provides.
 HOST_MODULE = "host."

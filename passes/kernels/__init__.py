@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from passes import bindings
 from passes.analysis.host_scalars import is_whole
 from passes.analysis.in_place import keep_safe_reuse
 from passes.kernels import convolutions, loops, products, selection, straight
@@ -17,7 +18,7 @@ from passes.kernels.dispatch import Kernels
 from passes.kernels.expansion import expand
 from passes.kernels.processor import Processor
 from passes.kernels.sort import form_sorts
-from passes.match import attributes_read_once, host_operations
+from passes.match import STACKS, UNINITIALIZED, attributes_read_once, host_operations
 from passes.pipeline import PassOptions
 
 __all__ = ["form", "formed"]
@@ -80,6 +81,8 @@ def formed(
         found = host_operations(module)
         if expand(module, found):
             found = host_operations(module)
+        if any(UNINITIALIZED in op.attributes for op in found if op.name == "stablehlo.optimization_barrier"):
+            module.operation.attributes[STACKS] = bindings.ir.UnitAttr.get()
         if straight_line:
             replace_filters(found)
         if options.reproducible:

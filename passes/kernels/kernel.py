@@ -117,7 +117,7 @@ class Lowering:
         self.work: dict[int, int] = {}
         self.depth = 0
         self.total, self.repeats = 0, 1
-        self.joins = False
+        self.joins = self.reads_constants = False
         self.share: tuple[Linear, int] | None = None
         self.regions: dict[Any, Any] = {}
         self._blocks: list[_Block] = []

@@ -16,7 +16,7 @@ from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
-from passes.match import before_barriers, captured_values, functions, is_uninitialized, splat_of
+from passes.match import before_barriers, captured_values, functions, is_uninitialized, producer, splat_of
 from passes.operations import CONTROL
 from passes.types import tensor_type
 
@@ -91,6 +91,7 @@ def _outermost(kernels: Kernels, processor: Processor, block: Any) -> int:
 def _whole(kernels: Kernels, processor: Processor, function: Any, block: Any) -> bool:
     """Make one kernel of a function; returns whether that was possible."""
     k = Lowering(RULES, processor)
+    k.reads_constants = True
     *operations, end = (op.operation for op in block.operations)
     name = f"loops_{function.attributes['sym_name'].value}"
     try:
@@ -117,6 +118,7 @@ def _loop(kernels: Kernels, processor: Processor, op: Any, rounds: int = 1) -> b
       rounds: how many rounds of the loop workgroups may share.
     """
     k = Lowering(RULES, processor)
+    k.reads_constants = True
     groups = -(-rounds // -(-rounds // cost.MAX_WORKGROUPS))
     if groups > 1:
         k.share = k.symbols.new(str(k.writer.workgroup(0, groups)), 0, groups - 1), groups
@@ -201,9 +203,17 @@ def _dispatch(
     types = [value.type for value in results]
     with ir.InsertionPoint(before), before.location:
         types += [tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in spilled]
-        made = kernels.dispatch(kernel, [value for value, _ in k.operands], types)
+        made = kernels.dispatch(kernel, [_outside(value, before) for value, _ in k.operands], types)
     kernels.plan.accept(name, before.location, len(k.writer.instructions), sum(b.bytes for b in scratch))
     return made[: len(results)]
+
+
+def _outside(value: Any, before: Any) -> Any:
+    """An operand of a kernel; a constant of the body of a loop is repeated where the kernel is called."""
+    maker = producer(value, "stablehlo.constant")
+    if maker is None or maker.operation.block == before.block:
+        return value
+    return maker.operation.clone(bindings.ir.InsertionPoint(before)).results[0]
 
 
 def _binding(buffer: Buffer) -> Binding:

@@ -203,7 +203,9 @@ def _constant(k: Lowering, op: Any) -> None:
         k.env[op.results[0]] = Value(shape, element, splat=number.item())
         return
     if math.prod(shape) > _SELECTED:
-        raise RefusedError("a constant array in the kernel")
+        if not k.reads_constants:
+            raise RefusedError("a constant array in the kernel")
+        return k.operand(op.results[0])
     found = constant_of(op.results[0])
     assert found is not None, "the operation is a constant"
     k.define(op, selected_scalar(k, shape, element, [Value((), element, splat=x.item()) for x in np.ravel(found)]))

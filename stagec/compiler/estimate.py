@@ -65,7 +65,7 @@ def duration(graph: Graph, queued: bool) -> Duration:
 
 def is_quick(graph: Graph, rounds: int) -> bool:
     """Whether a call keeps its thread for some milliseconds, where loops of unknown length have so many rounds."""
-    return operations(graph, rounds=rounds) <= _QUICK
+    return operations(graph, rounds=rounds, in_kernel=True) <= _QUICK
 
 
 def operations(
@@ -228,6 +228,8 @@ def _of_equation(
     inner = _inner(equation, lambda part: operations(part, of_branches, rounds, in_kernel), launch, rounds, of_branches)
     if inner is not None:
         return inner
+    if equation.primitive.name == "uninitialized":
+        return 0
     size, steps = _work(equation, in_kernel)
     # Scalars, such as counters and indices, need no launch of their own: each round of a loop counts as one.
     return (launch if size > 1 else 0) + size * steps * _SERIES.get(equation.primitive.name, 1.0)

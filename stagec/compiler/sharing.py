@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from stagec.compiler.cost import MOVES
 from stagec.core import dtypes
 from stagec.core.dims import is_open
-from stagec.core.graph import Equation, Graph, all_equations, inner_graphs
+from stagec.core.graph import Equation, Graph, inner_graphs
 
 # Estimated element operations from which spreading over threads pays: about 0.1 ms of one core's time,
 # where the parallel queue's extra 20 to 50 us a call are won back by a second core.
@@ -18,14 +19,27 @@ _PIECE = 1 << 14
 # Rounds with so much work for threads are one dispatch of kernels (`passes.kernels.cost`), for whose rounds no thread
 # sleeps.
 _ROUND = 300_000
+# Operations that do nothing by themselves.
+_NO_WORK = ("uninitialized", "while")
 # How many rounds a loop is taken to have whose number is not known.
 _ROUNDS = 100
 
 
 def is_worth_it(graph: Graph) -> bool:
     """Whether threads should share the work of a graph."""
-    amounts = (_shared(equation) for equation in all_equations(graph))
-    return sum(amount for amount in amounts if amount >= _PIECE) >= _ENOUGH
+    return sum(amount for amount in _amounts(graph) if amount >= _PIECE) >= _ENOUGH
+
+
+def _amounts(graph: Graph, in_loop: bool = False) -> Iterator[float]:
+    """What threads can share of each operation, those of inner graphs included."""
+    for equation in graph.equations:
+        name = equation.primitive.name
+        if in_loop and name == "dynamic_update_slice":
+            yield equation.inputs[1].aval.size  # state is updated in place
+        elif name not in _NO_WORK:
+            yield _shared(equation)
+        for inner in inner_graphs(equation):
+            yield from _amounts(inner, in_loop or name in ("scan", "while"))
 
 
 def total(graph: Graph) -> float:

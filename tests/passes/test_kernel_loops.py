@@ -421,6 +421,23 @@ def test_a_loop_that_stays_has_kernels_inside_and_a_reason():
     np.testing.assert_array_equal(np.asarray(stagec.jit(program)(x)), want)
 
 
+def test_kernels_read_constant_arrays_wherever_they_are():
+    matrix = np.random.default_rng(3).normal(size=(6, 6)) / 4
+
+    def program(x):
+        def step(i, x):
+            return lax.cond(i % 2 == 0, lambda x: matrix @ x, lambda x: x + np.linspace(0, 1, 6), x)
+
+        return lax.fori_loop(0, 5, step, x * np.arange(6.0)) + np.linspace(0, 1, 6)
+
+    x = np.random.default_rng(4).normal(size=6).astype(np.float32)
+    found = plan(program, x)
+    assert found.count("a kernel of") == 1 and "stays outside" not in found
+    with stagec.disable_jit():
+        want = np.asarray(program(snp.asarray(x)))
+    np.testing.assert_allclose(stagec.jit(program)(x), want, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(("is_counted", "sizes"), [(True, (500, 2000)), (False, (4000, 10_000))])
 def test_rounds_are_left_to_several_cores_from_a_millisecond_and_sooner_in_one_dispatch(is_counted, sizes):
     def step(x):

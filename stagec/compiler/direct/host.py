@@ -33,8 +33,9 @@ _FORMAT = "embedded-elf-x86_64"
 _MEMORY, _USAGE, _CONSTANT_USAGE = 48, 3075, 527363
 # The memory type that arguments must have.
 _ARGUMENT_MEMORY = 16
-# Scratch of at most so many bytes is allocated once and not for each call, for which the runtime fills it with zeros.
-_KEPT_BYTES = 1 << 20
+# Temporary memory of at most so many bytes is allocated once and not for each call, for which the runtime fills it with
+# zeros. The second limit is for programs with stacks: what they never write takes no memory.
+_KEPT_BYTES, _KEPT_WITH_STACKS = 1 << 20, 1 << 26
 
 
 class Library(NamedTuple):
@@ -100,7 +101,8 @@ def _kept(program: Program, layout: Layout, asynchronous: bool) -> list[int]:
     """The slots whose memory the calls of a context share, as one is done before another one begins."""
     if asynchronous or program.host_calls:
         return []
-    return [slot for slot in layout.deallocated if layout.allocated[slot] <= _KEPT_BYTES]
+    most = _KEPT_WITH_STACKS if program.has_stacks else _KEPT_BYTES
+    return [slot for slot in layout.deallocated if layout.allocated[slot] <= most]
 
 
 def _elements(constant: Constant) -> str:

@@ -259,6 +259,7 @@ class Program:
       returned: the value of each result. The arguments have the first numbers.
       donated: the arguments whose memory the caller gave up.
       counted: the values through which kernels read the host's numbers, each with the number and its type.
+      has_stacks: whether there are arrays of which only a part may ever be written.
     """
 
     arguments: tuple[Tensor, ...]
@@ -268,6 +269,7 @@ class Program:
     returned: tuple[int, ...]
     donated: frozenset[int] = frozenset()
     counted: dict[int, tuple[int, str]] = dataclasses.field(default_factory=dict)
+    has_stacks: bool = False
 
     @property
     def kernel_calls(self) -> tuple[Call, ...]:

@@ -13,7 +13,7 @@ from passes.analysis.aliases import has_same_bytes
 from passes.analysis.counters import trip_count
 from passes.analysis.host_scalars import HostScalars, is_host_scalar
 from passes.analysis.in_place import ATTRIBUTE as OUTPUT, DONATED, OWN_ELEMENTS
-from passes.match import HOST_MODULE, constant_of, functions, splat_of
+from passes.match import HOST_MODULE, STACKS, constant_of, functions, splat_of
 from passes.operations import CONDITIONALS, Memory
 from passes.types import spelled
 from stagec.compiler.direct.program import (
@@ -51,7 +51,8 @@ def read(module: Any) -> Program:
     (block,) = function.regions[0].blocks
     given = function.attributes.get("arg_attrs", ())
     donated = frozenset(i for i, row in enumerate(given) if OUTPUT in row or DONATED in row)
-    return dataclasses.replace(_Reader(function).program(block), donated=donated)
+    has_stacks = STACKS in module.operation.attributes
+    return dataclasses.replace(_Reader(function).program(block), donated=donated, has_stacks=has_stacks)
 
 
 def is_direct(module: Any) -> bool:
