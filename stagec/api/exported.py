@@ -49,7 +49,7 @@ class Exported(OwnCopy):
     ) -> None:
         self.fun_name = trace.name
         self.in_tree = trace.in_tree
-        self.out_tree = trace.out_tree
+        self.out_tree = trace.returned()
         self.in_avals: list[ShapedArray] = trace.graph.in_avals[len(trace.captured) :]
         self.out_avals: list[ShapedArray] = list(trace.graph.out_avals)
         self.targets = tuple(map(str, targets))
@@ -359,7 +359,7 @@ class _Writer:
                     f"{trace.name} was exported for {target}, for which there is {what}",
                     fix="write a C library, with to_c, or export it for other targets",
                 )
-        for tree in (trace.in_tree, trace.out_tree):
+        for tree in (trace.in_tree, exported.out_tree):
             trees.check_depth(tree)
         # Weights are known by the user's own arrays, which several functions may share.
         weights = tuple([self.weight(value, exported._weights) for value in trace.captured])
@@ -378,7 +378,7 @@ class _Writer:
             )
         return manifest.Signature(
             trees.encode(trace.in_tree),
-            trees.encode(trace.out_tree),
+            trees.encode(exported.out_tree),
             tuple(map(_printable, trace.leaf_names)),
             tuple(parameters_of(exported._rules, trace)),
             tuple(exported.in_avals),
