@@ -25,7 +25,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.copying import OwnCopy
-from stagec.core.graph import has_callbacks
+from stagec.core.graph import host_calls
 from stagec.core.open_graph import is_open
 
 
@@ -61,12 +61,10 @@ class Exported(OwnCopy):
         if runnable.code.graph.outputs or runnable.code.graph.equations:
             if runnable.trivial or (is_open(trace.graph) and not is_full(trace.graph)):
                 raise _empty_arrays(trace)
-            if has_callbacks(runnable.code.graph):
-                raise location.error(
-                    errors.UnsupportedError,
-                    f"{trace.name} cannot be exported: it calls Python functions, which a file does not hold",
-                    fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
-                )
+            for equation in host_calls(runnable.code.graph):
+                what = f"{trace.name} cannot be exported: it calls Python functions, which a file does not hold"
+                fix = "leave stagec.debug.print and the callbacks out of what is exported, and call them around it"
+                raise errors.UnsupportedError(errors.message(what, str(equation.location), fix=fix))
             for target in targets:
                 if not self._has_program(target):
                     continue  # a C library needs no program of the runtime's
