@@ -61,7 +61,8 @@ def ahead_of_time(name: str, leaf_names: Sequence[str], tree: pytree.PyTreeDef) 
     Raises:
       UnsupportedError: the function raises where traced values decide.
     """
-    if tree is pytree.LEAF or tree.node_data() is None or tree.node_data()[0] is not Outcome:
+    data = tree.node_data()
+    if data is None or data[0] is not Outcome:
         return tree
     out = tree.unflatten([0] * tree.num_leaves)
     if out.exceptions:
