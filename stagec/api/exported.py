@@ -25,7 +25,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.copying import OwnCopy
-from stagec.core.graph import has_callbacks
+from stagec.core.graph import host_calls
 from stagec.core.open_graph import is_open
 
 
@@ -49,7 +49,7 @@ class Exported(OwnCopy):
     ) -> None:
         self.fun_name = trace.name
         self.in_tree = trace.in_tree
-        self.out_tree = trace.out_tree
+        self.out_tree = trace.returned()
         self.in_avals: list[ShapedArray] = trace.graph.in_avals[len(trace.captured) :]
         self.out_avals: list[ShapedArray] = list(trace.graph.out_avals)
         self.targets = tuple(map(str, targets))
@@ -61,12 +61,10 @@ class Exported(OwnCopy):
         if runnable.code.graph.outputs or runnable.code.graph.equations:
             if runnable.trivial or (is_open(trace.graph) and not is_full(trace.graph)):
                 raise _empty_arrays(trace)
-            if has_callbacks(runnable.code.graph):
-                raise location.error(
-                    errors.UnsupportedError,
-                    f"{trace.name} cannot be exported: it calls Python functions, which a file does not hold",
-                    fix="leave stagec.debug.print and the callbacks out of what is exported, and call them around it",
-                )
+            for equation in host_calls(runnable.code.graph):
+                what = f"{trace.name} cannot be exported: it calls Python functions, which a file does not hold"
+                fix = "leave stagec.debug.print and the callbacks out of what is exported, and call them around it"
+                raise errors.UnsupportedError(errors.message(what, str(equation.location), fix=fix))
             for target in targets:
                 if not self._has_program(target):
                     continue  # a C library needs no program of the runtime's
@@ -359,7 +357,7 @@ class _Writer:
                     f"{trace.name} was exported for {target}, for which there is {what}",
                     fix="write a C library, with to_c, or export it for other targets",
                 )
-        for tree in (trace.in_tree, trace.out_tree):
+        for tree in (trace.in_tree, exported.out_tree):
             trees.check_depth(tree)
         # Weights are known by the user's own arrays, which several functions may share.
         weights = tuple([self.weight(value, exported._weights) for value in trace.captured])
@@ -378,7 +376,7 @@ class _Writer:
             )
         return manifest.Signature(
             trees.encode(trace.in_tree),
-            trees.encode(trace.out_tree),
+            trees.encode(exported.out_tree),
             tuple(map(_printable, trace.leaf_names)),
             tuple(parameters_of(exported._rules, trace)),
             tuple(exported.in_avals),

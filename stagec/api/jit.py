@@ -28,6 +28,7 @@ from stagec.api.references import (
 )
 from stagec.api.settings import JitSettings
 from stagec.api.sharded import single_device, with_shardings
+from stagec.api.stage import struct
 from stagec.api.stages import Lowered, Traced
 from stagec.api.targets import chosen_target
 from stagec.api.tiers import evaluation
@@ -45,6 +46,7 @@ from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
 from stagec.core.wrapping import shown_name, update_wrapper
 from stagec.primitives.references import Ref, inner_references, read, returned
+from stagec.python_flow.outcome import result_of
 from stagec.runtime import plans
 from stagec.runtime.devices import Device
 from stagec.runtime.placement import committed_device
@@ -373,7 +375,7 @@ class PythonFunction(JitFunction[P, R_co]):
         from stagec.python_flow import entry  # few functions need it
 
         self._python_function = function
-        self._finish, self._result_of = entry.finish, entry.result_of
+        self._finish = entry.finish
         super().__init__(entry.python_function(function), settings)
 
     def _given(self) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -383,7 +385,8 @@ class PythonFunction(JitFunction[P, R_co]):
         return self._finish(self._settings.rules, super().__call__(*args, **kwargs), args, kwargs)
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        return self._result_of(super().eval_shape(*args, **kwargs))
+        trace = self.trace(*args, **kwargs)._trace
+        return result_of(trace.out_tree.unflatten(list(map(struct, trace.graph.out_avals))))
 
 
 def _jitted(function: Any, arguments: dict[str, Any]) -> Any:

@@ -73,7 +73,7 @@ class Stage(OwnCopy):
     @property
     def out_tree(self) -> pytree.PyTreeDef:
         """The structure of the results."""
-        return self._trace.out_tree
+        return self._trace.returned()
 
     @property
     def in_avals(self) -> Any:
@@ -94,7 +94,7 @@ class Stage(OwnCopy):
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, as a pytree of `ShapeDtypeStruct`."""
-        return self._trace.out_tree.unflatten(list(map(struct, self._trace.graph.out_avals)))
+        return self.out_tree.unflatten(list(map(struct, self._trace.graph.out_avals)))
 
     @property
     def _avals(self) -> list[Any]:

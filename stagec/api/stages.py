@@ -326,7 +326,7 @@ class Compiled(FastPathDispatch, Stage):
     @property
     def output_shardings(self) -> Any:
         """How each result lies on devices."""
-        return self._trace.out_tree.unflatten(self._placed(self._lowered._traced._out_shardings))
+        return self.out_tree.unflatten(self._placed(self._lowered._traced._out_shardings))
 
     def _placed(self, shardings: Sequence[Any]) -> list[Any]:
         alone = SingleDeviceSharding(self._lowered._device or default())
@@ -403,7 +403,7 @@ class Compiled(FastPathDispatch, Stage):
         checked = config.checks_values()
         run = run_checked if checked else Runnable.run
         committed = self._lowered._device is not None
-        outs = run(runnable, found.values, committed)
+        outs, tree = run(runnable, found.values, committed), self.out_tree
         if state.has_fast_paths and found.lasting and not checked:
-            self._remember(runnable, committed, trace.out_tree, args, kwargs, found.arrange)
-        return trace.out_tree.unflatten(outs)
+            self._remember(runnable, committed, tree, args, kwargs, found.arrange)
+        return tree.unflatten(outs)

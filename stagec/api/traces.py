@@ -15,6 +15,7 @@ from stagec.core import pytree
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
 from stagec.core.weak import WeakKeyDictionary
+from stagec.python_flow.outcome import ahead_of_time
 from stagec.runtime.devices import Device
 
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ class TracedSignature:
         self.reads_mesh = reads_mesh
         self.runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = {}
         self._conditions: Conditions | None = None
+
+    def returned(self) -> pytree.PyTreeDef:
+        """The structure of what the program returns where it is compiled ahead of time.
+
+        Raises:
+          UnsupportedError: a call of the function would raise what only a call in Python can.
+        """
+        return ahead_of_time(self.name, self.leaf_names, self.out_tree)
 
     def conditions(self) -> Conditions:
         """What its program takes for granted of the sizes of open dimensions."""

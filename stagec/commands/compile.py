@@ -10,7 +10,7 @@ import click
 
 import stagec
 from stagec.commands.calls import described, enabled_dtypes, trace_options
-from stagec.commands.common import OutputFile, bytes_text, seconds_text, user_output
+from stagec.commands.common import OutputFile, bytes_text, failure, seconds_text, unwritable, user_output
 from stagec.commands.warm import targets_option
 
 
@@ -19,7 +19,11 @@ class _Output(OutputFile):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         is_folder = ctx is not None and ctx.params.get("emit") in ("c", "wasm")
-        return os.fsdecode(value) if is_folder else super().convert(value, param, ctx)
+        if not is_folder:
+            return super().convert(value, param, ctx)
+        if refusal := unwritable(folder := os.fsdecode(value)):
+            raise failure(f"{folder} cannot be written to: {refusal}", "write to another directory")
+        return folder
 
 
 @click.command(

@@ -32,7 +32,7 @@ _SEARCH_SECONDS = 60.0
 
 
 class _CrashError(Exception):
-    """The compiler's process was ended by the signal that is the argument."""
+    """The compiler's process was ended by what the argument names, such as a signal."""
 
 
 def is_needed(target: Target) -> bool:
@@ -137,7 +137,7 @@ def _crash_error(
             call(culprit.search, name, source, target, path, timeout=_SEARCH_SECONDS)
         except _CrashError:
             first = attempts[0].diagnostics[0]
-            found = culprit.found(path, first.message)
+            found = culprit.found(path, first.message) if os.path.exists(path) else first  # ended before an operation
             attempts[0] = dataclasses.replace(attempts[0], diagnostics=(found,))
         except (CompileError, subprocess.TimeoutExpired):
             pass  # no operation is named
@@ -168,8 +168,8 @@ def call(function: Callable[..., Any], program: str, /, *args: Any, timeout: flo
         )
         command = [sys.executable, "-c", script]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=timeout)
-        if done.returncode < 0:
-            raise _CrashError(_signal_name(-done.returncode))
+        if crash := _crash(done.returncode):
+            raise _CrashError(crash)
         printed = done.stderr.decode(errors="replace")
         if done.returncode:
             said = printed.strip().splitlines()
@@ -191,11 +191,27 @@ def call(function: Callable[..., Any], program: str, /, *args: Any, timeout: flo
     return found
 
 
-def _signal_name(number: int) -> str:
+# What ends a process on Windows, where there are no signals: some of its statuses for errors.
+_STATUSES = {
+    0xC0000005: "access violation",
+    0xC000001D: "illegal instruction",
+    0xC0000094: "integer division by zero",
+    0xC00000FD: "stack overflow",
+    0xC0000374: "heap corruption",
+    0xC0000409: "fail-fast exception",
+}
+
+
+def _crash(status: int) -> str:
+    """What ended a process, by the status that `subprocess` has for it; empty if the process ended itself."""
+    if status >= 0xC0000000:
+        return _STATUSES.get(status, f"status {status:#x}")
+    if status >= 0:
+        return ""
     try:
-        return signal.Signals(number).name
+        return signal.Signals(-status).name
     except ValueError:
-        return f"signal {number}"
+        return f"signal {-status}"
 
 
 def _serve(request: str, answer: str) -> None:

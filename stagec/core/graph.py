@@ -196,9 +196,13 @@ def has_effects(equation: Equation) -> bool:
     return equation.primitive.effects or any(inner.effects for inner in inner_graphs(equation))
 
 
+def host_calls(graph: Graph) -> list[Equation]:
+    """The equations that call Python functions."""
+    return [e for e in all_equations(graph) if isinstance(e.params.get("callback"), HostCallback)]
+
+
 def _host_calls(graph: Graph) -> list[HostCallback]:
-    found = (e.params.get("callback") for e in all_equations(graph))
-    return [c for c in found if isinstance(c, HostCallback)]
+    return [e.params["callback"] for e in host_calls(graph)]
 
 
 def host_callbacks(graph: Graph) -> list[HostCallback]:

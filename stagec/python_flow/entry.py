@@ -9,39 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from stagec.core import containers, errors, location, pytree
+from stagec.core import errors, location, pytree
 from stagec.core.config import config, state
 from stagec.core.trace import Tracer
 from stagec.primitives import references
 from stagec.python_flow import calls, checks, operators, values
+from stagec.python_flow.outcome import Outcome, ambiguous
 from stagec.python_flow.source import converted
 from stagec.python_flow.states import Undefined
-from stagec.python_flow.values import Buffer, ambiguous, unwrapped, wrapped
+from stagec.python_flow.values import Buffer, unwrapped, wrapped
 
 calls.runtime = operators
-
-
-class Outcome:
-    """What a program returns: the function's result, new values of arguments, and the number of a failed check.
-
-    Args:
-      positions: of the arguments' leaves whose new values these are.
-      unclear: of leaves that may have been changed under another name, with the line where.
-      exceptions: by the number of their check, from 1.
-    """
-
-    def __init__(self, result: Any, changed: Any, failed: Any, positions: Any, unclear: Any, exceptions: Any) -> None:
-        self.result, self.changed, self.failed = result, changed, failed
-        self.positions, self.unclear, self.exceptions = positions, unclear, exceptions
-
-
-containers.register(
-    Outcome,
-    containers.Node(
-        lambda o: ((o.result, o.changed, o.failed), (o.positions, o.unclear, o.exceptions)),
-        lambda about, parts: Outcome(*parts, *about),
-    ),
-)
 
 
 def python_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -111,11 +89,6 @@ def _finished(value: Any) -> Any:
         return unwrapped(x)
 
     return pytree.map_leaves(leaf, value)
-
-
-def result_of(out: Any) -> Any:
-    """The function's own part of what a program returns."""
-    return out.result if type(out) is Outcome else out
 
 
 def finish(rules: Any, out: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -20,6 +20,7 @@ from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.references import Ref
 from stagec.python_flow import values
 from stagec.python_flow.jumps import RESULT
+from stagec.python_flow.outcome import ambiguous
 from stagec.python_flow.values import Buffer, Number, Value
 
 
@@ -69,11 +70,7 @@ def _read(name: str, read: Callable[[], Any]) -> Any:
     if any(getattr(leaf, "is_part", False) for leaf in leaves_of(value)):
         return Undefined(name, "loops and branches do not carry arrays of traced length")
     stale = [leaf.root.stale for leaf in leaves_of(value) if isinstance(leaf, Buffer) and leaf.root.stale]
-    return (
-        Undefined(name, "it may have been changed under another name", values.ambiguous(stale[0][0]))
-        if stale
-        else value
-    )
+    return Undefined(name, "it may have been changed under another name", ambiguous(stale[0][0])) if stale else value
 
 
 def restore(snapshot: Sequence[tuple[Any, Any]]) -> bool:

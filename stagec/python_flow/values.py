@@ -24,6 +24,7 @@ from stagec.primitives import references
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.references import Ref
+from stagec.python_flow.outcome import ambiguous
 
 
 class Value(abc.ABC):
@@ -325,15 +326,6 @@ def restore(count: int) -> None:
     """Let only the first arrays be stale."""
     while len(marked.arrays) > count:
         marked.arrays.pop().stale = ()
-
-
-def ambiguous(where: str) -> errors.UnsupportedError:
-    return location.error(
-        errors.UnsupportedError,
-        "an array is used that may have been changed under another name: whether both names are one array is decided "
-        f"when the program runs ({where})",
-        fix="give the name an array of its own before the loop or the branch, as in x = x.copy()",
-    )
 
 
 def index_of(index: Any) -> Any:

@@ -142,6 +142,8 @@ def is_protected(array: np.ndarray[Any, Any]) -> bool:
     base = array.base
     if type(base) is np.ndarray:
         base = base.base
+    if type(base) is memoryview:  # of a mapping by the runtime, or of what an array was unpickled from
+        return base.readonly
     return base is not None and type(base) is not np.ndarray
 
 

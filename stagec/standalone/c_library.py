@@ -39,7 +39,7 @@ _FEATURES = frozenset("avx512bf16 avx512ifma avx512vbmi avx512vbmi2 avx512vnni g
 
 
 def write(folder: str, function: Function) -> list[str]:
-    """Write the files of a library into a folder, which is made if need be.
+    """Write the files of a library into a folder, which is made if need be, in place of those of an earlier one.
 
     Returns:
       Their paths.
@@ -62,6 +62,10 @@ def write(folder: str, function: Function) -> list[str]:
         machine = next(iter(function.routines)).machine
         files[_constants_name(function)] = object_of(constants, machine)
     os.makedirs(folder, exist_ok=True)
+    # Programs link all objects of the folder, so those that were written for other targets must not stay.
+    for name in os.listdir(folder):
+        if name.startswith(f"{function.name}-") and name.endswith(".o") and name not in files:
+            os.unlink(os.path.join(folder, name))
     paths = [os.path.join(folder, file) for file in files]
     for path, content in zip(paths, files.values()):
         with open(path, "wb") as file:

@@ -55,6 +55,30 @@ def test_after_a_crash_the_other_flag_sets_are_tried(monkeypatch):
     assert tried == ["", "separate"]
 
 
+@pytest.mark.parametrize(
+    "status, said",
+    [
+        (0, ""),
+        (1, ""),
+        (-11, "SIGSEGV"),
+        (-200, "signal 200"),
+        (0xC0000005, "access violation"),
+        (0xC0000006, "status 0xc0000006"),
+    ],
+)
+def test_a_crash_is_known_by_the_status_on_every_system(status, said):
+    assert outside._crash(status) == said
+
+
+def test_a_crash_on_windows_is_an_error_that_says_so(monkeypatch):
+    class Done:
+        returncode, stderr = 0xC00000FD, b""
+
+    monkeypatch.setattr(outside.subprocess, "run", lambda *_, **__: Done)
+    with pytest.raises(CompileError, match=r"the compiler crashed \(stack overflow\)"):
+        outside.compile_module(SMALL, ROCM, options=CompileOptions(flag_set="plain"), name="f")
+
+
 def test_a_refusal_is_the_same_error_as_in_this_process():
     with pytest.raises(CompileError, match="f is not a valid module"):
         outside.compile_module("func.func @main() { nonsense }", ROCM, name="f")

@@ -230,6 +230,11 @@ def adds_to_first(x, y):
     x += y
 
 
+def asserts(x):
+    assert x.sum() > 0
+    return x
+
+
 def adds_to_part(x):
     x[1:] += x[:-1].copy()
 
@@ -245,6 +250,11 @@ CASES = [
         "pass random numbers as an argument, or use stagec.random with a key",
         lambda: run(draws, X),
         lambda: run(adds, X, 0.5),
+    ),
+    (
+        "return the condition as a result, and raise where the program is called",
+        lambda: stagec.export(stagec.jit(asserts, python=True))(X),
+        lambda: stagec.export(stagec.jit(returns, python=True))(X),
     ),
     (
         "define a function with def that calls it",

@@ -207,6 +207,9 @@ def test_dlpack_cannot_change_what_a_program_closed_over():
     assert np.array_equal(scaled(2.0), before)
 
 
+PARTS = []  # of a pickle, out of band
+
+
 @pytest.mark.parametrize(
     "x",
     [
@@ -218,7 +221,8 @@ def test_dlpack_cannot_change_what_a_program_closed_over():
         snp.array([True]),
         snp.ones(2, complex),
         stagec.jit(lambda x: x + 1)(snp.ones((2, 3))),
-        pickle.loads(pickle.dumps(snp.ones(3))),
+        *[pickle.loads(pickle.dumps(snp.ones(3), protocol)) for protocol in (2, 4, 5)],
+        pickle.loads(pickle.dumps(snp.ones(3), 5, buffer_callback=PARTS.append), buffers=map(bytearray, PARTS)),
     ],
     ids=lambda x: x.aval.short(),
 )

@@ -152,6 +152,8 @@ def test_joblib_maps_a_jitted_function(backend):
     run(f"""
     import joblib
     large(big)
+    import multiprocessing
+    multiprocessing.set_start_method("fork")  # others need a file to import, from Python 3.14 on for multiprocessing
     with joblib.parallel_config({backend!r}, n_jobs=2):
         found = joblib.Parallel()(joblib.delayed(small)(x + i) for i in range(4))
     np.testing.assert_allclose(found[3], np.sin(np.asarray(x) + 3) * 2, rtol=1e-6)

@@ -318,6 +318,26 @@ def test_the_command_writes_libraries_and_modules(tmp_path):
     assert refused.exit_code == 2 and "--no-weights is for files" in refused.output
     refused = CliRunner().invoke(cli, [*given[:-2], "-o", str(tmp_path)])
     assert refused.exit_code == 2 and "is a directory" in refused.output
+    refused = CliRunner().invoke(cli, [*given, "-o", str(tmp_path / "lines.py")])
+    assert "lines.py is not a directory" in refused.output and "write to another directory" in refused.output
+
+
+def test_objects_for_other_targets_do_not_stay(tmp_path):
+    weights = snp.asarray(normal(8, 3))
+    stagec.export(lambda x: x @ weights, ["cpu:x86-64", "cpu:x86-64-v2"])("f32[8]").to_c(tmp_path, name="f")
+    (tmp_path / "g-x86-64.o").touch()
+    assert (tmp_path / "f-constants.o").exists()
+    files = stagec.export(lambda x: x * 2, "cpu:aarch64")("f32[8]").to_c(tmp_path, name="f")
+    assert sorted(os.listdir(tmp_path)) == sorted([*map(os.path.basename, files), "g-x86-64.o"])
+
+
+def test_calls_of_python_are_refused_with_their_line():
+    def prints(x):
+        stagec.debug.print("{}", x)
+        return x
+
+    with pytest.raises(stagec.errors.UnsupportedError, match=r"test_c_libraries.py:\d+ in .*prints:  stagec"):
+        stagec.export(prints)("f32[3]")
 
 
 def test_random_keys_are_their_words(tmp_path):
