@@ -71,6 +71,7 @@ def with_nan(results: Sequence[Any], good: Any) -> list[Any]:
     return list(results)
 
 
+@functools.cache
 def of_scipy(name: str, dtype: np.dtype[Any], module: str = "lapack") -> Any:
     """Return SciPy's LAPACK or BLAS function of this name for a dtype, or None if SciPy is not installed."""
     if not has_scipy():

@@ -196,6 +196,12 @@ def _select_n_python(code: Any, which: Any, *cases: Any) -> Any:
     no, yes = cases
     if code.in_avals[0].shape:
         names = [code.array(v) if v.aval.shape else code.broadcastable(v) for v in (which, yes, no)]
+        if out.size < _MANY:
+            # NumPy's `where` takes twice as long.
+            for i, other, mask in ((2, 1, names[0]), (1, 2, f"~{names[0]}")):
+                if code.is_free((which, yes, no)[i], out) and names[i] != names[0]:
+                    code.lines.append(f"{code.constant(np.copyto)}({names[i]}, {names[other]}, where={mask})")
+                    return code.assign(names[i], fresh=True)
         where = np.where if out.size < _MANY else _where
         return code.assign(f"{code.constant(where)}({', '.join(names)})", fresh=True)
     name = code.array if out.shape else code.scalar
