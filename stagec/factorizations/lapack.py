@@ -35,8 +35,7 @@ def of_stack(name: str, instead: Callable[..., Any], a: Any, out: Sequence[Shape
     function = _of_numpy(name)
     if function is None:
         return each_matrix(lambda one: or_nan(instead, one, len(out)), a, out=out)
-    with np.errstate(all="ignore"):
-        found = function(a)
+    found = function(a)
     found = found if len(out) > 1 else (found,)
     return [np.asarray(r, aval.dtype) for r, aval in zip(found, out, strict=True)]
 
