@@ -49,8 +49,8 @@ def _eval(a: Any) -> Any:
             return np.nan if failed else upper.T
 
         (found,) = each_matrix(one, a, out=out)
-    (found,) = with_nan([found], (found.diagonal(axis1=-2, axis2=-1).real > 0).all(-1))
-    return found
+    positive = found.diagonal(0, -2, -1).real > 0
+    return found if positive.all() else with_nan([found], positive.all(-1))[0]
 
 
 def _algorithm(a: Array) -> Array:

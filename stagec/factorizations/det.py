@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_zero, zero_of
+from stagec.factorizations.lapack import LARGE, of_scipy
 from stagec.factorizations.lu import lu_p
-from stagec.factorizations.row import diagonal, factorization
+from stagec.factorizations.row import diagonal, each_matrix, factorization
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy.creation import arange
 from stagec.numpy.joining import concatenate, stack
@@ -20,14 +22,24 @@ from stagec.numpy.selection import take_along_axis
 from stagec.primitives.broadcast import instantiate
 from stagec.primitives.operand import Operand, aval_of
 
+_SINGLE = (dtypes.float32, dtypes.complex64)
+
 
 def _shape(a: ShapedArray) -> ShapedArray:
     return ShapedArray.of(a.shape[:-2], a.dtype)
 
 
 def _eval(a: Any) -> Any:
-    with np.errstate(all="ignore"):
-        return np.linalg.det(a).astype(a.dtype)
+    getrf = of_scipy("getrf", a.dtype) if a.shape[-1] >= LARGE and a.dtype in _SINGLE else None
+    if getrf is None:
+        return np.linalg.det(a).astype(a.dtype)  # computed in double precision
+
+    def one(a: Any) -> Any:
+        factors, pivots, _ = getrf(a.T)  # in LAPACK's order, without a copy
+        exchanges = np.count_nonzero(pivots != np.arange(len(pivots)))
+        return factors.diagonal().prod(dtype=np.result_type(a, np.float64)) * (-1) ** exchanges
+
+    return each_matrix(one, a, out=[_shape(ShapedArray.of(a.shape, a.dtype))])[0]
 
 
 def parity(pivots: Any) -> Operand:

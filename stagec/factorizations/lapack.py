@@ -35,8 +35,7 @@ def of_stack(name: str, instead: Callable[..., Any], a: Any, out: Sequence[Shape
     function = _of_numpy(name)
     if function is None:
         return each_matrix(lambda one: or_nan(instead, one, len(out)), a, out=out)
-    with np.errstate(all="ignore"):
-        found = function(a)
+    found = function(a)
     found = found if len(out) > 1 else (found,)
     return [np.asarray(r, aval.dtype) for r, aval in zip(found, out, strict=True)]
 
@@ -71,6 +70,7 @@ def with_nan(results: Sequence[Any], good: Any) -> list[Any]:
     return list(results)
 
 
+@functools.cache
 def of_scipy(name: str, dtype: np.dtype[Any], module: str = "lapack") -> Any:
     """Return SciPy's LAPACK or BLAS function of this name for a dtype, or None if SciPy is not installed."""
     if not has_scipy():

@@ -231,7 +231,7 @@ def _solve_eval(a: Any, b: Any, factors: Any, order: Any, *, transposed: bool) -
             result = np.empty_like(x)
             result[order] = x
             return result
-        x = b[order]
+        x = b.take(order, 0)
         solve_in_place(factors, x, lower=True, unit=True, least=1)
         solve_in_place(factors, x, lower=False, unit=False, least=1)
         return x

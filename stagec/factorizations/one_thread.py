@@ -21,7 +21,7 @@ from stagec.core import forking
 R = TypeVar("R")
 
 # Larger matrices may gain.
-_MOST = 511
+_MOST = 1023
 # How long a fork waits for a thread that changes the number of threads.
 _REST_SECONDS = 0.5
 

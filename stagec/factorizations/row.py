@@ -195,11 +195,12 @@ def each_matrix(
 ) -> list[Any]:
     """Evaluate a NumPy function of one matrix for each matrix of a stack."""
     results = [np.empty(a.shape, a.dtype) for a in out]
-    with np.errstate(all="ignore"):
-        for index in np.ndindex(*arrays[0].shape[: arrays[0].ndim - ranks[0]]):
-            found = function(*(a[index] for a in arrays))
-            for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
-                result[index] = value
+    # NumPy's iteration over no axes takes longer than small factorizations.
+    lead = arrays[0].shape[: arrays[0].ndim - ranks[0]]
+    for index in np.ndindex(*lead) if lead else [()]:
+        found = function(*(a[index] for a in arrays) if lead else arrays)
+        for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+            result[index] = value
     return results
 
 

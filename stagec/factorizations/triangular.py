@@ -61,7 +61,7 @@ def solve_in_place(a: Any, x: Any, lower: bool, unit: bool, least: int = LARGE) 
     trsm = of_scipy("trsm", x.dtype, "blas") if n >= least and x.size else None
     if trsm is not None:
         # SciPy's functions take matrices in column-major order: the transposes, which need no copy.
-        for index in np.ndindex(x.shape[:-2]):
+        for index in np.ndindex(x.shape[:-2]) if x.ndim > 2 else [()]:
             x[index] = trsm(1, a[index].T, x[index].T, side=1, lower=not lower, diag=unit, overwrite_b=1).T
     elif n > 16:
         half = n // 2

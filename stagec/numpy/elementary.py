@@ -246,8 +246,8 @@ def sinc(x: ArrayLike, /) -> Array:
     near = logic.lt(ar.abs(angle), 1.0)
     far = logic.select(near, 1.0, angle)
     square = ar.square(logic.select(near, angle, 0.0))
-    series = _SINC[-1]
-    for coefficient in _SINC[-2::-1]:
+    *terms, series = _SINC if dtypes.real_dtype(dtype_of(x)) == dtypes.float64 else _SINC[:_IN_FLOAT32]
+    for coefficient in reversed(terms):
         series = ar.add(ar.mul(series, square), coefficient)
     return logic.select(near, series, ar.div(_sine_of_half_turns(x, far), far))
 
@@ -264,6 +264,7 @@ def _sine_of_half_turns(x: Array, angle: Array) -> Array:
 
 # Power series of sin(a) / a in the square of a, with enough terms for float64 and its derivatives up to |a| = 1.
 _SINC = [(-1) ** n / math.factorial(2 * n + 1) for n in range(13)]
+_IN_FLOAT32 = 9  # terms
 
 
 def i0(x: ArrayLike) -> Array:

@@ -64,7 +64,12 @@ ge_p = _compare("ge", np.greater_equal, ORDERED)
 
 
 def _bits(
-    name: str, evaluate: Callable[..., Any], lower: Any, accepts: frozenset[np.dtype[Any]] = BITS, numpy_ns: float = 0.3
+    name: str,
+    evaluate: Callable[..., Any],
+    lower: Any,
+    accepts: frozenset[np.dtype[Any]] = BITS,
+    numpy_ns: float = 0.3,
+    ufunc: Callable[..., np.ufunc | None] | None = None,
 ) -> SinglePrimitive:
     return elementwise(
         name,
@@ -73,6 +78,7 @@ def _bits(
         lower=lower,
         jvp=NOT_DIFFERENTIABLE,
         transpose=NOT_LINEAR,
+        ufunc=ufunc,
         numpy_ns=numpy_ns,
     )
 
@@ -109,13 +115,15 @@ def _guarded_shift(cx: Any, op: str, x: Any, y: Any) -> Any:
     return cx.emit("stablehlo.select", [too_far, cx.constant(0, out), shifted])
 
 
-shift_left_p = _bits("shift_left", meaning.shift_left, _shift_lower("shift_left"), INTEGER)
-shift_right_logical_p = _bits(
-    "shift_right_logical", meaning.shift_right_logical, _shift_lower("shift_right_logical"), INTEGER
-)
-shift_right_arithmetic_p = _bits(
-    "shift_right_arithmetic", meaning.shift_right_arithmetic, _shift_lower("shift_right_arithmetic"), INTEGER
-)
+def _shift(name: str, evaluate: Callable[..., Any], ufunc: np.ufunc, kinds: str) -> SinglePrimitive:
+    """A row that `ufunc` computes for NumPy's own dtypes of some kinds: it shifts by any amount as the row does."""
+    known = lambda dtype: ufunc if dtype.isbuiltin == 1 and dtype.kind in kinds else None  # noqa: E731
+    return _bits(name, evaluate, _shift_lower(name), INTEGER, ufunc=known)
+
+
+shift_left_p = _shift("shift_left", meaning.shift_left, np.left_shift, "iu")
+shift_right_logical_p = _shift("shift_right_logical", meaning.shift_right_logical, np.right_shift, "u")
+shift_right_arithmetic_p = _shift("shift_right_arithmetic", meaning.shift_right_arithmetic, np.right_shift, "i")
 
 
 population_count_p = _bits("population_count", meaning.popcnt, "stablehlo.popcnt", INTEGER, 0.4)
@@ -196,6 +204,12 @@ def _select_n_python(code: Any, which: Any, *cases: Any) -> Any:
     no, yes = cases
     if code.in_avals[0].shape:
         names = [code.array(v) if v.aval.shape else code.broadcastable(v) for v in (which, yes, no)]
+        if out.size < _MANY:
+            # NumPy's `where` takes twice as long.
+            for i, other, mask in ((2, 1, names[0]), (1, 2, f"~{names[0]}")):
+                if code.is_free((which, yes, no)[i], out) and names[i] != names[0]:
+                    code.lines.append(f"{code.constant(np.copyto)}({names[i]}, {names[other]}, where={mask})")
+                    return code.assign(names[i], fresh=True)
         where = np.where if out.size < _MANY else _where
         return code.assign(f"{code.constant(where)}({', '.join(names)})", fresh=True)
     name = code.array if out.shape else code.scalar

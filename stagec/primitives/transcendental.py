@@ -35,8 +35,9 @@ def _function(
     slope: Callable[..., Any],
     result: bool = False,
     numpy_ns: float = 1,
+    of_real: np.ufunc | None = None,
 ) -> SinglePrimitive:
-    """A row whose derivative is `slope(x)`, or `slope(result, x)`."""
+    """A row whose derivative is `slope(x)`, or `slope(result, x)`; `of_real` computes real dtypes."""
     jvp = (lambda out, x, t: ar.mul(t, slope(out, x))) if result else (lambda x, t: ar.mul(t, slope(x)))
     evaluate = computed_in_float32(evaluate)
     return elementwise(
@@ -47,6 +48,7 @@ def _function(
         jvp=each(jvp, result=result),
         transpose=NOT_LINEAR,
         numpy_ns=(numpy_ns, 50),
+        ufunc=of_real and (lambda dtype: None if dtypes.is_complex(dtype) else of_real),
     )
 
 
@@ -74,8 +76,15 @@ def _log1p_eval(x: Any) -> Any:
 
 
 exp_p = _function("exp", np.exp, "stablehlo.exponential", lambda out, x: out, result=True)
-expm1_p = _function("expm1", _expm1_eval, "stablehlo.exponential_minus_one", lambda out, x: ar.add(out, 1), result=True)
-log1p_p = _function("log1p", _log1p_eval, "stablehlo.log_plus_one", lambda x: ar.div(1, ar.add(x, 1)))
+expm1_p = _function(
+    "expm1",
+    _expm1_eval,
+    "stablehlo.exponential_minus_one",
+    lambda out, x: ar.add(out, 1),
+    result=True,
+    of_real=np.expm1,
+)
+log1p_p = _function("log1p", _log1p_eval, "stablehlo.log_plus_one", lambda x: ar.div(1, ar.add(x, 1)), of_real=np.log1p)
 
 
 def _exp2_lower(cx: Any, x: Any) -> Any:
@@ -100,7 +109,9 @@ def _exp2_eval(x: Any) -> Any:
     return np.exp(scaled)
 
 
-exp2_p = _function("exp2", _exp2_eval, _exp2_lower, lambda out, x: ar.mul(out, math.log(2)), result=True)
+exp2_p = _function(
+    "exp2", _exp2_eval, _exp2_lower, lambda out, x: ar.mul(out, math.log(2)), result=True, of_real=np.exp2
+)
 
 
 def _logistic_eval(x: Any) -> Any:

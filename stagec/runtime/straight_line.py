@@ -16,6 +16,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, Literal
+from stagec.primitives.checks import HALF
 from stagec.runtime.array import Array
 
 # The file of generated code: one of stagec's own, whose frames are not the user's.
@@ -148,12 +149,13 @@ class Code:
         fits = np.broadcast_shapes(*[v.held for v in operands]) == aval.shape
         names = [self.broadcastable(v) if fits or not v.aval.shape else self.array(v) for v in operands]
         if aval.nbytes >= _LARGE:
-            names += [v.name for v in operands if self._is_free(v, aval)][:1]  # NumPy writes the result there
+            names += [v.name for v in operands if self.is_free(v, aval)][:1]  # NumPy writes the result there
         elif operator is not None:
             return self.assign(operator.format(*names), fresh=True)
         return self.assign(f"{self.constant(ufunc)}({', '.join(names)})", fresh=True)
 
-    def _is_free(self, value: Value, aval: ShapedArray) -> bool:
+    def is_free(self, value: Value, aval: ShapedArray) -> bool:
+        """Whether a line may write a result of this aval over the value."""
         fits = value.held == aval.shape and value.aval.dtype == aval.dtype
         return fits and value.fresh and value.name in self.last
 
@@ -163,7 +165,10 @@ class Code:
             v.fresh = False  # the result may be a view
         parts = [self.array(v) for v in operands]
         parts += [f"{name}={self.constant(value)}" for name, value in e.params.items()]
-        call = f"{self.constant(e.primitive.eval)}({', '.join(parts)})"
+        evaluate = e.primitive.eval
+        if self.in_avals and self.in_avals[0].dtype not in HALF:
+            evaluate = getattr(evaluate, "in_own_dtype", evaluate)
+        call = f"{self.constant(evaluate)}({', '.join(parts)})"
         avals = self.out_avals
         checked = self.constant(as_shaped)
         if not e.primitive.multiple:

@@ -7,8 +7,9 @@ new function has a row. The dtype, the shape (`--size 7x100003`) and the form in
 with strides, lists, numbers) can be chosen. `array` are the methods of arrays, and what Python and NumPy do with one;
 `calls` are transformations, loops and the like (`outside_calls`).
 
-Each library has a process of its own, without a cache on disk. The first call is measured once, the following ones in
-turns, the fastest of which counts. Ratios are stagec's time over JAX's: below 1, stagec is the faster one. The column
+Each library has a process of its own, without a cache on disk. The first call is measured once, in the time of all
+processors, which another process on the machine does not lengthen; the following ones in turns, the fastest of which
+counts. Ratios are stagec's time over JAX's: below 1, stagec is the faster one. The column
 `jit` is stagec's time over its own inside `jit`.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import gc
 import importlib
 import inspect
 import json
@@ -229,13 +231,14 @@ def measured(
     given = arguments(tuple(shape), dtype, form)[kind](library)
     if new:
         library.clear_caches()
+        gc.collect()  # what earlier calls left
     if inside:
         static = tuple(i for i, a in enumerate(given) if isinstance(a, (tuple, str)) or type(a) is int)
         function = library.jit(function, static_argnums=static)
-    start = time.perf_counter()
+    start = time.process_time()
     if not library.leaves(function(*given)) and module != "array":
         raise TypeError("it returns no array")
-    first = best = time.perf_counter() - start
+    first, best = time.process_time() - start, math.inf
     started = time.perf_counter()
     while time.perf_counter() - started < _SECONDS:
         start = time.perf_counter()

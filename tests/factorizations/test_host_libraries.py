@@ -397,9 +397,9 @@ def test_small_matrices_are_computed_in_one_thread():
         before, seen = counts(), []
         if not before or max(before) < 2:
             print("not divided")
-        for n in (4, 100, 600):
+        for n in (4, 1000, 1100):
             observed = one_thread.in_one_thread(lambda a: seen.append(counts()), 16)
-            observed(np.zeros((3, n, n)))
+            observed(np.zeros((1, n, n)))
         assert seen[0] == seen[2] == before and set(seen[1]) == {1}, seen
 
         # Calls overlap: the last one that ends restores the number.

@@ -172,6 +172,17 @@ def test_singular_systems_have_no_finite_solution():
         check_lu(np.array([[0, 1, 2], [0, 3, 4], [0, 5, 7]], "float32"), found)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_determinants_of_large_matrices_are_those_of_their_factors(dtype):
+    a = random(2, 130, 130, dtype=dtype) / np.float32(11) + np.eye(130, dtype=dtype)
+    a = np.stack([a[0], a[1], a[0][::-1], a[0][[1, 0, *range(2, 130)]]])
+    found = np.asarray(snp.linalg.det(a))
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, np.linalg.det(wide(a)), rtol=2e-4)
+    assert float(abs(snp.linalg.det(np.ones((130, 130), dtype)))) == 0.0
+    assert np.isnan(np.asarray(snp.linalg.det(np.full((130, 130), np.nan, dtype))))
+
+
 def test_large_and_small_columns_of_qr_do_not_overflow():
     a = random(4, 3) * np.array([1e30, 1e-30, 1], "float32")
     for q, r in both(snp.linalg.qr, a):

@@ -364,6 +364,44 @@ def test_temporaries_are_written_again_and_operands_are_not(name):
     assert described([x, y]) == before
 
 
+SELECTIONS = {
+    "over the first case": lambda x, y: snp.where(x > y, x + 1, y),
+    "over the second case": lambda x, y: snp.where(x > y, y, x + 1),
+    "of one case": lambda x, y: snp.where(x > y, made := x + 1, made),
+    "of numbers": lambda x, y: snp.where(x > y, 1.5, x * 2),
+    "of a row": lambda x, y: snp.where(x > y, y[0], x * 2),
+    "by a row": lambda x, y: snp.where(x[0] > y[0], x * 2, y),
+    "read again": lambda x, y: snp.where(x > y, made := x + 1, y) + made,
+    "by itself": lambda x, y: snp.where(found := x > y, y > 0, found),
+    "of operands": lambda x, y: snp.where(x > y, x, y),
+    "of a view": lambda x, y: snp.where(x > y, (x + 1).T.T, y),
+}
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_selections_are_written_over_values_that_nothing_reads(name):
+    rng = np.random.default_rng(0)
+    x, y = (snp.asarray(rng.normal(size=(3, 4)).astype(np.float32)) for _ in range(2))
+    before = described([x, y])
+    call = SELECTIONS[name]
+    planned = plans.planned(call)
+    expected = [(stagec.Array, v.aval, np.asarray(v).tobytes()) for v in [call(x, y)]]
+    assert [described(planned(x, y)) for _ in range(3)] == [expected] * 3
+    assert described([x, y]) == before
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "uint8", "uint16", "uint32"])
+@pytest.mark.parametrize("shift", [lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic])
+def test_shifts_by_any_amount_are_those_of_compiled_code(shift, dtype):
+    info = np.iinfo(dtype)
+    x = np.array([info.min, info.min + 1, 0, 1, 5, info.max], dtype)
+    amounts = np.array([*range(info.bits + 2), info.max, *[a for a in (-1, info.min) if a >= info.min]])
+    numbers, by = [snp.asarray(v.astype(dtype)) for v in np.broadcast_arrays(x[:, None], amounts)]
+    for operands in ((numbers, by), (numbers, by[0, 1]), (numbers[0, 0], by[0, -1])):
+        expected = described(stagec.jit(shift)(*operands))
+        assert [described(shift(*operands)) for _ in range(3)] == [expected] * 3
+
+
 def test_dtypes_that_can_be_called_have_plans():
     x, _ = arrays()
     for _ in range(3):
