@@ -9,8 +9,8 @@ import numpy as np
 
 from stagec.core.array import Array
 
-# An Array, a tracer, a NumPy array or a number. A list is none of these.
-ArrayLike: TypeAlias = Array | np.ndarray[Any, Any] | np.generic | bool | int | float | complex
+# An Array, a tracer, a NumPy array or a number. A list is none of these. No part has parameters, for `isinstance`.
+ArrayLike: TypeAlias = Array | np.ndarray | np.generic | bool | int | float | complex
 
 # Several of them, or one whose rows they are.
 Arrays: TypeAlias = Array | np.ndarray[Any, Any] | Sequence[ArrayLike]

@@ -52,7 +52,7 @@ NAMES = {
     },
     "**Not written.** For quantized products there is `nn.scaled_matmul`; for reuse of keys `stagec.debug_key_reuse`; "
     "for higher derivatives `stagec.jvp` of `stagec.jvp`.": {
-        "jax.experimental": "jet key_reuse ode rnn",
+        "jax.experimental": "jet key_reuse rnn",
         "jax.nn": "get_scaled_dot_general_config scaled_dot_general",
     },
 }

@@ -99,7 +99,7 @@ def test_the_options_are_offered():
 
 
 SUBMODULES = {
-    "stagec.experimental": {"checkify", "mesh_utils", "multihost_utils", "pjit", "shard_map", "sparse"},
+    "stagec.experimental": {"checkify", "mesh_utils", "multihost_utils", "ode", "pjit", "shard_map", "sparse"},
     "stagec.lax": {"linalg"},
     "stagec.nn": {"initializers"},
     "stagec.numpy": {"fft", "linalg"},

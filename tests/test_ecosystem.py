@@ -9,7 +9,10 @@ import sys
 import pytest
 
 from tests.ecosystem import __main__ as script
+from tests.ecosystem.__main__ import failures
 from tests.ecosystem.libraries import LIBRARIES
+from tests.ecosystem.library import Library
+from tests.ecosystem.quickstart import agree, times
 
 FOLDER = pathlib.Path(script.__file__).parent
 REPORT = """<testsuites><testsuite>
@@ -57,13 +60,40 @@ def test_tests_count_that_pass_on_jax_and_have_run_here():
 
 def _result(name, here=True, there=True, **more):
     runs = {"stagec": here, "jax": there}
-    return {"library": name, "version": "1.0", "date": "2026-01-02", "import": runs, "quickstart": runs, **more}
+    told = {"library": name, "version": "1.0", "date": "2026-01-02", "agree": True, "times": {}}
+    return {**told, "import": runs, "quickstart": runs, **more}
+
+
+TIMES = {"jax": [2.0, 0.5], "first": [1.0, 0.2], "later": [0.4, 0.1]}
 
 
 def test_a_row_says_what_works():
-    assert script.row(_result("a", tests=5, failed={"t": ""})) == "| a | 1.0 | yes | yes | 4 of 5 | 2026-01-02 |"
-    assert "| **no** | **no** | none in its archive |" in script.row(_result("a", here=False))
-    assert "| no, nor on JAX |" in script.row(_result("a", here=False, there=False))
+    found = script.row(_result("a", tests=5, failed={"t": ""}, times=TIMES), {})
+    assert found == "| a | 1.0 | yes | yes | 4 of 5 | 0.50 | 0.20 | 0.20 | 2026-01-02 |"
+    assert "| **no** | **no** | none in its archive |" in script.row(_result("a", here=False), {})
+    assert "| no, nor on JAX |" in script.row(_result("a", here=False, there=False), {})
+    assert "| yes | **differs** |" in script.row(_result("a", agree=False), {})
+
+
+def test_numbers_agree_but_for_rounding():
+    assert agree("Array([1.00001,\n 2.], x=f32[3])", "Array([1. , 2.], x=f32[3])")
+    assert not agree("[1.1 2.]", "[1. 2.]") and not agree("[1. 2.]", "[1.]") and not agree("a 1", "b 1")
+
+
+def test_times_are_those_of_processes_and_of_a_second_run():
+    program = "import os\nprint(os.environ['STAGEC_CACHE_DIR'])\nx = sum(range(10**6))"
+    found = times(pathlib.Path(sys.executable), program, 60, {}, rounds=1)
+    assert list(found) == ["jax", "first", "later"] and all(len(pair) == 2 and min(pair) > 0 for pair in found.values())
+    assert times(pathlib.Path(sys.executable), "raise SystemExit(1)", 60, {}, rounds=1) == {}
+
+
+def test_a_known_reason_is_told():
+    library = Library("a==1", "a", "", reasons={"test_one": "why not"})
+    assert (
+        failures(library, ["test_one1", "test_two", "test_one2"])
+        == "- a: `test_two`; `test_one1`, `test_one2` (why not)"
+    )
+    assert failures(library, []) == ""
 
 
 def test_the_page_keeps_what_it_has_of_other_libraries(tmp_path, monkeypatch):
@@ -83,6 +113,9 @@ def test_the_page_keeps_what_it_has_of_other_libraries(tmp_path, monkeypatch):
     assert "\n- optax: `test_1`, `test_2`\n- chex: `xxx" in text and "- jax" not in text and text.count("x_") == 3
     script.write_page([_result("optax", tests=5, failed={})])
     assert "- optax" not in page.read_text() and "5 of 5" in page.read_text()
+    script.write_page([{**_result("chex", times=TIMES), "date": "2027-01-01"}])
+    assert "| chex | 1.0 | yes | yes | 6 of 9 | 0.50 | 0.20 | 0.20 | 2026-01-02 |" in page.read_text()
+    assert page.read_text().count("x_") == 3
 
 
 def test_the_page_that_is_there_has_the_libraries():
@@ -96,7 +129,8 @@ def test_results_are_kept_and_written_to_the_page(tmp_path, monkeypatch, capsys)
     page.write_text(f"{script.BEGIN}\n{script.END}")
     monkeypatch.setattr(script, "PAGE", page)
     monkeypatch.setattr(script, "environment", lambda folder, libraries: pathlib.Path(sys.executable))
-    monkeypatch.setattr(script, "works", lambda *given: True)
+    monkeypatch.setattr(script, "run", lambda *given: "1.0")
+    monkeypatch.setattr(script, "times", lambda *given: TIMES)
     runs = {"jax": {"m::t": ("passed", ""), "m::u": ("passed", "")}}
     runs["stagec"] = {"m::t": ("passed", ""), "m::u": ("failed", "ValueError: no")}
     monkeypatch.setattr(script, "run_tests", lambda folder, python, library, side, options: runs[side])

@@ -86,6 +86,7 @@ FUNCTION_MODULES = [
     "stagec.image",
     "stagec.flatten_util",
     "stagec.experimental.checkify",
+    "stagec.experimental.ode",
     "stagec.experimental.sparse",
 ]
 

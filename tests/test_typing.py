@@ -11,6 +11,7 @@ import subprocess
 import sys
 import typing
 
+import numpy
 import pytest
 import typing_extensions
 from annotated import fits, functions, modules, overloads
@@ -233,3 +234,8 @@ def test_parameters_of_any_type_are_few():
         hints = typing.get_type_hints(function)
         found |= {name for name in inspect.signature(function).parameters if hints.get(name) is typing.Any}
     assert found == set(ANYTHING)
+
+
+def test_what_is_like_an_array_is_asked_with_isinstance():
+    values = [snp.ones(2), numpy.ones(2), numpy.float32(1), True, 1, 1.0, 1j, [1.0], "a", None]
+    assert [isinstance(value, stagec.typing.ArrayLike) for value in values] == [True] * 7 + [False] * 3

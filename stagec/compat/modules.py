@@ -61,6 +61,12 @@ _RENAMED = {
         )
         for part in ("", *parts)
     },
+    **{
+        f"{name}{part}": f"stagec.compat.extend.mlir{part}"
+        for name in ("jax.extend.mlir", "jax._src.lib.mlir")
+        for part in ("", ".dialects", ".ir")
+    },
+    "jax.interpreters.mlir.ir": "stagec.compat.extend.mlir.ir",
     "jax.extend.core": "stagec.compat.core",
     "jax.extend.core.primitives": "stagec.compat.extend.primitives",
 }

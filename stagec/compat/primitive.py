@@ -121,13 +121,16 @@ class Primitive(UserPrimitive):
 
     def expansion(self) -> Callable[..., Any]:
         rule = lowerings.get(self)
-        if not isinstance(rule, Lowering):
-            what = "has no lowering" if rule is None else "is lowered to MLIR by a function of its own"
+        if rule is None:
             raise location.error(
                 errors.UnsupportedError,
-                f"{self.name}: the primitive {what}",
+                f"{self.name}: the primitive has no lowering",
                 fix="register jax.interpreters.mlir.lower_fun of a function of arrays",
             )
+        if not isinstance(rule, Lowering):
+            from stagec.compat import emitted  # the compiler
+
+            return emitted.function_of(self, rule)
 
         def function(*operands: Any, **params: Any) -> list[Any]:
             found = rule.function(*map(as_array, operands), **params)

@@ -3,4 +3,4 @@
 from stagec.control.callback import io_callback as io_callback
 from stagec.core.boundary import publish as _publish
 
-_publish(globals(), "checkify", "mesh_utils", "multihost_utils", "pjit", "random", "shard_map", "sparse")
+_publish(globals(), "checkify", "mesh_utils", "multihost_utils", "ode", "pjit", "random", "shard_map", "sparse")

@@ -37,8 +37,11 @@ class NamespaceInfo:
     """The capabilities of `stagec.numpy`, as the Python array API standard describes them."""
 
     def capabilities(self) -> dict[str, Any]:
-        """Return supported features. Data-dependent shapes work outside `jit` only, so they are reported as missing."""
-        return {"boolean indexing": True, "data-dependent shapes": False, "max dimensions": 64}
+        """Return supported features. Data-dependent shapes work outside `jit` only, so they are reported as missing.
+
+        Those of `x[mask]` are among them.
+        """
+        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
 
     def default_device(self) -> Any:
         """Return the device of new arrays."""

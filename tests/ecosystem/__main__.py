@@ -28,13 +28,14 @@ from typing import Any
 
 from tests.ecosystem.libraries import JAX, LIBRARIES
 from tests.ecosystem.library import Library
+from tests.ecosystem.quickstart import agree, run, times
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "reference" / "ecosystem.md"
 BEGIN, END = "<!-- begin: written by tests/ecosystem -->", "<!-- end -->"
-# What to put before the arguments of Python, and the options of pytest.
-SIDES = {"jax": ([], []), "stagec": (["-m", "stagec.compat"], ["-p", "stagec.compat.plugin"])}
+# The options of pytest.
+SIDES: dict[str, list[str]] = {"jax": [], "stagec": ["-p", "stagec.compat.plugin"]}
 TEST_FILES = "*_test.py test_*.py"
 Result = dict[str, Any]
 
@@ -70,25 +71,6 @@ def sources(folder: pathlib.Path, python: pathlib.Path, library: Library) -> pat
     return next(path for path in there.iterdir() if path.is_dir())
 
 
-def works(python: pathlib.Path, side: str, program: str, seconds: float, variables: dict[str, str]) -> bool:
-    """Whether a program runs, with variables of the environment."""
-    before, _ = SIDES[side]
-    try:
-        done = subprocess.run(
-            [python, *before, "-c", program],
-            cwd=tempfile.gettempdir(),
-            env={**os.environ, **variables},
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    if done.returncode:
-        print(side, done.stderr[-2000:], file=sys.stderr)
-    return done.returncode == 0
-
-
 def outcomes(report: pathlib.Path) -> dict[str, tuple[str, str]]:
     """How each test of a report by pytest ended: "passed", "failed" or "skipped", and the first line of its message."""
     found = {}
@@ -107,11 +89,12 @@ def run_tests(
     root = sources(folder, python, library)
     report = folder / f"{library.name}-{side}.xml"
     report.unlink(missing_ok=True)
-    command = [python, "-m", "pytest", *SIDES[side][1], "-p", "one_case_each", "-q", "--tb=short", "--color=no"]
+    command = [python, "-m", "pytest", *SIDES[side], "-p", "one_case_each", "-q", "--tb=short", "--color=no"]
     command += ["-p", "no:cacheprovider", "--continue-on-collection-errors", f"--timeout={options.timeout}"]
     command += [f"--junitxml={report}"]
     command += ["-p", "docstrings", "-o", "python_files="] if library.examples else ["-o", f"python_files={TEST_FILES}"]
     command += [f"--ignore={root / name}" for name in library.omit]
+    command += ["-k", library.select] if library.select else []
     variables = {
         **os.environ,
         **library.variables,
@@ -146,28 +129,48 @@ def measure(folder: pathlib.Path, python: pathlib.Path, library: Library, option
     imports += "".join(f"import {name}\n" for name in library.needs if name in library.quickstart)
     result: Result = {"library": library.name, "version": library.version, "date": str(datetime.date.today())}
     for what, program in ("import", imports), ("quickstart", imports + library.quickstart):
-        result[what] = {side: works(python, side, program, options.seconds, library.variables) for side in SIDES}
-    if library.tests:
+        printed = {side: run(python, side, program, options.seconds, library.variables) for side in SIDES}
+        result[what] = {side: text is not None for side, text in printed.items()}
+    result["agree"] = None not in printed.values() and agree(*map(str, printed.values()))
+    if not result["agree"]:
+        print(*printed.values(), sep="\n---\n", file=sys.stderr)
+    result["times"] = times(python, program, options.seconds, library.variables)
+    if library.tests and not options.no_tests:
         tests = {side: run_tests(folder, python, library, side, options) for side in SIDES}
         result.update(compared(tests["jax"], tests["stagec"]))
         result["all cases"] = options.all_cases
     return result
 
 
-def row(result: Result) -> str:
-    """A row of the table: what works on stagec; "not on JAX either" where it does not."""
+def row(result: Result, old: dict[str, str]) -> str:
+    """A row of the table: what works on stagec; "not on JAX either" where it does not.
+
+    Of a result without tests, `old` has what the page said of them.
+    """
     cells = [result["library"], result["version"]]
     for what in ("import", "quickstart"):
         here, there = result[what]["stagec"], result[what]["jax"]
         cells.append("yes" if here else "**no**" if there else "no, nor on JAX")
-    failed = len(result.get("failed", ()))
-    cells.append(f"{result['tests'] - failed} of {result['tests']}" if "tests" in result else "none in its archive")
-    return "| " + " | ".join([*cells, result["date"]]) + " |"
+    if result["quickstart"]["stagec"] and not result["agree"]:
+        cells[-1] = "**differs**"
+    tests, date = old.get(TESTS, "none in its archive"), old.get("measured", result["date"])
+    if "tests" in result:
+        tests, date = f"{result['tests'] - len(result['failed'])} of {result['tests']}", result["date"]
+    return f"| {' | '.join([*cells, tests, *speeds(result['times']), date])} |"
 
 
-HEAD = (
-    "| library | version | import | quickstart | tests that pass on JAX, here | measured |\n|---|---|---|---|---|---|"
-)
+def speeds(spent: dict[str, list[float]]) -> list[str]:
+    """Times of the quickstart divided by JAX's: the first run of all, a later one, and another in the process."""
+    if not spent:
+        return ["", "", ""]
+    (first, _), (later, again) = spent["first"], spent["later"]
+    whole, repeated = spent["jax"]
+    return [f"{here / there:.2f}" for here, there in ((first, whole), (later, whole), (again, repeated))]
+
+
+TESTS = "tests that pass on JAX, here"
+COLUMNS = ("library", "version", "import", "quickstart", TESTS, "first run", "later run", "repeated", "measured")
+HEAD = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|"
 
 
 def table(rows: Iterable[str]) -> str:
@@ -175,10 +178,14 @@ def table(rows: Iterable[str]) -> str:
     return "\n".join([HEAD, *rows])
 
 
-def failures(result: Result) -> str:
-    """The names of the tests that fail, as an item of a list; empty if there are none."""
-    names = ", ".join(sorted({f"`{name.rpartition('::')[2]}`" for name in result.get("failed", ())}))
-    item = f"- {result['library']}: {names}" if names else ""
+def failures(library: Library, names: Iterable[str]) -> str:
+    """The names of the tests that fail, with the reasons that are known, as an item of a list; empty if none fail."""
+    by_reason: dict[str, list[str]] = {}
+    for name in sorted(names):
+        reason = next((why for start, why in library.reasons.items() if name.startswith(start)), "")
+        by_reason.setdefault(reason, []).append(f"`{name}`")
+    parts = [", ".join(found) + (f" ({reason})" if reason else "") for reason, found in sorted(by_reason.items())]
+    item = f"- {library.name}: {'; '.join(parts)}" if parts else ""
     return textwrap.fill(item, 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
@@ -187,14 +194,19 @@ def write_page(results: list[Result]) -> None:
     before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     old, _, after = rest.partition(END)
     rows = {line.split(" | ")[0][2:]: line for line in old.splitlines() if line.startswith("| ")}
-    items = {found[1]: found[0] for found in re.finditer(r"^- (\S+): .*(?:\n  .*)*", old, re.MULTILINE)}
-    rows |= {r["library"]: row(r) for r in results}
-    items |= {r["library"]: failures(r) for r in results}
-    names = [library.name for library in LIBRARIES]
+    items = re.finditer(r"^- (\S+): .*(?:\n  .*)*", old, re.MULTILINE)
+    failing = {found[1]: set(re.findall("`(.*?)`", found[0])) for found in items}
+    for result in results:
+        name = result["library"]
+        cells = rows.get(name, "| ")[2:-2].split(" | ")
+        rows[name] = row(result, dict(zip(COLUMNS, cells)) if len(cells) == len(COLUMNS) else {})
+        if "tests" in result:
+            failing[name] = {test.rpartition("::")[2] for test in result["failed"]}
     with_what = f"Measured with JAX {JAX.partition('==')[2]} and Python {platform.python_version()}."
-    failing = "\n".join(items[name] for name in names if items.get(name))
-    parts = [with_what, table(rows[name] for name in names if name in rows), "Tests that pass on JAX and fail here:"]
-    text = "\n\n".join([*parts, failing])
+    shown = [library for library in LIBRARIES if library.name in rows]
+    described = [failures(library, failing.get(library.name, ())) for library in shown]
+    parts = [with_what, table(rows[library.name] for library in shown), "Tests that pass on JAX and fail here:"]
+    text = "\n\n".join([*parts, "\n".join(filter(None, described))])
     PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
 
 
@@ -205,6 +217,7 @@ def main() -> None:
     parser.add_argument("--all-cases", action="store_true", help="all cases of parametrized tests")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for a test")
     parser.add_argument("--seconds", type=float, default=600, help="seconds for the tests of a library, on each side")
+    parser.add_argument("--no-tests", action="store_true", help="the short programs alone; the page keeps its tests")
     parser.add_argument("--page", action="store_true", help="write the results in the folder to the documentation")
     options = parser.parse_args()
     folder = options.folder.resolve()
@@ -216,7 +229,7 @@ def main() -> None:
         result = measure(folder, python, library, options)
         (folder / f"{library.name}.json").write_text(json.dumps(result, indent=1))
         print(
-            table([row(result)]),
+            table([row(result, {})]),
             *(f"{n}: {message}" for n, message in result.get("failed", {}).items()),
             sep="\n",
             flush=True,

@@ -4,6 +4,12 @@ from tests.ecosystem.library import Library
 from tests.ecosystem.other_libraries import OTHERS
 
 _DEVICES = "needs several devices"
+_ALLOWED = "what JAX refuses works"
+_GENERATOR = "there is one generator of random numbers"
+_INTERNALS = "JAX's internals"
+_ORDER = "the order within the two parts, which is not specified"
+_XLA = "XLA's text or numbers"
+_ROUNDING = "rounding"
 
 JAX = "jax==0.10.2"
 
@@ -24,6 +30,13 @@ print(values, jax.vmap(jax.hessian(lambda v: jnp.sum(v**3)))(x).shape)
         ("jax",),
         {"jax/experimental/jax2tf": "needs TensorFlow", "jax/experimental/pallas": "kernels of XLA's devices"},
         examples=True,
+        reasons={
+            "NonConcreteBooleanIndexError": _ALLOWED,
+            "UnexpectedTracerError": _ALLOWED,
+            "argpartition": _ORDER,
+            "flatten_one_level": _INTERNALS,
+            "partition": _ORDER,
+        },
     ),
     Library(
         "optax==0.2.8",
@@ -58,6 +71,11 @@ print(state.position)
 """,
         ("chex",),
         needs=("cloudpickle", "dm-tree"),
+        reasons={
+            "test_easy_with_stop_gradient": _ROUNDING,
+            "test_incorrect_ordering": "the test looks for the name of a class of JAX's in a function",
+            "test_not_less_than": "the test wants the text of JAX's error",
+        },
     ),
     Library(
         "einops==0.8.2",
@@ -206,6 +224,14 @@ print(jax.jit(loss)(parameters), jax.tree.map(jnp.shape, jax.grad(loss)(paramete
         ("haiku/_src",),
         {"haiku/_src/integration": "builds all modules for each of its cases: hours on JAX"},
         ("dill", "mock", "dm-tree", "cloudpickle"),
+        reasons={
+            "test_custom_key": _GENERATOR,
+            "test_haiku_module": "programs name no transformations",
+            "test_precision": _XLA,
+            "test_rbg_default_impl": _GENERATOR,
+            "test_remat": "a primitive that has no lowering, in a checkpoint",
+            "test_tree_transpose": "structures are compared, and not numbers of leaves alone",
+        },
     ),
     Library(
         "flax==0.12.8",
@@ -225,6 +251,7 @@ loss = lambda v: model.apply(v, x, mutable=["batch_stats"])[0].sum()
 print(jax.jit(loss)(variables), jax.tree.map(jnp.shape, jax.grad(loss)(variables)["params"]))
 """,
         ("tests/linen", "tests/core"),
+        reasons={"test_partitioned_params": _XLA},
     ),
     Library(
         "flax==0.12.8",

@@ -11,7 +11,10 @@ import os
 import time
 import zlib
 
+import pytest
 
+
+@pytest.hookimpl(trylast=True)  # after pytest's -k
 def pytest_collection_modifyitems(config, items):
     """Keep the first case of each test: of pytest's parameters, and of the methods that Abseil makes of one."""
     items.sort(key=lambda item: zlib.crc32(item.nodeid.encode()))

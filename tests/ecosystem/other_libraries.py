@@ -1,6 +1,11 @@
-"""More libraries: reinforcement learning, graphs, evolution, optimization, checkpoints, Keras, physics."""
+"""More libraries: reinforcement learning, graphs, evolution, optimization, checkpoints, Keras, physics, array API."""
 
 from tests.ecosystem.library import Library
+
+_CONSTANTS = "an array that a function makes from numbers is not traced, so its value can be asked for inside jit"
+_ROUNDING = "results inside and outside of jit differ by rounding, and the test wants the same bits"
+_THREEFRY = "the test sets jax_threefry_partitionable=False, for other numbers"
+_TEXTS = "the test wants the text of JAX's error"
 
 OTHERS = (
     Library(
@@ -18,6 +23,7 @@ print(rlax.lambda_returns(jnp.arange(4.0), jnp.full(4, 0.9), jnp.ones(4), 0.8))
 print(jax.jit(rlax.categorical_l2_project)(jnp.linspace(-1, 1, 3), jnp.array([0.2, 0.3, 0.5]), jnp.linspace(-1, 1, 5)))
 """,
         ("rlax",),
+        reasons={"test_categorical_sample": _THREEFRY},
     ),
     Library(
         "jraph==0.0.6.dev0",
@@ -102,6 +108,10 @@ print(model(x).unwrap("batch", "features"), pz.select(model).at_instances_of(pz.
 print(pz.nx.nmap(jnp.sum)(x.untag("features")))
 """,
         ("tests",),
+        reasons={
+            "test_gradient_checkpointing": _ROUNDING,
+            "test_jit_wrapper": _ROUNDING,
+        },
     ),
     Library(
         "orbax-checkpoint==0.12.8",
@@ -212,5 +222,38 @@ state = init(key, positions, kT=0.1)
 print(jax.jit(lambda s: jax.lax.fori_loop(0, 20, lambda i, s: apply(s), s))(state).position[:2])
 """,
         ("tests",),
+    ),
+    Library(
+        "array-api-compat==1.16.0",
+        "array_api_compat",
+        """
+def normalized(x):
+    xp = array_api_compat.array_namespace(x)
+    return (x - xp.mean(x)) / xp.std(x)
+
+x = jnp.arange(6.0)
+print(array_api_compat.is_jax_array(x), array_api_compat.array_namespace(x).__name__, array_api_compat.size(x))
+print(jax.jit(normalized)(x), jax.jacobian(normalized)(x).shape)
+""",
+        ("tests",),
+        select="jax",
+    ),
+    Library(
+        "array-api-extra==0.11.5",
+        "array_api_extra",
+        """
+x = jnp.asarray([3.0, -1.0, 2.0, 0.5])
+print(array_api_extra.at(x, 1).add(10.0), array_api_extra.cov(jnp.stack([x, x**2])))
+print(jax.jit(lambda x: array_api_extra.apply_where(x > 0, x, jnp.sqrt, fill_value=0.0))(x))
+print(array_api_extra.one_hot(jnp.asarray([0, 2]), 3), array_api_extra.nunique(x), array_api_extra.sinc(x))
+""",
+        ("tests/main",),
+        needs=("hypothesis",),
+        select="jax",
+        reasons={
+            "test_lazy_apply": _CONSTANTS,
+            "test_lazy_xp_function_classes": _TEXTS,
+            "test_class_methods_wrapped": _TEXTS,
+        },
     ),
 )

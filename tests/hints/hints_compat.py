@@ -89,6 +89,15 @@ def primitive(**rules):
     return made
 
 
+def emitted(shapes):
+    """A call of a primitive whose lowering returns its operand."""
+    with stagec.compat.jax():
+        from jax.interpreters import mlir
+    made = primitive(def_abstract_eval=shapes)
+    mlir.register_lowering(made, lambda ctx, x: [x])
+    return stagec.jit(made.bind)(1.0)
+
+
 def set_option(name, value):
     with stagec.compat.jax():
         import jax
@@ -168,6 +177,11 @@ CASES = [
         "register jax.interpreters.mlir.lower_fun of a function of arrays",
         lambda: stagec.jit(primitive(**KEPT).bind)(1.0),
         lambda: stagec.jit(primitive(**KEPT, lowering=lambda x: 2 * x).bind)(1.0),
+    ),
+    (
+        "let def_abstract_eval say what the lowering returns",
+        lambda: emitted(lambda x: stagec.core.aval.ShapedArray.of((2,), x.dtype)),
+        lambda: emitted(lambda x: x),
     ),
     (
         "pass the array as an operand of the primitive",
