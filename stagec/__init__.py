@@ -116,7 +116,7 @@ _outside.supply_with(
 )
 _operators.supply_with(lambda: _importlib.import_module("stagec.numpy")._array_methods)
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Array",

@@ -3,6 +3,9 @@
 import importlib.util
 import pathlib
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -44,3 +47,16 @@ def test_workflows_have_no_rights_but_to_read():
     texts()
     for path in WORKFLOWS:
         assert re.search(r"^permissions:\n  contents: read$", path.read_text(), re.MULTILINE), path.name
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_archives_have_the_version_of_the_tag(tmp_path):
+    for name in (".ci/archives", "stagec/__init__.py"):
+        (tmp_path / name).parent.mkdir()
+        shutil.copy(ROOT / name, tmp_path / name)
+    given = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "All"], ["tag", "v9.9.9"]):
+        subprocess.run([*given, *command], cwd=tmp_path, check=True)
+    command = [sys.executable, tmp_path / ".ci/archives", "dist"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 1 and "tag v9.9.9, and stagec/__init__.py the version" in done.stderr
