@@ -249,7 +249,7 @@ def reduce_of_broadcast(op: Any) -> Any:
     return _reduced_once(op, str(name), gone) if (gone := _repeated(op)) else None
 
 
-@pattern("stablehlo.reduce", of="stablehlo.broadcast_in_dim")
+@pattern("stablehlo.reduce", of="stablehlo.broadcast_in_dim", reorders=True)
 def reduce_before_broadcast(op: Any) -> Any:
     """reduce(broadcast(x)) -> broadcast(reduce(x)) along dimensions that stay. Exact: equal results, computed once."""
     value, result, dims = op.inputs[0], op.operation.results[0], attrs.ints(op, "dimensions")
