@@ -13,7 +13,7 @@ from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import nest
 from passes.kernels.order import keeps_order, lane_bytes, merges
-from passes.kernels.sweep import SHARED, STRIP, Part, Sweep, starts_of, strands_of, strip_of
+from passes.kernels.sweep import SHARED, STRIP, Part, Sweep, starts_of, strands_of, strip_of, width_of
 from passes.kernels.values import Index, Item, Value, View
 from passes.match import splat_of
 
@@ -88,7 +88,7 @@ class _Sums:
         if self.kept and self.kept[-1] > max(self.inner):
             return self._columns(targets)
         size = self.inner[max(self.inner)][1]
-        width = self._width(size)
+        width = width_of(self.lanes, size)
         strands = strands_of(self.k.processor, 0, size, width, True)
         sweep = Sweep(self.k, [self.part], self.inner, width, strands, True)
         last: list[str] = []
@@ -103,7 +103,7 @@ class _Sums:
 
     def _columns(self, targets: Sequence[View]) -> list[str]:
         size = self.sizes[-1]
-        width = self._width(size)
+        width = width_of(self.lanes, size)
         strands, strip = strip_of(size, width, STRIP)
         sets = max(1, STRIP * self.lanes // math.prod(self.sizes))
         sweep = Sweep(self.k, [self.part], self.inner, width, strands * sets, True)
@@ -121,12 +121,6 @@ class _Sums:
 
         nest(self.code, [*self.sizes[:-1], 1], None, 1, 1, rows)
         return []
-
-    def _width(self, size: int) -> int:
-        width = self.lanes
-        while width > size:
-            width //= 2
-        return width
 
     def _store(self, targets: Sequence[View], at: Index, items: Sequence[Item]) -> None:
         """Store sums at an index of the kept axes of more than one element."""

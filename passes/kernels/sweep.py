@@ -365,6 +365,13 @@ class Sweep:
         return groups[0]
 
 
+def width_of(lanes: int, size: int) -> int:
+    """The number of lanes of a vector along an axis of that size, of which a vector register has so many."""
+    while lanes > max(size, 1):
+        lanes //= 2
+    return lanes
+
+
 def strip_of(size: int, width: int, most: int) -> tuple[int, int]:
     """The number of vectors in a strip of columns, and of columns.
 

@@ -21,7 +21,7 @@ from passes.kernels.straight.lazy import Lazy
 from passes.kernels.straight.node import Node
 from passes.kernels.straight.nodes import GATHERED, Reading
 from passes.kernels.straight.pieces import are_few, pieces_of
-from passes.kernels.sweep import COSTLY, Part
+from passes.kernels.sweep import COSTLY, Part, width_of
 from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
 
 # The most bytes of a row that a workgroup keeps on its stack between sweeps.
@@ -184,10 +184,7 @@ class Prepared:
 
     def _width(self, size: int) -> int:
         """The number of lanes of a vector along an axis of that size."""
-        width = self.lanes
-        while width > max(size, 1):
-            width //= 2
-        return width
+        return width_of(self.lanes, size)
 
     def _is_little(self) -> bool:
         """Whether the group is so small that computing it element by element costs less than another kernel; or whether
