@@ -114,7 +114,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[str], Any], Any, bool]] = {
     "num_threads": ("STAGEC_NUM_THREADS", _whole_number, 0, False),
     "num_cpu_devices": ("STAGEC_NUM_CPU_DEVICES", _positive, 1, False),
     "captured_constant_bytes": ("STAGEC_CAPTURED_CONSTANT_BYTES", _whole_number, 128, True),
-    "loop_checkpoint_bytes": ("STAGEC_LOOP_CHECKPOINT_BYTES", _whole_number, 1 << 25, True),
+    "loop_checkpoint_bytes": ("STAGEC_LOOP_CHECKPOINT_BYTES", _whole_number, 1 << 19, True),
     "packed_copy_bytes": ("STAGEC_PACKED_COPY_BYTES", _whole_number, 1 << 30, True),
 }
 _IN_TRACE_KEY = [name for name, row in _OPTIONS.items() if row[3]]

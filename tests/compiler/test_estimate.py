@@ -89,7 +89,8 @@ def test_threads_do_not_share_rounds_for_what_they_hand_on():
     def f(x):
         return lax.while_loop(lambda x: x < 5, lambda x: x * x + 0.1, x)
 
-    graph = stagec.jit(stagec.grad(f)).trace(1.5)._trace.graph
+    with stagec.config.override(loop_checkpoint_bytes=32 << 20):
+        graph = stagec.jit(stagec.grad(f)).trace(1.5)._trace.graph
     assert max(v.aval.size for e in graph.equations for v in e.outputs) > 1 << 20
     assert choose_driver(graph, Target.parse("cpu")) == "local-sync"
 
