@@ -19,8 +19,11 @@ def form(function: JitFunction[..., Any], args: Sequence[Any], kwargs: dict[str,
     Args:
       args, kwargs: of the function; shapes and dtypes are enough.
 
-    >>> import stagec
-    >>> form(stagec.jit(lambda x: stagec.debug.print("{}", x)), [stagec.ShapeDtypeStruct((3,), "float32")], {})["why"]
+    >>> x = stagec.ShapeDtypeStruct((3,), "float32")
+    >>> list(form(stagec.jit(lambda x: x * 2), [x], {}))
+    ['page']
+    >>> form(stagec.jit(lambda x: stagec.debug.print("{}", x)), [x], {})["why"].partition(":")[2].partition(",")[0]
+    ' it calls Python functions'
     """
     traced = function.trace(*args, **kwargs)
     trace = traced._trace

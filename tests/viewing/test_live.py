@@ -248,7 +248,47 @@ def test_one_file_holds_what_is_shown(page, browser, live, tmp_path):
     saved.goto(file.as_uri())
     assert saved.locator("#pane-source .row", has_text="h = snp.tanh(x @ w)").is_visible()
     assert not saved.locator("#live").is_visible()
+    saved.locator("#run").click()
+    saved.frame_locator("#frame").locator("#out-out").wait_for()
     saved.close()
+
+
+SMALL = """
+import stagec.numpy as snp
+
+
+def layer(x, w):
+    return snp.cumsum(x[0] @ w[:, 0]) * 3
+"""
+
+
+def test_the_function_runs_in_the_page_and_again_when_the_file_is_saved(page, live):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(live.address)))
+    live.model.write_text(SMALL)
+    page.wait_for_selector("#pane-source .row >> text=snp.cumsum")
+    assert not any("form" in url for url in asked)
+    page.locator("#run").click()
+    shown = page.frame_locator("#frame").locator("#out-out")
+    shown.get_by_text("0", exact=True).wait_for()
+    live.model.write_text(SMALL.replace("* 3", "+ 3"))
+    shown.get_by_text("3", exact=True).wait_for()
+    # What cannot run any more closes the form, with the reason; what can again may be opened again.
+    live.model.write_text(SMALL.replace("    return", "    import stagec; stagec.debug.print('{}', w)\n    return"))
+    page.wait_for_selector("#run:disabled")
+    assert "it calls Python functions" in page.locator("#run").get_attribute("title")
+    assert not page.locator("#frame").is_visible()
+    live.model.write_text(SMALL.replace("* 3", "+ 4"))
+    page.wait_for_selector("#run:enabled")
+    page.locator("#run").click()
+    shown.get_by_text("4", exact=True).wait_for()
+
+
+def test_the_form_of_a_fault_is_that_of_the_version_before(page, live):
+    live.model.write_text("def layer(x, w:\n")
+    page.wait_for_selector("#fault:not([hidden])")
+    page.locator("#run").click()
+    page.frame_locator("#frame").locator("#out-out").wait_for()
 
 
 def test_the_page_says_that_the_server_has_ended(browser, live):
@@ -257,4 +297,6 @@ def test_the_page_says_that_the_server_has_ended(browser, live):
     opened.wait_for_selector("#pane-assembly .row")
     live.end()
     opened.wait_for_selector("text=The server has ended; this is what it showed last.")
+    opened.locator("#run").click()
+    opened.wait_for_selector("#run:disabled[title='The server has ended.']")
     opened.close()
