@@ -19,6 +19,7 @@ def form(function: JitFunction[..., Any], args: Sequence[Any], kwargs: dict[str,
     Args:
       args, kwargs: of the function; shapes and dtypes are enough.
 
+    >>> import stagec
     >>> x = stagec.ShapeDtypeStruct((3,), "float32")
     >>> list(form(stagec.jit(lambda x: x * 2), [x], {}))
     ['page']

@@ -21,8 +21,8 @@ from stagec.viewing.page import page
 _ADDRESS = "127.0.0.1"
 # How often files are looked at, and how long a request waits for a change, in seconds.
 _PERIOD, _PATIENCE = 0.02, 20.0
-_TYPES = {"/": "text/html", "/page.html": "text/html", "/data": "application/json"}
-_TYPES |= {"/form": "application/json", "/form.html": "text/html"}
+_TYPES = {"/": "text/html", "/page.html": "text/html", "/form.html": "text/html"}
+_TYPES |= {"/data": "application/json", "/form": "application/json"}
 # What makes the form of a version.
 Made = Callable[[], dict[str, str]]
 
@@ -40,11 +40,11 @@ class Versions:
         self.number = 0
         self.fault = ""
         self.data: dict[str, Any] | None = None
-        # The form of the data: what makes it, and what that returned. It is made when it is first asked for, by the
-        # thread that compiles, so that no version comes later for it.
+        # The form of the data: what makes it, what that returned, and how many requests wait for it. Nothing is made
+        # before one does, so that versions do not come later for it.
         self._make: Made | None = None
         self._form: dict[str, str] | None = None
-        self._is_asked = False
+        self._waiting = 0
         # A child of the process does not serve, so `core.forking.in_child` need not renew it.
         self._changed = threading.Condition()
 
@@ -66,16 +66,17 @@ class Versions:
     def whole(self) -> dict[str, Any]:
         """The data with their form, for which it waits."""
         with self._changed:
-            self._is_asked = True
+            self._waiting += 1
             self._changed.wait_for(lambda: self._form is not None)
+            self._waiting -= 1
             return {**(self.data or {}), "form": self._form}
 
     def make_form(self) -> None:
-        """Make the form of the data if a request waits for it."""
-        if self._is_asked and self._form is None and self._make is not None:
+        """Make the form of the data if a request waits for it. Only the thread that adds versions calls this."""
+        if self._waiting and self._form is None and self._make is not None:
             made = self._make()
             with self._changed:
-                self._is_asked, self._form = False, made
+                self._form = made
                 self._changed.notify_all()
 
     def later_than(self, number: int) -> dict[str, Any] | None:

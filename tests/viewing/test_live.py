@@ -1,5 +1,6 @@
 """`stagec view --live`: the page in a browser follows the source, and the server answers this machine alone."""
 
+import concurrent.futures
 import http.client
 import json
 import os
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from stagec.commands.view import view
+from stagec.viewing.live import Versions
 
 SOURCE = """
 import stagec.numpy as snp
@@ -176,6 +178,25 @@ def test_a_port_that_is_taken_is_said(live):
     assert code == 1 and f"port {live.port} cannot be used" in text and "choose another --port" in text
 
 
+def test_a_form_is_made_for_a_request_that_waits_and_not_for_the_version_after_it():
+    versions, made = Versions(), []
+
+    def makes(number):
+        return lambda: made.append(number) or {"page": f"form {number}"}
+
+    versions.add({"panes": []}, makes(1))
+    versions.make_form()
+    assert made == []
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        waiting = pool.submit(versions.whole)
+        while not made:
+            versions.make_form()
+        assert waiting.result(10)["form"] == versions.whole()["form"] == {"page": "form 1"}
+    versions.add({"panes": []}, makes(2))
+    versions.make_form()
+    assert made == [1]
+
+
 # In a browser.
 
 
@@ -228,7 +249,7 @@ def test_a_file_that_is_wrong_from_the_start_is_followed_too(browser, tmp_path):
     opened.goto(live.address)
     opened.wait_for_selector("#fault:not([hidden])")
     assert "was never closed" in opened.locator("#fault").text_content()
-    assert not opened.locator("#save").is_visible()
+    assert not opened.locator("#save").is_visible() and not opened.locator("#run").is_visible()
     live.model.write_text(SOURCE)
     opened.wait_for_selector("#pane-assembly .row")
     assert opened.locator("#save").is_visible() and not opened.locator("#fault").is_visible()
