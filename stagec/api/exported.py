@@ -259,12 +259,28 @@ def parse_targets(targets: str | Target | Iterable[str | Target]) -> list[Target
 
 def from_trace(settings: JitSettings, trace: TracedSignature, targets: Sequence[Target], weights: bool) -> Exported:
     """A traced signature, compiled for the targets."""
+    return Exported(trace, _runnable(settings, trace, targets[0], weights), targets, settings.rules, weights)
+
+
+def page_of_trace(settings: JitSettings, trace: TracedSignature) -> str:
+    """The page that `to_html` writes of a traced signature; no target is compiled for.
+
+    Raises:
+      UnsupportedError: as `to_html`.
+    """
+    from stagec.standalone import web  # which needs the compiler
+
+    exported = Exported(trace, _runnable(settings, trace, web.TARGET, True), (), settings.rules, True)
+    return web.page(exported._standalone("", [web.TARGET]))
+
+
+def _runnable(settings: JitSettings, trace: TracedSignature, target: Target, weights: bool) -> RunnableGraph:
     options = settings.options(graph=trace.graph)
-    runnable = runnable_graph(
+    return runnable_graph(
         trace.graph,
         trace.captured,
         # A file calls no library of the machine that makes it, and other tools run its programs, too.
-        dataclasses.replace(options, target=targets[0], libraries="never", limits=False),
+        dataclasses.replace(options, target=target, libraries="never", limits=False),
         name=trace.name,
         definition=trace.definition,
         argument_names=trace.leaf_names,
@@ -272,7 +288,6 @@ def from_trace(settings: JitSettings, trace: TracedSignature, targets: Sequence[
         keep_unused=settings.keep_unused,
         packs=weights,
     )
-    return Exported(trace, runnable, targets, settings.rules, weights)
 
 
 def save(path: str | os.PathLike[str], exported: Any) -> None:

@@ -17,6 +17,7 @@ from stagec.commands.calls import add_import_path, described, enabled_dtypes, tr
 from stagec.commands.common import OutputFile, bytes_text, describe, failure, usage, user_output
 from stagec.commands.dump import target_option
 from stagec.core.dims import is_open
+from stagec.viewing.form import form
 from stagec.viewing.gather import gather
 from stagec.viewing.live import serve
 from stagec.viewing.page import page
@@ -58,21 +59,23 @@ def view(
     if port is not None and not live:
         raise usage("--port goes with --live", "leave it out, or add --live")
 
-    def data() -> Any:
+    def data() -> tuple[Any, Callable[[], dict[str, str]]]:
         with user_output():
-            return _data(function, described(function, arguments, static, target, fast_math), runs)
+            call = described(function, arguments, static, target, fast_math)
+            return _data(function, call, runs), lambda: form(*call)
 
     with enabled_dtypes(function, x64):
         if live:
             _serve(function, data, port or 0)
             return
-        text = page(data())
+        found, made = data()
+        text = page({**found, "form": made()})
     with open(str(output), "w", encoding="utf-8") as file:
         file.write(text)
     click.echo(f"wrote {bytes_text(len(text.encode()))} to {output}", err=True)
 
 
-def _serve(function: str, data: Callable[[], Any], port: int) -> None:
+def _serve(function: str, data: Callable[[], tuple[Any, Callable[[], dict[str, str]]]], port: int) -> None:
     where = function.rpartition(":")[0] or function
     file, folder = where, os.path.dirname(where)
     if not os.path.isfile(file):  # a module, which is not imported yet: it would not be followed

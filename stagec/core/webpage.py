@@ -30,13 +30,14 @@ body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.45 s
 _INLINE = re.compile(r'<(style|script)(?: type="module")?>(.*?)</\1>', re.DOTALL)
 
 
-def filled(template: str, parts: Mapping[str, str], scripts: str = "") -> str:
+def filled(template: str, parts: Mapping[str, str], scripts: str = "", framed: str = "") -> str:
     """A page: the head that all pages have, then a template with its parts, whose styles and script alone may run.
 
     Args:
       template: a page from its own styles on.
       parts: HTML, or JSON without `<`, for each `{{name}}`; `title` for the head.
       scripts: what else the policy lets scripts do, and further directives after a semicolon.
+      framed: a page that a script shows in a frame, which has to obey this page's policy, too.
 
     >>> page = filled("<style>{{color}}</style></head><script>{}</script>", {"title": "f", "color": "a{}"})
     >>> "<title>f</title>" in page, page.endswith("<style>a{}</style></head><script>{}</script>")
@@ -46,7 +47,7 @@ def filled(template: str, parts: Mapping[str, str], scripts: str = "") -> str:
     """
     text = re.sub(r"\{\{(\w+)\}\}", lambda found: parts.get(found[1], found[0]), _HEAD + template)
     allowed: dict[str, list[str]] = {"style": [], "script": []}
-    for kind, content in _INLINE.findall(text):
+    for kind, content in _INLINE.findall(text + framed):
         allowed[kind].append(_digest(content))
     policy = f"default-src 'none'; base-uri 'none'; form-action 'none'; style-src {' '.join(allowed['style'])}; "
     return text.replace("{{policy}}", f"{policy}script-src {' '.join(allowed['script'])}{scripts}", 1)

@@ -24,6 +24,8 @@ from stagec.standalone.function import Function, Parameter
 from stagec.standalone.names import constant
 from stagec.standalone.sizes import be, spelled
 
+# What the policy of a page lets scripts do besides.
+POLICY = " 'wasm-unsafe-eval'"
 # Kernels are those for this processor: its vectors have 16 bytes, too, and it has no multiply-adds.
 TARGET = Target.parse("cpu:x86-64-v2")
 _DESCRIBED = {
@@ -126,7 +128,7 @@ def page(function: Function) -> str:
         "by": _made_by(),
         "module": base64.b64encode(module(function)).decode(),
     }
-    return filled(template, parts, " 'wasm-unsafe-eval'")
+    return filled(template, parts, POLICY)
 
 
 def _made_by() -> str:

@@ -21,7 +21,10 @@ from stagec.viewing.page import page
 _ADDRESS = "127.0.0.1"
 # How often files are looked at, and how long a request waits for a change, in seconds.
 _PERIOD, _PATIENCE = 0.02, 20.0
-_TYPES = {"/": "text/html", "/page.html": "text/html", "/data": "application/json"}
+_TYPES = {"/": "text/html", "/page.html": "text/html", "/form.html": "text/html"}
+_TYPES |= {"/data": "application/json", "/form": "application/json"}
+# What makes the form of a version.
+Made = Callable[[], dict[str, str]]
 
 
 class Versions:
@@ -37,18 +40,44 @@ class Versions:
         self.number = 0
         self.fault = ""
         self.data: dict[str, Any] | None = None
+        # The form of the data: what makes it, what that returned, and how many requests wait for it. Nothing is made
+        # before one does, so that versions do not come later for it.
+        self._make: Made | None = None
+        self._form: dict[str, str] | None = None
+        self._waiting = 0
         # A child of the process does not serve, so `core.forking.in_child` need not renew it.
         self._changed = threading.Condition()
 
-    def add(self, data: dict[str, Any] | None, fault: str = "") -> None:
-        """Show what `gather` returned, with what is new in it, or a fault above what was there."""
+    def add(self, data: dict[str, Any] | None, make: Made | None = None, fault: str = "") -> None:
+        """Show what `gather` returned, with what is new in it, or a fault above what was there.
+
+        Args:
+          make: returns the form of the data.
+        """
         if data is not None:
             data = changes(self.data, data)
         with self._changed:
             self.number += 1
             self.fault = fault
-            self.data = data or self.data
+            if data is not None:
+                self.data, self._make, self._form = data, make, None
             self._changed.notify_all()
+
+    def whole(self) -> dict[str, Any]:
+        """The data with their form, for which it waits."""
+        with self._changed:
+            self._waiting += 1
+            self._changed.wait_for(lambda: self._form is not None)
+            self._waiting -= 1
+            return {**(self.data or {}), "form": self._form}
+
+    def make_form(self) -> None:
+        """Make the form of the data if a request waits for it. Only the thread that adds versions calls this."""
+        if self._waiting and self._form is None and self._make is not None:
+            made = self._make()
+            with self._changed:
+                self._form = made
+                self._changed.notify_all()
 
     def later_than(self, number: int) -> dict[str, Any] | None:
         """The newest version as JSON; waits for one that is newer than `number`, and returns None if none comes."""
@@ -109,8 +138,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             text = "" if found is None else json.dumps({k: found[k] for k in ("version", "fault", "page")})
         elif place == "/":
             text = page(versions.newest(), live=True)
-        elif place == "/page.html" and versions.data is not None:
-            text = page(versions.data)
+        elif place in ("/form", "/form.html", "/page.html") and versions.data is not None:
+            whole = versions.whole()
+            form = whole["form"]
+            if place == "/page.html":
+                text = page(whole)
+            else:
+                text = form.get("page", "") if place == "/form.html" else json.dumps({"why": form.get("why", "")})
         else:
             self.send_error(404)
             return
@@ -165,7 +199,7 @@ class Follower:
 
 
 def serve(
-    gathered: Callable[[], dict[str, Any]],
+    gathered: Callable[[], tuple[dict[str, Any], Made]],
     described: Callable[[BaseException], str],
     file: str,
     folder: str,
@@ -175,7 +209,7 @@ def serve(
     """Show what `gathered()` returns, again after each change of the user's files, until an interrupt.
 
     Args:
-      gathered: imports the user's function, and returns what `gather` made of it.
+      gathered: imports the user's function, and returns what `gather` made of it, and what makes its form.
       described: what it raised, in words.
       file: the file of the function.
       folder: where its other modules are.
@@ -190,16 +224,17 @@ def serve(
         started(server.address)
         while True:
             state, began = follower.state(file), time.time_ns()
-            data, fault = None, ""
+            data, made, fault = None, None, ""
             try:
-                data = gathered()
+                data, made = gathered()
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # the user's code may do anything, and be corrected
                 fault = described(error)
             # Files that the import named are compared with what they are after it, if nobody has written them since.
             state = {**{path: at * (at <= began) for path, at in follower.state(file).items()}, **state}
-            versions.add(data, fault)
+            versions.add(data, made, fault)
             while follower.state(file) == state:
+                versions.make_form()
                 time.sleep(_PERIOD)
             follower.forget()

@@ -8,10 +8,11 @@ import json
 from typing import Any
 
 from stagec.core.webpage import filled
+from stagec.standalone.web import POLICY
 
 
 def page(data: dict[str, Any], live: bool = False) -> str:
-    """The page for what `gather` found. It loads nothing, and its policy lets it load and run nothing else.
+    """The page for what `gather` and `form` found. It loads nothing, and its policy lets it load and run nothing else.
 
     Args:
       live: whether the page asks its server for later versions, and for nothing else.
@@ -24,4 +25,7 @@ def page(data: dict[str, Any], live: bool = False) -> str:
     # Inside a script element, only `<` can end it.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     parts = {"title": html.escape(str(data["title"])), "data": text}
-    return filled(template, parts, "; connect-src 'self'" if live else "")
+    if live:
+        return filled(template, parts, "; connect-src 'self'; frame-src 'self'")
+    framed = data.get("form", {}).get("page", "")
+    return filled(template, parts, POLICY if framed else "", framed)

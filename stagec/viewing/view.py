@@ -12,6 +12,7 @@ from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.jit import JitFunction, jit
 from stagec.core import errors, location, pytree
 from stagec.profiling.profile import profile
+from stagec.viewing.form import form
 from stagec.viewing.gather import gather
 from stagec.viewing.page import page
 
@@ -64,7 +65,7 @@ def view(function: Callable[..., Any], *args: Any, **kwargs: Any) -> View:
             f"view: {name} computes nothing",
             fix="choose a function that has operations on arguments with elements",
         )
-    return View(page(found))
+    return View(page({**found, "form": form(chosen, args, kwargs)}))
 
 
 def _profiled(function: JitFunction[..., Any], args: Any, kwargs: Any) -> profile:

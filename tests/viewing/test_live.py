@@ -1,5 +1,6 @@
 """`stagec view --live`: the page in a browser follows the source, and the server answers this machine alone."""
 
+import concurrent.futures
 import http.client
 import json
 import os
@@ -15,6 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from stagec.commands.view import view
+from stagec.viewing.live import Versions
 
 SOURCE = """
 import stagec.numpy as snp
@@ -176,6 +178,25 @@ def test_a_port_that_is_taken_is_said(live):
     assert code == 1 and f"port {live.port} cannot be used" in text and "choose another --port" in text
 
 
+def test_a_form_is_made_for_a_request_that_waits_and_not_for_the_version_after_it():
+    versions, made = Versions(), []
+
+    def makes(number):
+        return lambda: made.append(number) or {"page": f"form {number}"}
+
+    versions.add({"panes": []}, makes(1))
+    versions.make_form()
+    assert made == []
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        waiting = pool.submit(versions.whole)
+        while not made:
+            versions.make_form()
+        assert waiting.result(10)["form"] == versions.whole()["form"] == {"page": "form 1"}
+    versions.add({"panes": []}, makes(2))
+    versions.make_form()
+    assert made == [1]
+
+
 # In a browser.
 
 
@@ -228,7 +249,7 @@ def test_a_file_that_is_wrong_from_the_start_is_followed_too(browser, tmp_path):
     opened.goto(live.address)
     opened.wait_for_selector("#fault:not([hidden])")
     assert "was never closed" in opened.locator("#fault").text_content()
-    assert not opened.locator("#save").is_visible()
+    assert not opened.locator("#save").is_visible() and not opened.locator("#run").is_visible()
     live.model.write_text(SOURCE)
     opened.wait_for_selector("#pane-assembly .row")
     assert opened.locator("#save").is_visible() and not opened.locator("#fault").is_visible()
@@ -248,7 +269,47 @@ def test_one_file_holds_what_is_shown(page, browser, live, tmp_path):
     saved.goto(file.as_uri())
     assert saved.locator("#pane-source .row", has_text="h = snp.tanh(x @ w)").is_visible()
     assert not saved.locator("#live").is_visible()
+    saved.locator("#run").click()
+    saved.frame_locator("#frame").locator("#out-out").wait_for()
     saved.close()
+
+
+SMALL = """
+import stagec.numpy as snp
+
+
+def layer(x, w):
+    return snp.cumsum(x[0] @ w[:, 0]) * 3
+"""
+
+
+def test_the_function_runs_in_the_page_and_again_when_the_file_is_saved(page, live):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(live.address)))
+    live.model.write_text(SMALL)
+    page.wait_for_selector("#pane-source .row >> text=snp.cumsum")
+    assert not any("form" in url for url in asked)
+    page.locator("#run").click()
+    shown = page.frame_locator("#frame").locator("#out-out")
+    shown.get_by_text("0", exact=True).wait_for()
+    live.model.write_text(SMALL.replace("* 3", "+ 3"))
+    shown.get_by_text("3", exact=True).wait_for()
+    # What cannot run any more closes the form, with the reason; what can again may be opened again.
+    live.model.write_text(SMALL.replace("    return", "    import stagec; stagec.debug.print('{}', w)\n    return"))
+    page.wait_for_selector("#run:disabled")
+    assert "it calls Python functions" in page.locator("#run").get_attribute("title")
+    assert not page.locator("#frame").is_visible()
+    live.model.write_text(SMALL.replace("* 3", "+ 4"))
+    page.wait_for_selector("#run:enabled")
+    page.locator("#run").click()
+    shown.get_by_text("4", exact=True).wait_for()
+
+
+def test_the_form_of_a_fault_is_that_of_the_version_before(page, live):
+    live.model.write_text("def layer(x, w:\n")
+    page.wait_for_selector("#fault:not([hidden])")
+    page.locator("#run").click()
+    page.frame_locator("#frame").locator("#out-out").wait_for()
 
 
 def test_the_page_says_that_the_server_has_ended(browser, live):
@@ -257,4 +318,6 @@ def test_the_page_says_that_the_server_has_ended(browser, live):
     opened.wait_for_selector("#pane-assembly .row")
     live.end()
     opened.wait_for_selector("text=The server has ended; this is what it showed last.")
+    opened.locator("#run").click()
+    opened.wait_for_selector("#run:disabled[title='The server has ended.']")
     opened.close()
