@@ -74,7 +74,10 @@ class Versions:
     def make_form(self) -> None:
         """Make the form of the data if a request waits for it. Only the thread that adds versions calls this."""
         if self._waiting and self._form is None and self._make is not None:
-            made = self._make()
+            try:
+                made = self._make()
+            except Exception as error:  # the page stays, whatever is wrong with its form
+                made = {"why": f"{type(error).__name__}: {error}"}
             with self._changed:
                 self._form = made
                 self._changed.notify_all()

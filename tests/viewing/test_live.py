@@ -197,6 +197,16 @@ def test_a_form_is_made_for_a_request_that_waits_and_not_for_the_version_after_i
     assert made == [1]
 
 
+def test_a_form_that_cannot_be_made_is_said_and_does_not_end_the_server():
+    versions = Versions()
+    versions.add({"panes": []}, lambda: {}["nothing"])
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        waiting = pool.submit(versions.whole)
+        while not waiting.done():
+            versions.make_form()
+    assert waiting.result()["form"] == {"why": "KeyError: 'nothing'"}
+
+
 # In a browser.
 
 
