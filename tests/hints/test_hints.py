@@ -136,6 +136,7 @@ ELSEWHERE = {
     "test_module_forms.py",
     "check who owns the files": "test_cli.py",
     "install the release of llvmlite that stagec asks for": "standalone/test_c_libraries.py",
+    "write a page of its own: stagec compile --emit html": "viewing/test_form.py",
     "install iree-base-compiler again": "standalone/test_web.py",
     "use a build with the GIL (PYTHON_GIL=1 is not enough), or stagec.load a file that was compiled in one": "compiler/"
     "test_free_threading.py",
