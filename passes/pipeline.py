@@ -8,7 +8,7 @@ import importlib
 import inspect
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from passes import bindings, guard
@@ -48,6 +48,10 @@ class PassOptions:
         """The names in `fast_math`."""
         return flags(self.fast_math)
 
+    def select(self, laws: Iterable[Pattern]) -> tuple[Pattern, ...]:
+        """The laws that may run."""
+        return selected(laws, self.granted, self.laws, self.reproducible)
+
 
 # For IREE's code generators for CPUs, for SPIR-V, and for GPUs that LLVM compiles for.
 LAWS = ("cpu", "spirv", "gpu")
@@ -73,7 +77,7 @@ def pattern_pass(name: str, laws: Sequence[Pattern], doc: str = "") -> Pass:
     """A pass that applies laws, the inexact ones under `fast_math`; `doc` defaults to their docstrings."""
 
     def run(module: Any, options: PassOptions) -> dict[str, int]:
-        return apply_own(module, selected(laws, options.granted, options.laws, options.reproducible))
+        return apply_own(module, options.select(laws))
 
     return Pass(name, run, doc or "\n".join(law.doc for law in laws))
 

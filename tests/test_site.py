@@ -18,6 +18,8 @@ import pytest
 from contrast import LEAST, lowest_contrast
 from drawing import draw
 
+from tests.watching import watched
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -140,21 +142,13 @@ SHOWN = """
 @pytest.fixture
 def opened(browser, site):
     """Opens a page of the site from its folder; at the end, none may have said or fetched anything."""
-    contexts, said, asked = [], [], []
+    with watched(browser) as (open_page, said, asked):
 
-    def open_page(name, scheme="light"):
-        context = browser.new_context(viewport=SIZES["desktop"], color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto((site / f"{name}.html").as_uri())
-        return page
+        def open_named(name, scheme="light"):
+            address = (site / f"{name}.html").as_uri()
+            return open_page(address, viewport=SIZES["desktop"], color_scheme=scheme)
 
-    yield open_page
-    for context in contexts:
-        context.close()
+        yield open_named
     assert [text for text in said if not text.startswith("Canvas2D: Multiple readback")] == []
     assert [url for url in asked if not url.startswith((site.as_uri(), "data:", "blob:"))] == []
 

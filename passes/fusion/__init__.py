@@ -6,14 +6,14 @@ from typing import Any
 
 from passes.fusion.dots import TRANSPOSES, merge_shared_lhs
 from passes.fusion.reductions import compute_once, merge_reductions
-from passes.patterns import apply_own, selected
+from passes.patterns import apply_own
 from passes.pipeline import Pass, PassOptions, pattern_pass
 
 __all__ = ["COMPUTE_ONCE", "DOT_TRANSPOSES", "FUSION", "MERGE_DOTS", "MERGE_REDUCTIONS"]
 
 
 def _fusion(module: Any, options: PassOptions) -> dict[str, int]:
-    hits = apply_own(module, selected(TRANSPOSES, options.granted, options.laws, options.reproducible))
+    hits = apply_own(module, options.select(TRANSPOSES))
     counts = {"merge_reductions": merge_reductions(module)}
     if options.laws == "cpu":
         counts["compute_once"] = compute_once(module)

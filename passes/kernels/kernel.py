@@ -100,9 +100,11 @@ class Lowering:
       joins: whether the loops that are being lowered would be one dispatch outside of the kernel.
       share: the number of this workgroup, and how many there are, where they share the rounds of a loop.
       parts_in_memory: whether a joined array gets memory unless a single nest reads it.
+      reads_constants: whether constant arrays in the code become operands.
     """
 
     parts_in_memory = True
+    reads_constants = False
 
     def __init__(self, rules: dict[str, Rule], processor: Processor, bodies: Bodies | None = None) -> None:
         self.rules, self.processor = rules, processor
@@ -117,7 +119,7 @@ class Lowering:
         self.work: dict[int, int] = {}
         self.depth = 0
         self.total, self.repeats = 0, 1
-        self.joins = self.reads_constants = False
+        self.joins = False
         self.share: tuple[Linear, int] | None = None
         self.regions: dict[Any, Any] = {}
         self._blocks: list[_Block] = []

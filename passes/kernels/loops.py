@@ -53,6 +53,12 @@ class _Rules(dict[str, Rule]):
 RULES = _Rules({**views.RULES, **updates.RULES, **sums.RULES, **inner_products.RULES, **control.RULES})
 
 
+class _Loops(Lowering):
+    """A lowering of functions and loops."""
+
+    reads_constants = True
+
+
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace loops, and functions with loops or conditionals, by kernels, in place; returns the number of kernels."""
     count = 0
@@ -90,8 +96,7 @@ def _outermost(kernels: Kernels, processor: Processor, block: Any) -> int:
 
 def _whole(kernels: Kernels, processor: Processor, function: Any, block: Any) -> bool:
     """Make one kernel of a function; returns whether that was possible."""
-    k = Lowering(RULES, processor)
-    k.reads_constants = True
+    k = _Loops(RULES, processor)
     *operations, end = (op.operation for op in block.operations)
     name = f"loops_{function.attributes['sym_name'].value}"
     try:
@@ -117,8 +122,7 @@ def _loop(kernels: Kernels, processor: Processor, op: Any, rounds: int = 1) -> b
     Args:
       rounds: how many rounds of the loop workgroups may share.
     """
-    k = Lowering(RULES, processor)
-    k.reads_constants = True
+    k = _Loops(RULES, processor)
     groups = -(-rounds // -(-rounds // cost.MAX_WORKGROUPS))
     if groups > 1:
         k.share = k.symbols.new(str(k.writer.workgroup(0, groups)), 0, groups - 1), groups

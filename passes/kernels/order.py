@@ -14,6 +14,7 @@ from typing import Any
 from passes.kernels import contractions
 from passes.kernels.kernel import Lowering, element_type
 from passes.kernels.record import Recorder
+from passes.kernels.sweep import STRIP
 from passes.kernels.values import NotVectorsError, Value
 
 # What counts as the cost of an element of a sum.
@@ -22,8 +23,6 @@ COST = 8
 
 def lane_bytes(op: Any) -> int:
     """The bytes of an accumulator of a reduction that rounds; 0 if it does not, so that its order does not matter."""
-    if op.name != "stablehlo.reduce":
-        return 0
     elements = [element_type(result.type)[1] for result in op.results]
     kinds = contractions.kinds_of(op) or ()
     return max(
@@ -59,6 +58,11 @@ def merges(k: Lowering, values: Iterable[Value], shape: Sequence[int]) -> frozen
         if once.fixed.isdisjoint((here, there))
         and all(form.coefficient(here) == form.coefficient(there) * shape[axis] for form in once.forms)
     )
+
+
+def sets_of(strips: int, lanes: int, columns: int) -> int:
+    """The accumulators of a strip of so many vectors: each column has as many, however many strips there are."""
+    return strips * max(1, STRIP * lanes // columns)
 
 
 def keeps_order(found: frozenset[int] | None, reduced: Collection[int]) -> bool:

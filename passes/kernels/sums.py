@@ -12,8 +12,8 @@ from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import Lowering, Rule, element_type
 from passes.kernels.linear import ZERO, Linear
 from passes.kernels.nests import nest
-from passes.kernels.order import keeps_order, lane_bytes, merges
-from passes.kernels.sweep import SHARED, STRIP, Part, Sweep, starts_of, strands_of, strip_of, width_of
+from passes.kernels.order import keeps_order, lane_bytes, merges, sets_of
+from passes.kernels.sweep import SHARED, STRIP, Part, Sweep, spread, starts_of, strands_of, strip_of, width_of
 from passes.kernels.values import Index, Item, Value, View
 from passes.match import splat_of
 
@@ -56,7 +56,7 @@ def _reduce(k: Lowering, op: Any) -> None:
         contractions.kinds_of(op) or [],
         [*map(k.item, initial)],
     )
-    found = _Sums(k, part, kept, k.processor.vector_bytes // size).write(targets)
+    found = _Sums(k, part, result, kept, k.processor.vector_bytes // size).write(targets)
     if single:
         made = [Value(result, v.element, scalar=name) for v, name in zip(values, found)]
     else:
@@ -70,12 +70,14 @@ class _Sums:
     """Sums over the same axes.
 
     Args:
+      shape: of the results.
       kept: the axes that are not reduced, counted like those of `part.node.axes`.
       lanes: of a vector.
     """
 
-    def __init__(self, k: Lowering, part: Part, kept: Sequence[int], lanes: int) -> None:
-        self.k, self.code, self.part, self.kept, self.lanes = k, k.code, part, kept, lanes
+    def __init__(self, k: Lowering, part: Part, shape: Sequence[int], kept: Sequence[int], lanes: int) -> None:
+        self.k, self.code, self.part = k, k.code, part
+        self.shape, self.kept, self.lanes = shape, kept, lanes
         sizes = {number: part.node.shape[d] for number, d in enumerate(part.node.axes)}
         self.sizes = [sizes[number] for number in kept]
         for number in range(len(sizes) - 1):
@@ -105,8 +107,8 @@ class _Sums:
         size = self.sizes[-1]
         width = width_of(self.lanes, size)
         strands, strip = strip_of(size, width, STRIP)
-        sets = max(1, STRIP * self.lanes // math.prod(self.sizes))
-        sweep = Sweep(self.k, [self.part], self.inner, width, strands * sets, True)
+        sets = sets_of(strands, self.lanes, math.prod(self.sizes))
+        sweep = Sweep(self.k, [self.part], self.inner, width, sets, True)
 
         def rows(at: Index) -> None:
             def columns(number: Linear, _: list[str]) -> None:
@@ -125,13 +127,7 @@ class _Sums:
     def _store(self, targets: Sequence[View], at: Index, items: Sequence[Item]) -> None:
         """Store sums at an index of the kept axes of more than one element."""
         for target, item in zip(targets, items):
-            self.code.store(target, self._index(at), item)
-
-    def _index(self, at: Index) -> Index:
-        node = self.part.node
-        found = dict(zip([node.axes[number] for number in self.kept], at))
-        dimensions = attrs.ints(node.op, "dimensions")
-        return tuple(found.get(d, ZERO) for d in range(len(node.shape)) if d not in dimensions)
+            self.code.store(target, spread(at, self.shape), item)
 
 
 RULES: dict[str, Rule] = {"stablehlo.reduce": _reduce}

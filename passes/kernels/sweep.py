@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from passes.kernels.blocks import BLOCK, Body, in_blocks
@@ -28,6 +28,12 @@ SHARED = 1 << 15
 STRIP = 4
 # The range of each axis that is swept.
 Ranges = Mapping[int, tuple[int, int]]
+
+
+def spread(at: Iterable[Linear], shape: Sequence[int]) -> Index:
+    """The index in a shape of which the axes of more than one element have these indices."""
+    left = iter(at)
+    return tuple([next(left, ZERO) if n > 1 else ZERO for n in shape])
 
 
 class Span(NamedTuple):
@@ -66,10 +72,7 @@ class Part:
 
     def index(self, at: dict[int, Linear], axes: Sequence[int]) -> Index:
         """The index in the node's own shape; `at` has the indices of the group's axes, of which the node has `axes`."""
-        found = [ZERO] * len(self.node.shape)
-        for axis, d in zip(axes, self.node.axes):
-            found[d] = at.get(axis, ZERO)
-        return tuple(found)
+        return spread([at.get(axis, ZERO) for axis in axes], self.node.shape)
 
 
 class Sweep:

@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import bindings
 from passes.match import operations_in
-from passes.patterns import apply_own, selected
+from passes.patterns import apply_own
 from passes.pipeline import Pass, PassOptions, count_ops, pattern_pass
 from passes.simplify import (
     algebra,
@@ -124,7 +124,7 @@ def _merge(module: Any) -> bool:
 
 def _simplify(module: Any, options: PassOptions) -> dict[str, int]:
     """Rewrite, then merge equal ops, until neither changes anything."""
-    laws = selected(LAWS, options.granted, options.laws, options.reproducible)
+    laws = options.select(LAWS)
     calls, arguments = _inline(module), empty.replace_arguments(module)
     _merge(module)
     unmatched = Unmatched()

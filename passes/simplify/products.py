@@ -58,12 +58,12 @@ def inner_products(op: Any) -> Any:
     in all batches together. Kernels of products share what they load among rows and columns, of which there are none or
     few here. Exact apart from the order of sums.
     """
-    large, _ = _by_size(op)
+    large, small = _by_size(op)
     last = len(shape_of(large.value)) - 1
     if dtype_of(op.operation.results[0]).kind == "c" or (
         large.batch and (large.size(large.free) == 1 or last in large.batch)
     ):
-        return _sum_of_products(op)
+        return _sum_of_products(op, large, small)
     return None
 
 
@@ -73,7 +73,7 @@ def products_with_vectors(op: Any) -> Any:
 
     Exact apart from the order of sums, which follows from shapes for a `reduce` alone.
     """
-    return _sum_of_products(op)
+    return _sum_of_products(op, *_by_size(op))
 
 
 def _by_size(op: Any) -> tuple[Side, Side]:
@@ -82,8 +82,7 @@ def _by_size(op: Any) -> tuple[Side, Side]:
     return (left, right) if right.size(right.free) == 1 else (right, left)
 
 
-def _sum_of_products(op: Any) -> Any:
-    large, small = _by_size(op)
+def _sum_of_products(op: Any, large: Side, small: Side) -> Any:
     result, shape = op.operation.results[0], shape_of(large.value)
     if small.size(small.free) != 1 or (dtype := dtype_of(result)).kind == "b" or not is_static_op(op):
         return None

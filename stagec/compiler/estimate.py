@@ -26,8 +26,8 @@ _LAUNCH = 1 << 10
 _PARTS = ("slice", "dynamic_slice", "gather")
 # Operations that write parts of their first operand.
 _UPDATES = ("dynamic_update_slice", "scatter")
-# Steps of functions that are loops or series in compiled code.
-_SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0}
+# Steps of functions that are loops or series in compiled code, and of memory that is not written.
+_SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0, "uninitialized": 0.0}
 # What a round of a loop takes besides its operations.
 _ROUND_SECONDS = 2e-6
 # Up to this many nanoseconds an element, compiled code is not much quicker: in one thread, and in several.
@@ -228,8 +228,6 @@ def _of_equation(
     inner = _inner(equation, lambda part: operations(part, of_branches, rounds, in_kernel), launch, rounds, of_branches)
     if inner is not None:
         return inner
-    if equation.primitive.name == "uninitialized":
-        return 0
     size, steps = _work(equation, in_kernel)
     # Scalars, such as counters and indices, need no launch of their own: each round of a loop counts as one.
     return (launch if size > 1 else 0) + size * steps * _SERIES.get(equation.primitive.name, 1.0)

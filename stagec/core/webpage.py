@@ -27,6 +27,8 @@ _HEAD = """<!doctype html>
 body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.45 system-ui, sans-serif; }
 </style>
 """
+# What lets the scripts of a page compile WebAssembly.
+WEBASSEMBLY = " 'wasm-unsafe-eval'"
 _INLINE = re.compile(r'<(style|script)(?: type="module")?>(.*?)</\1>', re.DOTALL)
 
 

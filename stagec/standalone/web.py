@@ -17,15 +17,13 @@ from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.program import NotDirectError
 from stagec.core.dims import is_open
 from stagec.core.dims_values import symbols
-from stagec.core.webpage import filled
+from stagec.core.webpage import WEBASSEMBLY, filled
 from stagec.standalone import llvm_text
 from stagec.standalone.forming import refused
 from stagec.standalone.function import Function, Parameter
 from stagec.standalone.names import constant
 from stagec.standalone.sizes import be, spelled
 
-# What the policy of a page lets scripts do besides.
-POLICY = " 'wasm-unsafe-eval'"
 # Kernels are those for this processor: its vectors have 16 bytes, too, and it has no multiply-adds.
 TARGET = Target.parse("cpu:x86-64-v2")
 _DESCRIBED = {
@@ -128,7 +126,7 @@ def page(function: Function) -> str:
         "by": _made_by(),
         "module": base64.b64encode(module(function)).decode(),
     }
-    return filled(template, parts, POLICY)
+    return filled(template, parts, WEBASSEMBLY)
 
 
 def _made_by() -> str:

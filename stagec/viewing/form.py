@@ -29,12 +29,10 @@ def form(function: JitFunction[..., Any], args: Sequence[Any], kwargs: dict[str,
     traced = function.trace(*args, **kwargs)
     trace = traced._trace
     held = sum([aval.nbytes for aval in trace.graph.in_avals[: len(trace.captured)]])
+    if held > _MOST:
+        what = f"{trace.name} closes over {held / 2**20:.1f} MiB of arrays, which would be part of this page"
+        return {"why": errors.message(what, fix="write a page of its own: stagec compile --emit html")}
     try:
-        if held > _MOST:
-            what = f"{trace.name} closes over {held / 2**20:.1f} MiB of arrays, which would be part of this page"
-            raise errors.UnsupportedError(
-                errors.message(what, fix="write a page of its own: stagec compile --emit html")
-            )
         return {"page": page_of_trace(traced._settings, trace)}
     except errors.StagecError as error:
         return {"why": str(error)}

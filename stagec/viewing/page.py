@@ -7,8 +7,7 @@ import importlib.resources
 import json
 from typing import Any
 
-from stagec.core.webpage import filled
-from stagec.standalone.web import POLICY
+from stagec.core.webpage import WEBASSEMBLY, filled
 
 
 def page(data: dict[str, Any], live: bool = False) -> str:
@@ -28,4 +27,4 @@ def page(data: dict[str, Any], live: bool = False) -> str:
     if live:
         return filled(template, parts, "; connect-src 'self'; frame-src 'self'")
     framed = data.get("form", {}).get("page", "")
-    return filled(template, parts, POLICY if framed else "", framed)
+    return filled(template, parts, WEBASSEMBLY if framed else "", framed)

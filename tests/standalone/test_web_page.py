@@ -11,28 +11,24 @@ from click.testing import CliRunner
 import stagec
 import stagec.numpy as snp
 from stagec.cli import cli
+from tests.watching import watched
 
 
 @pytest.fixture
 def opened(browser, tmp_path):
     """Opens the page of an exported function; at the end, it must have reported nothing and asked for nothing."""
-    said, asked, path = [], [], tmp_path / "page.html"
-    context = browser.new_context()
+    path = tmp_path / "page.html"
+    with watched(browser) as (open_page, said, asked):
 
-    def open_page(exported, **options):
-        exported.to_html(path, **options)
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(path.as_uri())
-        page.wait_for_function(
-            "() => document.getElementById('time').textContent || document.getElementById('fault').textContent"
-        )
-        return page
+        def open_exported(exported, **options):
+            exported.to_html(path, **options)
+            page = open_page(path.as_uri())
+            page.wait_for_function(
+                "() => document.getElementById('time').textContent || document.getElementById('fault').textContent"
+            )
+            return page
 
-    yield open_page
-    context.close()
+        yield open_exported
     # This is said of what the tests read.
     assert [text for text in said if not text.startswith("Canvas2D: Multiple readback")] == []
     assert set(asked) == {path.as_uri()}

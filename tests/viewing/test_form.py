@@ -11,6 +11,7 @@ import stagec
 import stagec.numpy as snp
 from stagec.commands.view import view
 from stagec.viewing.form import form
+from tests.watching import watched
 
 SPEC = stagec.ShapeDtypeStruct
 X, W = SPEC((2, 3), "float32"), SPEC((3, 4), "float32")
@@ -25,20 +26,14 @@ def layer(x, w):
 @pytest.fixture
 def opened(browser, tmp_path):
     """Opens a page; at the end, it must have reported nothing and asked for nothing."""
-    said, asked, path = [], [], tmp_path / "page.html"
-    context = browser.new_context(viewport={"width": 1500, "height": 900})
+    path = tmp_path / "page.html"
+    with watched(browser) as (open_page, said, asked):
 
-    def open_page(text):
-        path.write_text(text, "utf-8")
-        page = context.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(path.as_uri())
-        return page
+        def open_text(text):
+            path.write_text(text, "utf-8")
+            return open_page(path.as_uri(), viewport={"width": 1500, "height": 900})
 
-    yield open_page
-    context.close()
+        yield open_text
     assert said == []
     assert set(asked) == {path.as_uri()}
 

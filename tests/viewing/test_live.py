@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 from stagec.commands.view import view
 from stagec.viewing.live import Versions
+from tests.watching import watched
 
 SOURCE = """
 import stagec.numpy as snp
@@ -212,15 +213,10 @@ def test_a_form_that_cannot_be_made_is_said_and_does_not_end_the_server():
 
 @pytest.fixture
 def page(browser, live):
-    said, asked = [], []
-    opened = browser.new_page(viewport={"width": 1500, "height": 900})
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(str(error)))
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.goto(live.address)
-    opened.wait_for_selector("#pane-assembly .row")
-    yield opened
-    opened.close()
+    with watched(browser) as (open_page, said, asked):
+        opened = open_page(live.address, viewport={"width": 1500, "height": 900})
+        opened.wait_for_selector("#pane-assembly .row")
+        yield opened
     assert said == []
     assert all(url.startswith((live.address, "blob:")) for url in asked)
 

@@ -5,6 +5,7 @@ from click.testing import CliRunner
 from contrast import LEAST, lowest_contrast
 
 from stagec.commands.view import view
+from tests.watching import watched
 
 SOURCE = '''
 import stagec
@@ -36,21 +37,8 @@ def path(tmp_path_factory):
 @pytest.fixture
 def opened(browser, path):
     """Opens the page; at the end, it must have reported nothing and asked for nothing."""
-    contexts, said, asked = [], [], []
-
-    def open_page(size=WIDE, scheme="light"):
-        context = browser.new_context(viewport=size, color_scheme=scheme)
-        contexts.append(context)
-        found = context.new_page()
-        found.on("console", lambda message: said.append(message.text))
-        found.on("pageerror", lambda error: said.append(str(error)))
-        found.on("request", lambda request: asked.append(request.url))
-        found.goto(path.as_uri())
-        return found
-
-    yield open_page
-    for context in contexts:
-        context.close()
+    with watched(browser) as (open_page, said, asked):
+        yield lambda size=WIDE, scheme="light": open_page(path.as_uri(), viewport=size, color_scheme=scheme)
     assert said == []
     assert set(asked) == {path.as_uri()}
 

@@ -249,7 +249,6 @@ def _changes_order(nodes: Sequence[Node]) -> bool:
     sums = [node for node in nodes if node.lane_bytes]
     if not sums:
         return False
-    first = sums[0]
-    reduced = set(range(len(first.sizes))) - set(first.kept)
-    full = [node for node in nodes if node.sizes == first.sizes]
-    return len({node.lane_bytes for node in sums}) > 1 or not all(keeps_order(n.merges, reduced) for n in full)
+    full = [node for node in nodes if node.sizes == sums[0].sizes]
+    keep = all(keeps_order(node.merges, sums[0].summed) for node in full)
+    return not keep or len({node.lane_bytes for node in sums}) > 1

@@ -72,6 +72,11 @@ class Node:
         return tuple(i for i, d in enumerate(self.axes) if d not in self.reduced)
 
     @property
+    def summed(self) -> frozenset[int]:
+        """Which of these are reduced."""
+        return frozenset(range(len(self.axes))).difference(self.kept)
+
+    @property
     def size(self) -> int:
         """How many elements its space has."""
         return math.prod(self.shape)

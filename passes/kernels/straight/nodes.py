@@ -208,12 +208,11 @@ class Reading:
             raise RefusedError("a reduction that begins with a computed number")
         node = Node(op, list(op.results), shape, attrs.ints(op, "dimensions"))
         node.lane_bytes = order.lane_bytes(op) if self.k.processor.is_portable else 0
-        reduced = set(range(len(node.axes))) - set(node.kept)
         for value in list(op.operands)[:count]:
             known = self.k.env[value]
             if not node.lane_bytes:
                 self._keep_transposed(value)
-            elif known.splat is None and not order.keeps_order(order.merges(self.k, [known], shape), reduced):
+            elif known.splat is None and not order.keeps_order(order.merges(self.k, [known], shape), node.summed):
                 self._kept(value)
         self._stand(node)
 

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
+from passes.kernels.order import sets_of
 from passes.kernels.straight.groups import BINDINGS
 from passes.kernels.straight.nodes import SHORT
 from passes.kernels.straight.transposed_reads import TransposedReads
-from passes.kernels.sweep import COSTLY, STRIP, Part, Span, Sweep, starts_of, strands_of, strip_of
+from passes.kernels.sweep import COSTLY, STRIP, Part, Span, Sweep, spread, starts_of, strands_of, strip_of
 from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 
 # The fewest rows that workgroups share, instead of sharing each row.
@@ -233,11 +234,7 @@ class Writing(TransposedReads):
             self.code.store(target, self._kept_index(stand, at, kept), item)
 
     def _kept_index(self, stand: Value, at: dict[int, Linear], kept: Sequence[int]) -> Index:
-        axes = [d for d, n in enumerate(stand.shape) if n > 1]
-        found = [ZERO] * len(stand.shape)
-        for axis, d in zip(kept, axes):
-            found[d] = at.get(axis, ZERO)
-        return tuple(found)
+        return spread([at.get(axis, ZERO) for axis in kept], stand.shape)
 
     def _row_nodes(self, level: int, at: dict[int, Linear]) -> None:
         for part in self.parts.values():
@@ -283,8 +280,7 @@ class Writing(TransposedReads):
         low, high = self._part_of(total, 1, count)
         sweeps: list[Sweep | None] = []
         if self.lane_bytes:
-            # Each column has as many sums, however many strips there are.
-            most = strands * max(1, STRIP * self.lanes // math.prod(self.group.kept_sizes))
+            most = sets_of(strands, self.lanes, math.prod(self.group.kept_sizes))
         for level in range(self.group.levels):
             full = [p for n, p in self.parts.items() if n.level == level and self.group.is_full(n)]
             sweeps.append(Sweep(self.k, full, inner, width, most, True) if full else None)

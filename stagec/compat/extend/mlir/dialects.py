@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from passes import bindings
+from passes import bindings, operations
 
 __all__ = ["chlo", "hlo", "stablehlo"]
 
@@ -42,9 +42,8 @@ class Dialect:
         is_class = name.endswith("Op") and name[0].isupper()
         short = re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Op")).lower() if is_class else name
         short = _CLASSES.get(short, short) if is_class and self._name == "stablehlo" else short
-        with bindings.new_context() as context:
-            if not context.is_registered_operation(f"{self._name}.{short}"):
-                raise AttributeError(f"dialect {self._name} has no operation {short}")
+        if f"{self._name}.{short}" not in operations.names(self._name):
+            raise AttributeError(f"dialect {self._name} has no operation {short}")
 
         def make(*given: Any, loc: Any = None, ip: Any = None, **attributes: Any) -> Any:
             types: list[Any] = []
