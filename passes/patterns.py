@@ -142,7 +142,9 @@ def laws_of(namespace: Mapping[str, Any]) -> tuple[Pattern, ...]:
     return tuple(found)
 
 
-def selected(laws: Iterable[Pattern], fast_math: frozenset[str], target: str, ordered: bool) -> tuple[Pattern, ...]:
+def selected(
+    laws: Iterable[Pattern], fast_math: frozenset[str], target: str, ordered: bool = False
+) -> tuple[Pattern, ...]:
     """The laws that may run for a target: those that assume nothing but what `fast_math` grants.
 
     Args:
