@@ -215,6 +215,30 @@ def test_structures_constants_and_checkpoints():
     np.testing.assert_allclose(slope["w"], expected["w"], rtol=1e-9)
 
 
+def test_rounds_have_the_derivatives_of_rules():
+    """They are not those of the functions, so that it shows which are taken."""
+
+    @stagec.custom_jvp
+    def sine(x):
+        return snp.sin(x)
+
+    @stagec.custom_vjp
+    def square(x):
+        return x * x
+
+    sine.defjvp(lambda x, t: (sine(*x), 2 * snp.cos(x[0]) * t[0]))
+    square.defvjp(lambda x: (square(x), x), lambda x, ct: (3 * x * ct,))
+
+    def function(x):
+        return lax.while_loop(lambda s: s < 2, lambda s: sine(s) + square(s), x)
+
+    x, slope, end = 0.6, 1.0, 0.6
+    while end < 2:
+        slope, end = slope * (2 * np.cos(end) + 3 * end), np.sin(end) + end * end
+    for gradient in (grad(function), jit(grad(function)), grad(jit(function))):
+        np.testing.assert_allclose(gradient(x), slope, rtol=1e-9)
+
+
 def test_a_jacobian_and_a_pullback_that_is_used_twice():
     def function(x, n):
         return lax.fori_loop(0, n, lambda i, c: snp.sin(c) * x + snp.roll(c, 1), x)
