@@ -205,8 +205,8 @@ def test_a_task_is_found_from_the_first_page_by_links_and_by_the_search(opened, 
     for text in links:
         page.get_by_role("main").get_by_role("link", name=text, exact=True).click()
     path, _, heading = answer.partition("#")
-    assert page.url.partition("#")[0] == (site / path).as_uri()
-    assert page.locator(f"[id='{heading}']").is_visible()
+    page.wait_for_url(lambda url: url.partition("#")[0] == (site / path).as_uri())
+    page.locator(f"[id='{heading}']").wait_for()
     if "#" in page.url:
         assert page.url.endswith(f"#{heading}")
     assert answer in [link.removeprefix(f"{site.as_uri()}/").partition("?")[0] for link in searched(page, words)]
