@@ -51,6 +51,12 @@ class Live:
         assert found, line
         self.address, self.port = found[1], int(found[2])
 
+    def save(self, text):
+        """Replace the file at once: the server may look at any moment, and an empty file is a version, too."""
+        written = self.model.with_suffix(".new")
+        written.write_text(text)
+        written.replace(self.model)
+
     def data(self, after=0):
         """The first version later than a number."""
         with urllib.request.urlopen(f"{self.address}data?after={after}", timeout=60) as answer:
@@ -78,7 +84,7 @@ def pane(data, name):
 def test_a_change_of_a_line_is_a_version_with_what_is_new_in_each_stage(live):
     first = live.data()
     assert first["fault"] == "" and all(p["changes"] == {"more": [], "less": []} for p in first["page"]["panes"])
-    live.model.write_text(SOURCE.replace("tanh", "sin"))
+    live.save(SOURCE.replace("tanh", "sin"))
     second = live.data(first["version"])
     source = pane(second, "source")
     (new,) = source["changes"]["more"]
@@ -107,7 +113,7 @@ def test_a_function_is_named_by_its_module_too(tmp_path):
     try:
         first = live.data()
         assert first["fault"] == ""
-        live.model.write_text(SOURCE.replace("4.0", "7.0"))
+        live.save(SOURCE.replace("4.0", "7.0"))
         assert pane(live.data(first["version"]), "source")["changes"]["more"]
     finally:
         live.process.kill()
@@ -125,10 +131,10 @@ def test_a_function_is_named_by_its_module_too(tmp_path):
 )
 def test_a_fault_of_the_file_is_said_and_does_not_end_the_server(live, wrong, said):
     first = live.data()
-    live.model.write_text(wrong)
+    live.save(wrong)
     second = live.data(first["version"])
     assert said in second["fault"] and second["page"] == first["page"]
-    live.model.write_text(SOURCE.replace("4.0", "7.0"))
+    live.save(SOURCE.replace("4.0", "7.0"))
     third = live.data(second["version"])
     assert third["fault"] == "" and pane(third, "source")["changes"]["more"]
 
@@ -226,7 +232,7 @@ def test_the_page_shows_a_change_and_keeps_what_was_chosen(page, live):
     page.locator("#tab-llvm").click()
     assert page.locator("#laws td", has_text="divide_by_power_of_two").count() == 2
     started = time.monotonic()
-    live.model.write_text(SOURCE.replace("tanh", "sin"))
+    live.save(SOURCE.replace("tanh", "sin"))
     page.wait_for_selector("#pane-stablehlo .row.new >> text=stablehlo.sine", timeout=20_000)
     assert time.monotonic() - started < 5
     assert page.locator("#pane-stablehlo .row.gone").all_text_contents()[0].count("stablehlo.tanh") == 1
@@ -239,13 +245,13 @@ def test_the_page_shows_a_change_and_keeps_what_was_chosen(page, live):
 
 
 def test_a_fault_stands_above_the_version_before(page, live):
-    live.model.write_text(SOURCE.replace("x @ w", "x + w"))
+    live.save(SOURCE.replace("x @ w", "x + w"))
     page.wait_for_selector("#fault:not([hidden])")
     text = page.locator("#fault").text_content()
     assert "ShapeError" in text or "do not broadcast" in text
     assert "model.py:7" in text and "Fix:" in text
     assert page.locator("#pane-source .row", has_text="x @ w").is_visible()
-    live.model.write_text(SOURCE)
+    live.save(SOURCE)
     page.wait_for_selector("#fault", state="hidden")
 
 
@@ -256,7 +262,7 @@ def test_a_file_that_is_wrong_from_the_start_is_followed_too(browser, tmp_path):
     opened.wait_for_selector("#fault:not([hidden])")
     assert "was never closed" in opened.locator("#fault").text_content()
     assert not opened.locator("#save").is_visible() and not opened.locator("#run").is_visible()
-    live.model.write_text(SOURCE)
+    live.save(SOURCE)
     opened.wait_for_selector("#pane-assembly .row")
     assert opened.locator("#save").is_visible() and not opened.locator("#fault").is_visible()
     opened.close()
@@ -292,27 +298,27 @@ def layer(x, w):
 def test_the_function_runs_in_the_page_and_again_when_the_file_is_saved(page, live):
     asked = []
     page.on("request", lambda request: asked.append(request.url.removeprefix(live.address)))
-    live.model.write_text(SMALL)
+    live.save(SMALL)
     page.wait_for_selector("#pane-source .row >> text=snp.cumsum")
     assert not any("form" in url for url in asked)
     page.locator("#run").click()
     shown = page.frame_locator("#frame").locator("#out-out")
     shown.get_by_text("0", exact=True).wait_for()
-    live.model.write_text(SMALL.replace("* 3", "+ 3"))
+    live.save(SMALL.replace("* 3", "+ 3"))
     shown.get_by_text("3", exact=True).wait_for()
     # What cannot run any more closes the form, with the reason; what can again may be opened again.
-    live.model.write_text(SMALL.replace("    return", "    import stagec; stagec.debug.print('{}', w)\n    return"))
+    live.save(SMALL.replace("    return", "    import stagec; stagec.debug.print('{}', w)\n    return"))
     page.wait_for_selector("#run:disabled")
     assert "it calls Python functions" in page.locator("#run").get_attribute("title")
     assert not page.locator("#frame").is_visible()
-    live.model.write_text(SMALL.replace("* 3", "+ 4"))
+    live.save(SMALL.replace("* 3", "+ 4"))
     page.wait_for_selector("#run:enabled")
     page.locator("#run").click()
     shown.get_by_text("4", exact=True).wait_for()
 
 
 def test_the_form_of_a_fault_is_that_of_the_version_before(page, live):
-    live.model.write_text("def layer(x, w:\n")
+    live.save("def layer(x, w:\n")
     page.wait_for_selector("#fault:not([hidden])")
     page.locator("#run").click()
     page.frame_locator("#frame").locator("#out-out").wait_for()
