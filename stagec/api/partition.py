@@ -12,7 +12,7 @@ from stagec.control.callback import io_callback
 from stagec.control.partition import Partition
 from stagec.control.partition_axes import Spec, part
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, trace_flat
+from stagec.core.graph import Equation, Graph, trace_closed
 from stagec.primitives.operand import aval_of
 from stagec.runtime.processes import Grid, all_gather, all_reduce, rotate
 
@@ -37,8 +37,7 @@ def partitioned(graph: Graph, grid: Grid, specs: Sequence[Spec], name: str) -> t
         found.extend(s for _, s in outs)
         return [v for v, _ in outs]
 
-    made, captured = trace_flat(local, [places, *avals], name=name)
-    assert not captured, "a graph closes over nothing"
+    made = trace_closed(local, [places, *avals], name=name)
     return made, found, list(dict.fromkeys(gathers))
 
 

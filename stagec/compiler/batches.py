@@ -20,7 +20,7 @@ from stagec.control.partition_rules import loop, repeated
 from stagec.control.scan import scan_p
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
-from stagec.core.graph import Equation, Graph, all_equations, prune, replay, run_equation, trace_flat
+from stagec.core.graph import Equation, Graph, all_equations, prune, replay, run_equation, trace_closed
 from stagec.primitives.broadcast import broadcast_in_dim_p
 from stagec.primitives.iota import iota
 from stagec.primitives.logic import select_n_p
@@ -49,8 +49,7 @@ def divided(graph: Graph) -> Graph:
     if found is None:
         found = graph
         if any(_parts_of(e) > 1 for e in _outer(graph)):
-            found, captured = trace_flat(lambda *args: replay(graph, args, _in_parts), graph.in_avals)
-            assert not captured, "a graph closes over nothing"
+            found = trace_closed(lambda *args: replay(graph, args, _in_parts), graph.in_avals)
         graph.derived[divided] = found
     return found
 
@@ -248,10 +247,9 @@ def _body(e: Equation, count: int, kinds: Sequence[str]) -> tuple[Graph, list[Sp
 
     number = ShapedArray.of((), np.dtype(np.int32))
     try:
-        made, captured = trace_flat(local, [*[a.aval for a in e.inputs], number])
+        made = trace_closed(local, [*[a.aval for a in e.inputs], number])
     except _DependentError:
         return None
-    assert not captured, "a loop closes over nothing"
     return (made, specs) if sharing.total(made) * count <= _AGAIN * sharing.total_of(e) else None
 
 

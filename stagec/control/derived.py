@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from stagec.core import location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, prune, replay, trace_flat
+from stagec.core.graph import Equation, Graph, prune, replay, trace_closed
 from stagec.core.trace import current
 from stagec.core.zero import Linear, Zero, differentiable, is_zero, zero_of
 from stagec.primitives import logic
@@ -66,9 +66,7 @@ def record_flat(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedAr
         location.ambient.location = where
         return function(*values)
 
-    graph, captured = trace_flat(placed, avals, name="body", static_arguments=False)
-    assert not captured, "a graph closes over nothing"
-    return graph
+    return trace_closed(placed, avals, name="body", static_arguments=False)
 
 
 def trimmed(graph: Graph, live: Flags) -> tuple[Graph, Flags]:

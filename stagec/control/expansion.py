@@ -10,8 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.control.call import jit_p
-from stagec.core import errors, location
-from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_flat
+from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_closed
 from stagec.core.primitive import Primitive
 from stagec.primitives.constraint import sharding_constraint_p
 
@@ -56,13 +55,7 @@ def _expanded_equation(equation: Equation) -> Equation:
         params = {k: _expanded_parameter(v) for k, v in equation.params.items()}
         return Equation(row, inputs, outputs, params, equation.location)
     function = row.expansion()
-    made, captured = trace_flat(lambda *xs: function(*xs, **equation.params), [a.aval for a in inputs], name=row.name)
-    if captured:
-        raise location.error(
-            errors.UnsupportedError,
-            f"{row.name}: its lowering closes over {captured[0].aval.long()}",
-            fix="pass the array as an operand of the primitive",
-        )
+    made = trace_closed(lambda *xs: function(*xs, **equation.params), [a.aval for a in inputs], name=row.name)
     return Equation(jit_p, inputs, outputs, {"name": row.name, "graph": expanded(made)}, equation.location)
 
 

@@ -11,7 +11,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.functions import Role, check_callable
-from stagec.core.graph import Graph, replay, trace_flat
+from stagec.core.graph import Graph, replay, trace_closed
 from stagec.core.primitive import MultiplePrimitive
 from stagec.core.pytree import LEAF
 from stagec.core.trace import Tracer
@@ -213,7 +213,7 @@ def fori_loop(
         def step(*values: Any) -> list[Operand]:
             return [arithmetic.add(values[len(consts)], one), *replay(body.graph, values)]
 
-        graph, _ = trace_flat(step, [*consts, index, *avals], name="step")
+        graph = trace_closed(step, [*consts, index, *avals], name="step")
         results = scan_p(
             *body.captured,
             low,
@@ -239,8 +239,8 @@ def fori_loop(
         return [arithmetic.add(i, one), end, *replay(body.graph, [*first, i, *carry])]
 
     state = [index, aval_of(high), *avals]
-    condition, _ = trace_flat(unfinished, state, name="unfinished")
-    graph, _ = trace_flat(advance, [*consts, *state], name="advance")
+    condition = trace_closed(unfinished, state, name="unfinished")
+    graph = trace_closed(advance, [*consts, *state], name="advance")
     results = while_p(
         *body.captured, low, high, *operands, cond=condition, body=graph, cond_consts=0, body_consts=len(consts)
     )

@@ -18,7 +18,7 @@ from stagec.control.partition_axes import Divided, Grid, Spec, part, whole
 from stagec.control.partition_indexing import window
 from stagec.control.partition_rules import results
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, replay, trace_flat
+from stagec.core.graph import Equation, Graph, Literal, replay, trace_closed
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.iota import iota
 from stagec.primitives.joining import concatenate_p, pad
@@ -210,9 +210,7 @@ class Partition(abc.ABC):
             return [v for v, _ in outs]
 
         avals = [part(a, s, self.grid) for a, s in zip(graph.in_avals, specs)]
-        made, captured = trace_flat(local, [aval_of(self.place), *avals], name="loop")
-        assert not captured, "a loop's body closes over nothing"
-        return made, found
+        return trace_closed(local, [aval_of(self.place), *avals], name="loop"), found
 
     def condition(self, e: Equation, specs: list[Spec]) -> Graph:
         """The part of a loop's condition."""

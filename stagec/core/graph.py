@@ -369,6 +369,8 @@ class GraphTrace(Trace):
         self.captured: list[Any] = []
         self.captured_vars: list[Var] = []
         self._captured_by_id: dict[int, Atom] = {}
+        # Whether there are no hidden inputs: all arrays from outside are literals, and traced values are errors.
+        self.closed = False
         self.frame: Frame | None = None
         # How values are split among devices, where that is known of the inputs, and for how many equations it is.
         self.splits: dict[Var, Any] | None = None
@@ -414,7 +416,7 @@ class GraphTrace(Trace):
         if isinstance(value, Tracer):
             if value._trace.ended:
                 raise leaked(value)
-            if not self._is_inside(value._trace):
+            if self.closed or not self._is_inside(value._trace):
                 raise closed_over(value)
             aval = value.aval
         else:
@@ -424,7 +426,7 @@ class GraphTrace(Trace):
             else:
                 array, aval = value, value.aval
             small = aval.nbytes <= config.captured_constant_bytes and (aval.ndim == 0 or aval.size > 0)
-            if small and getattr(array, "local", None) is None:  # not one of several processes
+            if (small or self.closed) and getattr(array, "local", None) is None:  # not one of several processes
                 return Literal(np.asarray(array), aval)
         var = Var(aval)
         self.captured.append(value)
@@ -447,12 +449,20 @@ class GraphTrace(Trace):
 
 
 def trace_closed(
-    function: Callable[..., Sequence[Any]], avals: Sequence[ShapedArray], names: Sequence[str] = (), name: str = ""
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[ShapedArray],
+    names: Sequence[str] = (),
+    name: str = "",
+    static_arguments: bool = True,
 ) -> Graph:
-    """As `trace_flat`, for a function of stagec's own, which closes over no traced value or array."""
-    graph, captured = trace_flat(function, avals, names, name)
-    assert not captured, "the function closes over nothing"
-    return graph
+    """As `trace_flat`, without hidden inputs, for a function of stagec's own; it may call users' rules of derivatives.
+
+    Arrays that it makes or closes over are literals of the graph.
+
+    Raises:
+      UnsupportedError: it closes over a traced value.
+    """
+    return trace_flat(function, avals, names, name, static_arguments, closed=True)[0]
 
 
 def trace_flat(
@@ -462,6 +472,7 @@ def trace_flat(
     name: str = "",
     static_arguments: bool = True,
     frame: Frame | None = None,
+    closed: bool = False,
 ) -> tuple[Graph, list[Any]]:
     """Record `function` of flat arrays, which returns a flat sequence of arrays.
 
@@ -471,13 +482,14 @@ def trace_flat(
       name: of the function, for messages.
       static_arguments: whether a message may advise to make an argument static.
       frame: for the references from outside that the function uses; without one, it cannot write them.
+      closed: whether there are no captured values; see `trace_closed`.
 
     Returns:
       The graph, and the captured values that belong to its leading inputs.
     """
     trace = GraphTrace(name or shown_name(function))
     trace.static_arguments = static_arguments
-    trace.frame = frame
+    trace.frame, trace.closed = frame, closed
     tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]
     before = location.ambient.location
     if not trace.of_own_code:

@@ -17,6 +17,7 @@ from stagec.factorizations.triangular import triangular_solve
 from stagec.factorizations.vectors import at, put
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import arange
+from stagec.numpy.diagonals import tril
 from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
@@ -103,9 +104,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     # The other triangle is not read.
     inner = triangular_solve(factor, from_lower(instantiate(tangents[0])), left_side=True, lower=True)
     inner = triangular_solve(factor, inner, lower=True, transpose_a=True, conjugate_a=True)
-    n = aval_of(factor).shape[-1]
-    half = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
-    return factor, factor @ (inner * half.astype(aval_of(factor).dtype))
+    return factor, factor @ ((tril(inner) + tril(inner, -1)) / 2)
 
 
 cholesky_p = factorization(SinglePrimitive, "cholesky", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)

@@ -19,6 +19,7 @@ from stagec.factorizations.quasi import blocks_of, eigenvectors, triangle_of, tr
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization
 from stagec.factorizations.schur import scaled_schur
 from stagec.numpy.conditionals import where
+from stagec.numpy.creation import eye
 from stagec.numpy.manipulation import flip
 from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj
@@ -119,7 +120,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 def _vectors_dot(values: Any, vectors: Array, inner: Array) -> Array:
     """Return the tangents of eigenvectors of length 1 whose largest elements are real."""
     gaps = values[..., None, :] - values[..., :, None]
-    same = np.eye(aval_of(values).shape[-1], dtype=bool)
+    same = eye(aval_of(values).shape[-1], dtype=bool)
     dot = vectors @ (inner * where(same, 0, 1 / where(same, 1, gaps)))
     best = argmax(abs(vectors), -2)[..., None, :]
     head, moved = take_along_axis(vectors, best, -2), take_along_axis(dot, best, -2)

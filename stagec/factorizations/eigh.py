@@ -18,6 +18,7 @@ from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, factorization, from_lower, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiagonal
 from stagec.numpy.conditionals import where
+from stagec.numpy.creation import eye
 from stagec.numpy.joining import concatenate
 from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
@@ -97,7 +98,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 def eigen_tangents(values: Any, vectors: Any, change: Any) -> list[Any]:
     """Return the tangents of eigenvalues and eigenvectors V, where V^H dA V is `change`."""
     gaps = values[..., None, :] - values[..., :, None]
-    same = np.eye(aval_of(values).shape[-1], dtype=bool)
+    same = eye(aval_of(values).shape[-1], dtype=bool)
     weights = where(same, 0, 1 / where(same, 1, gaps)).astype(aval_of(vectors).dtype)
     return [diagonal(change).real, vectors @ (change * weights)]
 

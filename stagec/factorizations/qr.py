@@ -326,7 +326,7 @@ def _tangents(q: Any, r: Array, a_dot: Array) -> tuple[Any, Any]:
     omega = below - adjoint(below)
     if aval_of(inner).dtype.kind == "c":
         # The diagonal of R stays real: an imaginary part there changes the phases of Q.
-        diagonal = inner * np.eye(aval_of(r).shape[-1], dtype=aval_of(inner).dtype)
+        diagonal = inner * eye(aval_of(r).shape[-1], dtype=aval_of(inner).dtype)
         omega = omega + (diagonal - conj(diagonal)) / 2
     return q @ (omega - inner) + scaled, (inner - omega) @ r
 
@@ -338,7 +338,7 @@ def _complement_tangents(q: Any, q_dot: Array) -> Any:
     with Z = C A^-1 for the rows C below A, its other columns are the first n columns times Z*.
     """
     n = aval_of(q_dot).shape[-1]
-    square = q[..., :n, :n] - np.eye(n, dtype=aval_of(q).dtype)
+    square = q[..., :n, :n] - eye(n, dtype=aval_of(q).dtype)
     first = concatenate([square, q[..., n:, :n]], aval_of(q).ndim - 2)
     z = adjoint(solve_matrix(adjoint(square), adjoint(q[..., n:, :n])))
     change = q_dot[..., n:, :] - z @ q_dot[..., :n, :]

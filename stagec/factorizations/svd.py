@@ -19,6 +19,7 @@ from stagec.factorizations.qr import product
 from stagec.factorizations.row import adjoint, diagonal, factorization, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of
 from stagec.numpy.conditionals import where
+from stagec.numpy.creation import eye
 from stagec.numpy.joining import concatenate
 from stagec.numpy.padding import pad
 from stagec.primitives.broadcast import instantiate
@@ -102,7 +103,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     gaps = (across + down) * (across - down)
     # Vectors of equal singular values have no derivative: as in JAX, it is infinite or NaN. Vectors of zeros have no
     # tangent.
-    same = np.eye(min(m, n), dtype=bool)
+    same = eye(min(m, n), dtype=bool)
     weights = where(same, 0, 1 / where(same, 1, gaps)).astype(dtype)
     inverse = where(s == 0, 0, 1 / where(s == 0, 1, s)).astype(dtype)
     scaled, also = across.astype(dtype) * inner, down.astype(dtype) * inner

@@ -12,7 +12,7 @@ from stagec.control.windows import reduce_window
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import trace_flat
+from stagec.core.graph import trace_closed
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.arithmetic import add
 from stagec.primitives.axes import shape_error
@@ -226,5 +226,5 @@ def reduce_window_shape_tuple(
 def _shape_of(function: Callable[..., Any], *shapes: Sequence[int]) -> tuple[int, ...]:
     """The shape of a function's result, from the one place that knows it: its own rule."""
     avals = [ShapedArray.of(tuple(shape), dtypes.float32) for shape in shapes]
-    graph, _ = trace_flat(lambda *operands: [function(*operands)], avals)
+    graph = trace_closed(lambda *operands: [function(*operands)], avals)
     return graph.out_avals[0].shape

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from stagec.control.cond import cond_p
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
-from stagec.core.graph import trace_flat
+from stagec.core.graph import trace_closed
 from stagec.primitives import references
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
@@ -143,11 +143,7 @@ def _conditional(chosen: Any, both: Sequence[Recorded], slots: Sequence[_Slot], 
 
     avals = [aval_of(v) for v in operands]
     name = getattr(state.trace, "name", "")
-    graphs = []
-    for i in (1, 0):  # the false branch comes first
-        graph, captured = trace_flat(run(i), avals, name=name)
-        assert not captured, "the branch takes what it reads as operands"
-        graphs.append(graph)
+    graphs = [trace_closed(run(i), avals, name=name) for i in (1, 0)]  # the false branch comes first
     index = convert_element_type(chosen, "int32")
     results: list[Any] = cond_p(index, *operands, branches=tuple(graphs))
     return results

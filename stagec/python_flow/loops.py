@@ -10,7 +10,7 @@ from stagec.control.scan import scan_p
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
-from stagec.core.graph import Literal, trace_flat
+from stagec.core.graph import Literal, trace_closed
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.iota import full
 from stagec.primitives.operand import as_operand, aval_of, literal
@@ -320,8 +320,8 @@ class Loop:
         consts, avals = [aval_of(c) for c in constants], [aval_of(c) for c in carry]
         n = len(constants)
         if index is None:
-            graph, _ = trace_flat(lambda *v: advance(v, None), [*consts, *avals], name=name)
-            asked, _ = trace_flat(
+            graph = trace_closed(lambda *v: advance(v, None), [*consts, *avals], name=name)
+            asked = trace_closed(
                 lambda *v: test.run([converted(x, aval_of(s)) for x, s in zip(v[n : n + own], starts)], known(v)),  # type: ignore[union-attr]
                 [*consts, *avals],
                 name=name,
@@ -334,7 +334,7 @@ class Loop:
         def counted(*v: Any) -> list[Any]:
             return [arithmetic.add(v[n], one), *advance([*v[:n], *v[n + 1 :]], v[n])]
 
-        graph, _ = trace_flat(counted, [*consts, index, *avals], name=name)
+        graph = trace_closed(counted, [*consts, index, *avals], name=name)
         if test is None and isinstance(self.rounds, int):
             size = {"length": self.rounds, "reverse": False, "unroll": 1}
             out = scan_p(*constants, zero, *carry, graph=graph, num_consts=n, num_carry=1 + len(carry), **size)
@@ -353,8 +353,8 @@ class Loop:
             return [*counted(*v[:-1]), v[-1]]
 
         full_state = [*consts, index, *avals, aval_of(rounds)]
-        graph, _ = trace_flat(step, full_state, name=name)
-        asked, _ = trace_flat(more, full_state, name=name)
+        graph = trace_closed(step, full_state, name=name)
+        asked = trace_closed(more, full_state, name=name)
         out = while_p(
             *constants, *constants, zero, *carry, rounds, cond=asked, body=graph, cond_consts=n, body_consts=n
         )

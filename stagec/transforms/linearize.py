@@ -7,7 +7,7 @@ from typing import Any
 
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
-from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay, trace_flat
+from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay, trace_closed
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, current, under
 from stagec.core.wrapping import shown_name
@@ -96,6 +96,6 @@ def split_graph(graph: Graph, unknown: Sequence[bool], name: str) -> tuple[Graph
         return [o for o, u in zip(outs, out_unknown) if not u] + residuals
 
     avals: list[ShapedArray] = [a for a, u in zip(graph.in_avals, unknown) if not u]
-    early, captured = trace_flat(known, avals, name=name)
-    assert not captured and late is not None, "a graph closes over nothing"
+    early = trace_closed(known, avals, name=name)
+    assert late is not None, "it was traced"
     return early, late, out_unknown, count

@@ -106,11 +106,6 @@ def set_option(name, value):
 
 SHAPE = stagec.ShapeDtypeStruct((2,), "float32")
 KEPT = {"def_abstract_eval": lambda x, *rest: x}
-LARGE = snp.ones(100)
-
-
-def lowered_with(array):
-    return stagec.jit(primitive(**KEPT, lowering=lambda x, *rest: x + sum(rest)).bind)(LARGE, array)
 
 
 def chosen_by_platform():
@@ -182,11 +177,6 @@ CASES = [
         "let def_abstract_eval say what the lowering returns",
         lambda: emitted(lambda x: stagec.core.aval.ShapedArray.of((2,), x.dtype)),
         lambda: emitted(lambda x: x),
-    ),
-    (
-        "pass the array as an operand of the primitive",
-        lambda: stagec.jit(primitive(**KEPT, lowering=lambda x: x + LARGE).bind)(LARGE),
-        lambda: lowered_with(LARGE),
     ),
     (
         "leave the platform out; stagec.lax.platform_dependent chooses in a function",
