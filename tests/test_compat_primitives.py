@@ -176,7 +176,7 @@ def test_rules_that_are_missing_are_named():
     assert "bare: the primitive has no lowering" in text and "lower_fun" in text
     array = snp.ones(100)
     mlir.register_lowering(bare, mlir.lower_fun(lambda x: x + array, multiple_results=False))
-    assert "bare: its lowering closes over float32[100]" in message(stagec.jit(bare.bind), array)
+    np.testing.assert_array_equal(stagec.jit(bare.bind)(array), 2 * array)
     assert "platform='cpu' alone" in message(lambda: mlir.register_lowering(bare, None, platform="cpu"))
     with pytest.raises(stagec.errors.StagecError, match="bare cannot be differentiated"):
         stagec.grad(bare.bind)(1.0)

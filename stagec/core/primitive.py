@@ -106,9 +106,12 @@ class Primitive:
         self.effects = effects
         self.numpy_ns = numpy_ns if isinstance(numpy_ns, tuple) else (numpy_ns, 3.0 * numpy_ns)
         self.numpy_us = numpy_us
-        if name in Primitive.registry:
-            raise ValueError(f"primitive {name!r} exists already")
-        Primitive.registry[name] = self
+        self._register()
+
+    def _register(self) -> None:
+        if self.name in Primitive.registry:
+            raise ValueError(f"primitive {self.name!r} exists already")
+        Primitive.registry[self.name] = self
 
     def __call__(self, *args: Any, **params: Any) -> Any:
         """Apply to arrays or tracers: the current trace decides what happens."""

@@ -24,13 +24,19 @@ class Called(Primitive):
     """A primitive whose lowering is a call of its evaluation. It is not registered, and has no other rules."""
 
     def __init__(self, row: Primitive) -> None:
-        self.name = row.name
+        super().__init__(
+            row.name,
+            shape=lambda *avals, callback: callback.out_avals if row.multiple else callback.out_avals[0],
+            eval=lambda *arrays, callback: row.eval(*arrays, **callback.params),
+            lower=lambda cx, *values, callback: cx.call_host(callback, values),
+            jvp=None,
+            transpose=None,
+            batch=None,
+        )
         self.multiple = row.multiple
-        self.shape = lambda *avals, callback: callback.out_avals if row.multiple else callback.out_avals[0]
-        self.eval = lambda *arrays, callback: row.eval(*arrays, **callback.params)
-        self.lower = lambda cx, *values, callback: cx.call_host(callback, values)
-        self.batch = self.jvp = self.transpose = self.partial = self.trim = self.python = None
-        self.effects = False
+
+    def _register(self) -> None:
+        pass  # the row has the name
 
 
 @functools.cache

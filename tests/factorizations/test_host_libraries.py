@@ -426,3 +426,18 @@ def test_small_matrices_are_computed_in_one_thread():
     assert run.returncode == 0, run.stderr
     if run.stdout.startswith("not divided"):
         pytest.skip("NumPy's library has one thread here")
+
+
+@pytest.mark.parametrize("name", ["fft2", "solve"])
+def test_rounds_that_threads_share_call_libraries(name):
+    rng = np.random.default_rng(0)
+    if name == "fft2":
+        x, f = rng.normal(size=(256, 256)).astype("complex64"), lambda x: snp.fft.fft2(x) / 256
+    else:
+        x = rng.normal(size=(4, 260, 260)).astype("float32") + 30 * np.eye(260, dtype="float32")
+        f = lambda x: snp.linalg.solve(x, x + 1)  # noqa: E731
+    expected = x
+    for _ in range(20):  # enough work for two threads
+        expected = f(expected)
+    found = stagec.jit(lambda x: lax.fori_loop(0, 20, lambda _, x: f(x), x))(x)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
