@@ -7,7 +7,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
 from passes.analysis.counters import trip_count
-from passes.match import captured_values, is_integer, operations_in, yielded
+from passes.match import captured_values, constant_of, is_integer, operations_in, yielded
 from passes.simplify.moves import cloned
 
 _DEPTH = 64
@@ -323,6 +323,9 @@ class Congruence:
         if a.type != b.type or isinstance(x, block) or isinstance(y, block) or x.name != y.name:
             return False
         x, y = x.operation, y.operation
+        mine, other = constant_of(a), constant_of(b)
+        if mine is not None and other is not None:  # the bindings cannot return an attribute of complex numbers
+            return mine.tobytes() == other.tobytes()
         return (
             is_function(x)
             and a.result_number == b.result_number

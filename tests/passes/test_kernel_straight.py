@@ -832,3 +832,16 @@ def test_logarithms_of_rows_are_computed_in_vectors_after_the_rows(share, dtype,
     text = stagec.jit(lambda x: snp.log(snp.exp(x).sum(1))).lower(spec(64, 32)).as_text("kernels")
     (logarithm,) = [line for line in text.splitlines() if "math.log %" in line]
     assert ("vector" in logarithm) == (share > 1)
+
+
+def test_a_barrier_on_a_number_that_the_kernel_computes_is_read_in_it():
+    def function(x):
+        total = x.sum()
+        held = lax.optimization_barrier(total)
+        return total, x * snp.tanh(held), held * 2
+
+    x = np.arange(4, dtype=np.float32) / 8
+    assert kinds(function, x) == ["sums"]
+    total, scaled, twice = stagec.jit(function)(x)
+    assert (float(total), float(twice)) == (0.75, 1.5)
+    np.testing.assert_allclose(scaled, x * np.tanh(np.float32(0.75)), rtol=1e-6)

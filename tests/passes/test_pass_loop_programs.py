@@ -7,8 +7,10 @@ from hypothesis import given, settings, strategies as st
 from law_examples import sample_arguments
 from pass_helpers import parse, same_bits
 
-from passes import run
+from passes import apply, run
+from passes.match import operations_in
 from passes.numeric.interpreter import interpret
+from passes.simplify.loops import equal_state
 
 V, N, B, M = "tensor<3xf32>", "tensor<i32>", "tensor<i1>", "tensor<4x3xf32>"
 ROW = "tensor<1x3xf32>"
@@ -172,3 +174,30 @@ def check(text, seed, name="simplify"):
 @given(seed=st.integers(0, 1 << 30))
 def test_loops_and_choices_keep_the_bits_of_every_result(name, seed):
     check(Program(seed).text(), seed, name)
+
+
+@pytest.mark.parametrize(
+    ("element", "number", "other"),
+    [("complex<f32>", "(0.0,1.0)", "(1.0,0.0)"), ("bf16", "1.5", "2.5"), ("ui8", "3", "4"), ("f32", "1.5", "-1.5")],
+)
+def test_equal_state_is_found_through_constants_of_every_type(element, number, other):
+    def states(second):
+        array = f"tensor<4x{element}>"
+        module = parse(f"""func.func @main(%x: {array}) -> ({array}, {array}) {{
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %s = %x, %t = %x) : tensor<i32>, {array}, {array}
+  cond {{ %n = stablehlo.constant dense<9> : tensor<i32>
+  %p = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+  stablehlo.return %p : tensor<i1> }} do {{ %one = stablehlo.constant dense<1> : tensor<i32>
+  %j = stablehlo.add %i, %one : tensor<i32>
+  %c = stablehlo.constant dense<{number}> : {array}
+  %d = stablehlo.constant dense<{second}> : {array}
+  %0 = stablehlo.add %s, %c : {array}
+  %1 = stablehlo.add %t, %d : {array}
+  stablehlo.return %j, %0, %1 : tensor<i32>, {array}, {array} }}
+  return %r#1, %r#2 : {array}, {array}
+}}""")
+        apply(module, [equal_state])
+        return [len(op.operands) for op in operations_in(module, "stablehlo.while")]
+
+    assert (states(number), states(other)) == ([2], [3])

@@ -41,9 +41,7 @@ class Lazy(Lowering):
         result = op.results[0]
         value.location = op.location
         self.env[result] = value
-        if any(operand in self.tainted for operand in op.operands):
-            self.tainted.add(result)
-        elif value.size == 1 and not value.is_scalar:
+        if result not in self.tainted and value.size == 1 and not value.is_scalar:
             at = (ZERO,) * len(value.shape)
             recorder = Recorder(self.symbols)
             recorder.get(value, at)
@@ -53,6 +51,8 @@ class Lazy(Lowering):
 
     def lower(self, op: Any) -> None:
         """Lower an operation lazily; the only reductions here are those of one term for each element."""
+        if any(value in self.tainted for value in operands_of(op, self.bodies)):
+            self.tainted.update(op.results)
         if not is_single(op):
             return super().lower(op)
         value, first = (self.env[v] for v in op.operands)
