@@ -845,3 +845,21 @@ def test_a_barrier_on_a_number_that_the_kernel_computes_is_read_in_it():
     total, scaled, twice = stagec.jit(function)(x)
     assert (float(total), float(twice)) == (0.75, 1.5)
     np.testing.assert_allclose(scaled, x * np.tanh(np.float32(0.75)), rtol=1e-6)
+
+
+def test_what_a_reduction_reads_is_recorded_after_its_operands_got_memory(monkeypatch):
+    def function(x):
+        sums = lax.associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x * 0 + 0.9, x))[1]
+        return (snp.where(snp.isfinite(sums), sums, 0) * snp.cos(snp.arange(x.size))).sum()
+
+    count, get = 0, Recorder.get
+
+    def counted(self, value, index):
+        nonlocal count
+        count += 1
+        return get(self, value, index)
+
+    monkeypatch.setattr(Recorder, "get", counted)
+    # Each of twelve levels joins two arrays that both read the level before.
+    plan(lambda x: lax.scan(lambda c, _: (c + function(x), None), 0.0, None, length=3)[0], spec(5000))
+    assert 0 < count < 100_000

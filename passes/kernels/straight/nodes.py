@@ -208,13 +208,16 @@ class Reading:
             raise RefusedError("a reduction that begins with a computed number")
         node = Node(op, list(op.results), shape, attrs.ints(op, "dimensions"))
         node.lane_bytes = order.lane_bytes(op) if self.k.processor.is_portable else 0
-        for value in list(op.operands)[:count]:
+        self._stand(node)
+
+    def _keep_terms(self, node: Node) -> None:
+        """Store what a reduction could not read in the order that it has, or not as vectors."""
+        for value in list(node.op.operands)[: len(node.op.results)]:
             known = self.k.env[value]
             if not node.lane_bytes:
                 self._keep_transposed(value)
-            elif known.splat is None and not order.keeps_order(order.merges(self.k, [known], shape), node.summed):
+            elif known.splat is None and not order.keeps_order(order.merges(self.k, [known], node.shape), node.summed):
                 self._kept(value)
-        self._stand(node)
 
     def _keep_transposed(self, value: Any) -> None:
         """Store transposed arrays that are reduced together with others: in no order is all of it contiguous."""
@@ -255,6 +258,8 @@ class Reading:
                 for value in op.operands:
                     if self.k.env[value].splat is None and self.k.record(self.k.env[value]).undecided_parts:
                         self._kept(value)
+                if (node := self.root(op.results[0])) is not None:
+                    self._keep_terms(node)
             if op in self.lowered and len(op.results) == 1:
                 self._consider(op)
         self.returned = [buffer for value in self.end.operands for buffer in self._kept(value)]
