@@ -16,7 +16,7 @@ from stagec.core.primitive import MissingRule, MultiplePrimitive, Primitive
 from stagec.core.zero import is_linear, is_zero, zero_of
 from stagec.primitives import arithmetic
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front
-from stagec.primitives.operand import aval_of
+from stagec.primitives.operand import aval_of, check_matrix
 from stagec.primitives.rules import no_rule
 
 Solver = Callable[[Callable[..., Any], Any], Any]
@@ -71,7 +71,7 @@ def _transpose(
 ) -> list[Any]:
     if transpose_solve is None:
         raise no_rule(linear_solve_p, "transposed", _NO_TRANSPOSE)
-    assert not any(map(is_linear, operands[:count])), "a solution is linear in b alone"
+    check_matrix(*operands[:count])
     size = len(operands) - count
     turned, _ = pull(matvec, (False,) * count + (True,) * size, (True,) * size, (True,) * size)
     found = linear_solve_p(

@@ -12,7 +12,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.core.primitive import SinglePrimitive
-from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.row import factorization
 from stagec.factorizations.vectors import at, put
 from stagec.numpy.conditionals import where
@@ -22,7 +22,7 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.checks import same_dtype
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
+from stagec.primitives.operand import Operand, aval_of, check_matrix, promote_weak_scalars
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike
 
@@ -134,7 +134,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
 
 
 def _transpose(ct: Array, dl: Array, d: Array, du: Array, b: Array, **params: Any) -> list[Any]:
-    assert is_linear(b) and not is_linear(d), "a solution is linear in the right-hand side only"
+    check_matrix(dl, d, du)
     edges = [(0, 0)] * (aval_of(d).ndim - 1)
     lower = pad(slice_in_dim(du, 0, -1, axis=-1), (*edges, (1, 0)))
     upper = pad(slice_in_dim(dl, 1, None, axis=-1), (*edges, (0, 1)))

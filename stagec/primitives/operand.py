@@ -55,11 +55,7 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
     if hasattr(value, "__jax_array__"):
         return as_operand(value.__jax_array__(), name)
     if type(value) is Linear:
-        raise location.error(
-            errors.UnsupportedError,
-            "this is not linear in what is transposed: it combines two values that both depend on it",
-            fix="close over one of the two, or use stagec.vjp, which differentiates functions that are not linear",
-        )
+        raise not_linear("it combines two values that both depend on it")
     refuse_lossy(value, name)
     foreign = from_foreign(value, name)
     if foreign is not None:
@@ -74,6 +70,21 @@ def as_operand(value: Any, name: str = "argument") -> Operand:
 
 
 Primitive.operand = staticmethod(as_operand)
+
+
+def not_linear(reason: str) -> errors.UnsupportedError:
+    """The error for a function that is transposed though it is not linear."""
+    return location.error(
+        errors.UnsupportedError,
+        f"this is not linear in what is transposed: {reason}",
+        fix="close over one of the two, or use stagec.vjp, which differentiates functions that are not linear",
+    )
+
+
+def check_matrix(*parts: Any) -> None:
+    """Check that a solution, which is transposed, is a function of the right-hand side, not of the matrix."""
+    if any(type(part) is Linear for part in parts):
+        raise not_linear("the solution of a system is no linear function of the matrix")
 
 
 def promotable(value: Any, name: str = "argument") -> Operand:

@@ -203,6 +203,18 @@ CALLS = {
         lambda j: j.linear_transpose(lambda x: x * x, V)(V),
         "this is not linear in what is transposed: it combines two values that",
     ),
+    "linear_transpose solve_triangular": (
+        lambda j: j.linear_transpose(lambda a: j.scipy.linalg.solve_triangular(a, V), np.eye(3, dtype="f4"))(V),
+        "this is not linear in what is transposed: the solution of a system is no linear function of the matrix",
+    ),
+    "linear_transpose solve": (
+        lambda j: j.linear_transpose(lambda a: j.numpy.linalg.solve(a, V), np.eye(3, dtype="f4"))(V),
+        "this is not linear in what is transposed: the solution of a system is no linear function of the matrix",
+    ),
+    "linear_transpose tridiagonal_solve": (
+        lambda j: j.linear_transpose(lambda d: j.lax.linalg.tridiagonal_solve(V, d, V, V[:, None]), V)(V[:, None]),
+        "this is not linear in what is transposed: the solution of a system is no linear function of the matrix",
+    ),
     "linear_transpose ct": (
         lambda j: j.linear_transpose(lambda x: x * 2, V)(V[:2]),
         "linear_transpose: a cotangent has shape (2,), but the value it",
