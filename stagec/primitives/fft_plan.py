@@ -20,8 +20,10 @@ from stagec.primitives.operand import Operand, aval_of, literal
 from stagec.primitives.shape import broadcast_in_dim, reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 
-# Rows of the largest matrix. More rows mean fewer passes over memory and more arithmetic.
+# Rows of the largest matrix where there are several. More rows mean fewer passes over memory and more arithmetic.
 _LARGEST = 32
+# Rows of a matrix that is the only one, by the bytes of a real number.
+_WHOLE = {4: 64, 8: 50}
 # A number with all prime factors that fit into it.
 _SMOOTH = math.lcm(*range(2, _LARGEST + 1))
 # A prime length below this is a product with one matrix rather than a convolution.
@@ -37,7 +39,7 @@ class Parts(NamedTuple):
 
 def transform(x: Parts, n: int) -> Parts:
     """The transform of length `n` along the last axis, with the kernel exp(-2 pi i j k / n) and no scale."""
-    factor = _factor(n)
+    factor = n if n <= _WHOLE[aval_of(x.real).dtype.itemsize] else _factor(n)
     if factor == n:
         return _product(x, n)
     if factor == 1:
@@ -53,9 +55,7 @@ def transform(x: Parts, n: int) -> Parts:
 
 
 def _factor(n: int) -> int:
-    """The matrix to begin with: `n` itself, a divisor, or 1 where there is none that is small."""
-    if n <= _LARGEST:
-        return n
+    """The matrix to begin with: a divisor, `n` itself, or 1 where there is none that is small."""
     smooth = math.gcd(n, _SMOOTH ** n.bit_length())
     if smooth > 1:
         return _factors(smooth)[0]
