@@ -123,7 +123,17 @@ def _make() -> None:
     for tool in ("apt-get", "dpkg-deb", "unshare"):
         if shutil.which(tool) is None:
             raise MissingError(f"there is no {tool}")
-    probe = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "binfmt_misc", "none", "/proc/sys/fs/binfmt_misc"]
+    probe = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "mount",
+        "-t",
+        "binfmt_misc",
+        "none",
+        "/proc/sys/fs/binfmt_misc",
+    ]
     if subprocess.run(probe, capture_output=True).returncode:
         raise MissingError("the kernel lets no namespace of users have programs of its own (Linux 6.7)")
     for folder in (_SYSTEM, FOLDER / "tools"):
@@ -157,7 +167,7 @@ def _add_packages() -> None:
     for name in ("bin", "lib", "sbin"):
         (_SYSTEM / "usr" / name).mkdir(parents=True)
         (_SYSTEM / name).symlink_to(f"usr/{name}")
-    for name in ("dev", "proc", "sys", "stagec"):
+    for name in ("dev", "proc", "root", "stagec", "sys", "tmp"):
         (_SYSTEM / name).mkdir()
     (FOLDER / "tools").mkdir()
     for package in (apt / "cache/archives").glob("*.deb"):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from passes import bindings, printed
 from passes.kernels.dispatch import NO_PIPELINE, Kernel as WrittenKernel
 from passes.match import operations_in
+from stagec.compiler.direct.machines import MACHINES
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.invocation import invocation
 
@@ -32,7 +33,7 @@ class Kernel(NamedTuple):
 
 
 def target(
-    flags: tuple[str, ...], reproducible: bool = False, formats: Collection[str] = ("embedded-elf-x86_64",)
+    flags: tuple[str, ...], reproducible: bool = False, formats: Collection[str] = tuple([m.format for m in MACHINES])
 ) -> dict[str, str]:
     """How the compiler describes the processor that its flags name: attributes of an executable's target, as text.
 
