@@ -26,7 +26,7 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".pytest_cache" / "aarch64"
-_SYSTEM, _WHEELS, _QEMU = FOLDER / "system", FOLDER / "wheels", "qemu-aarch64-static"
+SYSTEM, _WHEELS, _QEMU = FOLDER / "system", FOLDER / "wheels", "qemu-aarch64-static"
 _PACKAGES = "ca-certificates coreutils dash libc-bin libstdc++6 python3-venv".split()
 # What the tests need on the machine that starts the emulator only.
 _LEFT_OUT = ("stagec", "ruff", "mypy", "playwright", "nvidia", "z3")
@@ -76,7 +76,7 @@ def run(command: Sequence[str], cpu: str = "neoverse-n1", **options: Any) -> sub
     Raises:
       MissingError: there is no such system here.
     """
-    _make()
+    make()
     cpuinfo = FOLDER / f"cpuinfo-{cpu}"
     if not cpuinfo.exists():
         code = "import ctypes; c = ctypes.CDLL(None).getauxval; c.restype = ctypes.c_ulong; print(c(16), c(26))"
@@ -92,19 +92,19 @@ def _entered(command: Sequence[str], cpu: str, cpuinfo: str, **options: Any) -> 
     rule = f":stagec-aarch64:M::{_MAGIC}:{_MASK}:{FOLDER / 'tools/usr/bin' / _QEMU}:FP"
     options["env"] = {**_ENVIRONMENT, "QEMU_CPU": cpu, **options.get("env", {})}
     started = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _ENTER, "sh"]
-    return subprocess.run([*started, str(_SYSTEM), rule, cpuinfo, str(ROOT), *command], text=True, **options)
+    return subprocess.run([*started, str(SYSTEM), rule, cpuinfo, str(ROOT), *command], text=True, **options)
 
 
 def install(cpu: str = "neoverse-n1") -> int:
     """Install stagec into a fresh environment, and run its demo; return the exit status."""
-    _make()
-    source = _SYSTEM / "tmp" / "source"
+    make()
+    source = SYSTEM / "tmp" / "source"
     shutil.rmtree(source, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, source / name)
-    shutil.copytree(_WHEELS, _SYSTEM / "wheels", dirs_exist_ok=True, copy_function=os.link)
+    shutil.copytree(_WHEELS, SYSTEM / "wheels", dirs_exist_ok=True, copy_function=os.link)
     environment = {"PYTHONPATH": "", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/wheels", "PIP_NO_CACHE_DIR": "1"}
     steps = "rm -rf .venv && python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/stagec demo"
     return run(["sh", "-c", f"cd /tmp/source && {steps}"], cpu, env=environment).returncode
@@ -113,8 +113,12 @@ def install(cpu: str = "neoverse-n1") -> int:
 # The system.
 
 
-def _make() -> None:
-    """Make the system, unless it is there already."""
+def make() -> None:
+    """Make the system, unless it is there already.
+
+    Raises:
+      MissingError: it cannot be made here.
+    """
     needed = _requirements()
     stamp = FOLDER / "made"
     digest = hashlib.sha256(repr((_PACKAGES, needed)).encode()).hexdigest()
@@ -136,7 +140,7 @@ def _make() -> None:
     ]
     if subprocess.run(probe, capture_output=True).returncode:
         raise MissingError("the kernel lets no namespace of users have programs of its own (Linux 6.7)")
-    for folder in (_SYSTEM, FOLDER / "tools"):
+    for folder in (SYSTEM, FOLDER / "tools"):
         shutil.rmtree(folder, ignore_errors=True)
     try:
         _add_packages()
@@ -165,13 +169,13 @@ def _add_packages() -> None:
     _quiet("apt-get", *options, "update")
     _quiet("apt-get", *options, "install", "--yes", "--download-only", *_PACKAGES, f"qemu-user-static:{here}")
     for name in ("bin", "lib", "sbin"):
-        (_SYSTEM / "usr" / name).mkdir(parents=True)
-        (_SYSTEM / name).symlink_to(f"usr/{name}")
+        (SYSTEM / "usr" / name).mkdir(parents=True)
+        (SYSTEM / name).symlink_to(f"usr/{name}")
     for name in ("dev", "proc", "root", "stagec", "sys", "tmp"):
-        (_SYSTEM / name).mkdir()
+        (SYSTEM / name).mkdir()
     (FOLDER / "tools").mkdir()
     for package in (apt / "cache/archives").glob("*.deb"):
-        folder = FOLDER / "tools" if package.name.startswith("qemu") else _SYSTEM
+        folder = FOLDER / "tools" if package.name.startswith("qemu") else SYSTEM
         unpack = 'dpkg-deb --fsys-tarfile "$1" | tar -x --keep-directory-symlink --no-same-owner -C "$2"'
         _quiet("sh", "-c", unpack, "sh", package, folder)
 
@@ -187,12 +191,12 @@ def _requirements() -> list[str]:
 
 
 def _add_wheels(needed: Sequence[str]) -> None:
-    python = max(path.name for path in (_SYSTEM / "usr/bin").glob("python3.*[0-9]"))
+    python = max(path.name for path in (SYSTEM / "usr/bin").glob("python3.*[0-9]"))
     platforms = ["manylinux2014_aarch64", *(f"manylinux_2_{n}_aarch64" for n in range(17, 37))]
     chosen = ["--only-binary=:all:", f"--python-version={python[6:]}", *(f"--platform={name}" for name in platforms)]
     pip = [sys.executable, "-m", "pip", "--quiet", "--no-cache-dir"]
     _quiet(*pip, "download", *chosen, f"--dest={_WHEELS}", *needed)
-    packages = _SYSTEM / "usr/local/lib" / python / "dist-packages"
+    packages = SYSTEM / "usr/local/lib" / python / "dist-packages"
     _quiet(*pip, "install", *chosen, "--no-index", "--no-deps", f"--target={packages}", *_WHEELS.glob("*.whl"))
 
 

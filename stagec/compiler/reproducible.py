@@ -50,10 +50,7 @@ def check_target(target: Target, name: str) -> None:
     """
     check_processor(target, name)
     if not has_code(target):
-        fix = (
-            "use aarch64 or a level of x86-64, such as target='cpu:x86-64-v2', or to_c and to_wasm of what stagec.export "
-            "returns"
-        )
+        fix = "use cpu:aarch64 or a level of x86-64, or to_c and to_wasm of what stagec.export returns"
         raise refused(name, f"the code for {target} is the compiler's, whose sums have an order of their own", fix)
 
 
