@@ -6,8 +6,8 @@ The command runs in this checkout, with the packages that the tests need:
 
 `--install` installs stagec into a fresh environment instead, by the README's commands, and runs `stagec demo`.
 
-The first call makes the system, in `.pytest_cache/aarch64` and nowhere else: from Debian's packages, of the sources that
-apt has on this machine, and wheels, of pip's index. QEMU translates the instructions of its processes, one by one. A
+The first call makes the system, in `.pytest_cache/aarch64` and nowhere else: of Debian's packages, from the sources
+that apt has on this machine, and of wheels, from pip's index. QEMU translates the instructions of its processes. A
 namespace holds what the kernel has to know for that, so nothing is installed or registered on this machine, and nobody
 has to be root. That takes Linux 6.7, apt, and permission to make namespaces of users.
 """
@@ -15,6 +15,7 @@ has to be root. That takes Linux 6.7, apt, and permission to make namespaces of 
 from __future__ import annotations
 
 import argparse
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -34,18 +35,20 @@ _LEFT_OUT = ("stagec", "ruff", "mypy", "playwright", "nvidia", "z3")
 MODELS = {"cortex-a72": "0xd08", "neoverse-n1": "0xd0c", "max": ""}
 # The names of the bits of AT_HWCAP and AT_HWCAP2, which /proc/cpuinfo has; not all of the second.
 _FEATURES = (
-    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 sm4 "
-    "asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca pacg",
-    "dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svef32mm svef64mm svebf16 i8mm bf16 dgh "
-    "rng bti mte",
+    "fp asimd evtstrm aes pmull sha1 sha2 crc32 atomics fphp asimdhp cpuid asimdrdm jscvt fcma lrcpc dcpop sha3 sm3 "
+    "sm4 asimddp sha512 sve asimdfhm dit uscat ilrcpc flagm ssbs sb paca pacg",
+    "dcpodp sve2 sveaes svepmull svebitperm svesha3 svesm4 flagm2 frint svei8mm svef32mm svef64mm svebf16 i8mm bf16 "
+    "dgh rng bti mte",
 )
 # The beginning of a program for aarch64, and which of its bits count; the kernel opens the emulator at once.
 _MAGIC = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00"
 _MASK = r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff"
-_ENTER = """
+_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
+_PROGRAMS = "mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc"
+_ENTER = f"""
 set -e
 system=$1 rule=$2 cpuinfo=$3 checkout=$4; shift 4
-mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+{_PROGRAMS}
 printf %s "$rule" >/proc/sys/fs/binfmt_misc/register
 for folder in dev proc sys; do mount --rbind /$folder "$system/$folder"; done
 mount --bind "$checkout" "$system/stagec"
@@ -91,8 +94,9 @@ def run(command: Sequence[str], cpu: str = "neoverse-n1", **options: Any) -> sub
 def _entered(command: Sequence[str], cpu: str, cpuinfo: str, **options: Any) -> subprocess.CompletedProcess[str]:
     rule = f":stagec-aarch64:M::{_MAGIC}:{_MASK}:{FOLDER / 'tools/usr/bin' / _QEMU}:FP"
     options["env"] = {**_ENVIRONMENT, "QEMU_CPU": cpu, **options.get("env", {})}
-    started = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", _ENTER, "sh"]
-    return subprocess.run([*started, str(SYSTEM), rule, cpuinfo, str(ROOT), *command], text=True, **options)
+    return subprocess.run(
+        [*_NAMESPACE, "sh", "-c", _ENTER, "sh", str(SYSTEM), rule, cpuinfo, str(ROOT), *command], text=True, **options
+    )
 
 
 def install(cpu: str = "neoverse-n1") -> int:
@@ -114,31 +118,26 @@ def install(cpu: str = "neoverse-n1") -> int:
 
 
 def make() -> None:
-    """Make the system, unless it is there already.
+    """Make the system, unless it is there already; one process at a time.
 
     Raises:
       MissingError: it cannot be made here.
     """
-    needed = _requirements()
-    stamp = FOLDER / "made"
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _make()
+
+
+def _make() -> None:
+    needed, stamp = _requirements(), FOLDER / "made"
     digest = hashlib.sha256(repr((_PACKAGES, needed)).encode()).hexdigest()
     if stamp.exists() and stamp.read_text() == digest:
         return
     for tool in ("apt-get", "dpkg-deb", "unshare"):
         if shutil.which(tool) is None:
             raise MissingError(f"there is no {tool}")
-    probe = [
-        "unshare",
-        "--user",
-        "--map-root-user",
-        "--mount",
-        "mount",
-        "-t",
-        "binfmt_misc",
-        "none",
-        "/proc/sys/fs/binfmt_misc",
-    ]
-    if subprocess.run(probe, capture_output=True).returncode:
+    if subprocess.run([*_NAMESPACE, "sh", "-c", _PROGRAMS], capture_output=True).returncode:
         raise MissingError("the kernel lets no namespace of users have programs of its own (Linux 6.7)")
     for folder in (SYSTEM, FOLDER / "tools"):
         shutil.rmtree(folder, ignore_errors=True)

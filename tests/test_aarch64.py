@@ -68,8 +68,8 @@ from tests.test_aarch64 import layer
 x = np.load("x.npy")
 for name, function in (("there", stagec.jit(layer)), ("here", stagec.load("layer.stagec"))):
     np.savez(name, *map(np.asarray, function(x)))
-records = log.records("compile")
-print(json.dumps([[r.message, r.fields.get("flags")] for r in records if r.message in ("compiled", "persistent kernel")]))
+rows = [[r.message, r.fields.get("flags")] for r in log.records("compile")]
+print(json.dumps([row for row in rows if row[0] in ("compiled", "persistent kernel")]))
 """
     assert emulated(folder, code) == [["persistent kernel", None], ["compiled", "direct"]]
     expected = [np.asarray(leaf) for leaf in stagec.jit(layer)(X)]
