@@ -22,17 +22,13 @@ from tests.reproducible.ways import jitted
 
 pytestmark = pytest.mark.skipif(platform.machine() == "aarch64", reason="here, all tests run on aarch64")
 SEEDS = (0, 3, 4)
-X = np.linspace(-2, 3, 40 * 30, dtype=np.float32).reshape(40, 30)
+X = np.sin(np.arange(160 * 120, dtype=np.float32)).reshape(160, 120)
 
 
 def layer(x):
-    """Products, a loop that leaves its kernel, functions that have no instruction, and a sum."""
-
-    def step(i, y):
-        return snp.tanh(y @ y.T @ x / 40 + i)
-
-    y = lax.fori_loop(0, 9, step, x)
-    return nn.softmax(y), y.sum(0), snp.sort(y, 1), y.astype(snp.float16), snp.argmax(y, 1)
+    """Products in a loop that leaves its kernel, functions that have no instruction, sums, integers and halves."""
+    y = lax.fori_loop(0, 9, lambda i, y: snp.tanh(y @ y.T @ x / 4000 + x / (i + 1)), x)
+    return nn.softmax(y), y.sum(0), snp.sort(y, 1), y.astype(snp.float16), snp.argmax(x, 1), snp.cumsum(y, 1)
 
 
 @pytest.fixture

@@ -159,6 +159,12 @@ def test_a_load_of_what_is_not_aligned_is_refused():
         ARM.apply[299](bytearray(4), 0, 0x1008)
 
 
+def test_apples_name_of_the_architecture_is_known():
+    flags = Target.parse("cpu:aarch64").on.flags(Target.parse("cpu:aarch64"))
+    flags = tuple(flag.replace("aarch64-unknown-linux-gnu", "arm64-apple-darwin23") for flag in flags)
+    assert machines.of(machine_code.described(library.target(flags))[0]) == ARM
+
+
 def test_an_unknown_relocation_is_refused():
     section = object_file.Section(object_file.EXECUTE, 4, bytes(4), ((0, 311, 0, 0),))
     with pytest.raises(program.NotDirectError, match="relocations of type 311"):
