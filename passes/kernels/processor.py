@@ -89,7 +89,7 @@ class Processor:
         32
         """
         if machine == "aarch64":
-            return cls(vector_bytes=16, registers=32, fused=True, halves=True)
+            return cls(vector_bytes=16, registers=32, fused=True, halves=True, joins=True)
         if machine == "riscv64":
             # Without vectors: each takes four of the 32 registers of floats.
             return cls(vector_bytes=16, registers=8, fused=True)

@@ -92,8 +92,8 @@ class Cpu(Backend):
         return flags
 
     def flag_sets(self, target: Target, kernels: bool) -> dict[str, tuple[str, ...]]:
-        is_x86 = target.arch in ("host", "generic", *_X86_LEVELS)
-        names = (("direct", "kernels") if is_x86 else ("kernels",)) if kernels else ()
+        is_linked = target.machine in ("x86_64", "aarch64")
+        names = (("direct", "kernels") if is_linked else ("kernels",)) if kernels else ()
         return {**dict.fromkeys(names, ()), **super().flag_sets(target, kernels)}
 
     def contributors(self, target: Target) -> dict[str, str]:

@@ -27,7 +27,7 @@ def refused(name: str, reason: str, fix: str = _OUTSIDE, line: str = "") -> Unsu
 
 def has_code(target: Target) -> bool:
     """Whether reproducible programs for a target run in Python: all of their code is stagec's own."""
-    return target.machine == "x86_64" and "direct" in target.on.flag_sets(target, True)
+    return "direct" in target.on.flag_sets(target, True)
 
 
 def check_processor(target: Target, name: str) -> None:
@@ -50,7 +50,7 @@ def check_target(target: Target, name: str) -> None:
     """
     check_processor(target, name)
     if not has_code(target):
-        fix = "use a level of x86-64, such as target='cpu:x86-64-v2', or to_c and to_wasm of what stagec.export returns"
+        fix = "use cpu:aarch64 or a level of x86-64, or to_c and to_wasm of what stagec.export returns"
         raise refused(name, f"the code for {target} is the compiler's, whose sums have an order of their own", fix)
 
 

@@ -15,6 +15,7 @@ from passes.kernels import llvm
 from stagec.compiler import kernel_cache, log
 from stagec.compiler.cache import DiskCache, default_cache
 from stagec.compiler.direct import machine_code, object_file
+from stagec.compiler.direct.machines import MACHINES
 from stagec.compiler.key import digest
 from stagec.core.errors import CacheWarning
 
@@ -252,7 +253,7 @@ def test_tables_without_a_size_are_whole():
     section = bytes([1, 2, 3, 4])
     rows = [[0] * 10, [0, 1, 2, 0, 0, len(section), 0, 0, 1, 0]]
     file = object_file._File.__new__(object_file._File)
-    file.rows, file.contents, file.relocations = rows, [b"code", section], {}
+    file.machine, file.rows, file.contents, file.relocations = MACHINES[0], rows, [b"code", section], {}
     sections = [object_file.Section(6, 16, b"code", ((0, 2, 1, -4),)), object_file.Section(2, 1, section)]
     assert file._divide(sections, 1, 1, 0) == len(section) and sections[1].data == section
     with pytest.raises(object_file.MixedError):

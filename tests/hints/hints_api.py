@@ -476,11 +476,12 @@ CASES = [
         lambda: stagec.jit(copied, reproducible=True)(V),
     ),
     (
-        "use a level of x86-64, such as target='cpu:x86-64-v2', or to_c and to_wasm of what stagec.export returns",
-        lambda: stagec.jit(square, target="cpu:aarch64", reproducible=True).lower(V).as_text("kernels"),
+        "use cpu:aarch64 or a level of x86-64, or to_c and to_wasm of what stagec.export returns",
+        lambda: stagec.jit(square, target="cpu:riscv64", reproducible=True).lower(V).as_text("kernels"),
         lambda: (
             stagec.jit(square, target="cpu:x86-64-v2", reproducible=True)(V),
-            stagec.export(square, "cpu:aarch64", reproducible=True)(V).to_c("same"),
+            stagec.jit(square, target="cpu:aarch64", reproducible=True).lower(V).as_text("kernels"),
+            stagec.export(square, "cpu:riscv64", reproducible=True)(V).to_c("same"),
             stagec.export(square, reproducible=True)(V).to_wasm("same"),
         ),
     ),

@@ -132,9 +132,7 @@ def test_every_form_computes_what_numpy_computes(dtype):
 def test_the_same_product_compiles_for_every_processor(target):
     text = dot("130x70", "260x70", "130x260", "contracting_dims = [1] x [1]", "f64")
     compiled = compile_module(text, Target.parse(target))
-    assert compiled.flags == ("kernels" if "aarch64" in target else "direct") and [
-        attempt.ok for attempt in compiled.attempts
-    ] == [True]
+    assert compiled.flags == "direct" and [attempt.ok for attempt in compiled.attempts] == [True]
 
 
 def test_what_follows_a_product_is_part_of_its_kernel():
@@ -269,7 +267,8 @@ def test_operands_are_widened_where_they_are_loaded():
 
     x = np.random.default_rng(0).normal(size=(20, 70)).astype(np.float32)
     w = np.random.default_rng(1).normal(size=(70, 300)).astype(np.float16)
-    text = stagec.jit(f).lower(x, w).as_text("kernels")
+    # With narrower vectors, the operand is packed and widened first.
+    text = stagec.jit(f, target="cpu:x86-64-v4").lower(x, w).as_text("kernels")
     main = text[text.index("func.func public @main") :]
     assert "(%arg0, %arg1) : (tensor<20x70xf32>, tensor<70x300xf16>)" in main
     np.testing.assert_allclose(stagec.jit(f)(x, w), x.astype(np.float64) @ w, atol=1e-4)

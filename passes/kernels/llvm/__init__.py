@@ -26,8 +26,23 @@ _BINDINGS = 32
 # A procedure that more places of a kernel call is a function of its own; else its body takes the place of the calls.
 # In loops, calls cost time: a power with a constant exponent takes twice as long.
 _FEW, _FEW_IN_LOOPS = 3, 16
-# The state of a processor that rounds to nearest, traps nothing, and computes with subnormal numbers.
-_MXCSR = 0x1F80
+# How processors are put into a state that rounds to nearest, traps nothing, and computes with subnormal numbers; and
+# back, after the call between the two.
+_STATES = {
+    "x86_64": (
+        """%before = alloca i32
+%during = alloca i32
+call void @llvm.x86.sse.stmxcsr(ptr %before)
+store i32 8064, ptr %during
+call void @llvm.x86.sse.ldmxcsr(ptr %during)""",
+        "call void @llvm.x86.sse.ldmxcsr(ptr %before)",
+    ),
+    "aarch64": (
+        """%before = call i64 @llvm.aarch64.get.fpcr()
+call void @llvm.aarch64.set.fpcr(i64 0)""",
+        "call void @llvm.aarch64.set.fpcr(i64 %before)",
+    ),
+}
 _ATTRIBUTES = 'attributes #0 = { nounwind "frame-pointer"="none" "no-builtins" }'
 
 
@@ -38,32 +53,28 @@ def printed(kernels: Iterable[tuple[str, Kernel]], triple: str, reproducible: bo
 
     Args:
       reproducible: whether all processors compute the same bits: no product and sum are rounded together, and subnormal
-        numbers are numbers, though the runtime tells x86-64 processors to take them for zero.
+        numbers are numbers, though the runtime tells processors to take them for zero.
 
     Raises:
       UntranslatedError: a kernel has an instruction that has no form here.
     """
     functions = []
     for symbol, kernel in kernels:
-        body = symbol
-        if reproducible and triple.startswith("x86_64"):
+        body, state = symbol, _STATES.get(triple.partition("-")[0])
+        if reproducible and state:
             body = f"{symbol}.body"
-            functions.append(_with_subnormals(symbol, body))
+            functions.append(_with_subnormals(symbol, body, *state))
         functions += _functions(symbol, body, kernel, not reproducible)
     return "\n".join([f'target triple = "{triple}"', *functions, _ATTRIBUTES, ""])
 
 
-def _with_subnormals(symbol: str, body: str) -> str:
+def _with_subnormals(symbol: str, body: str, enter: str, leave: str) -> str:
     """The function of a kernel, which calls another one in a state of the processor that it sets and sets back."""
     return f"""define i32 @"{symbol}"({_STATE}, {_WORKGROUP}) #0 section ".text.{symbol}" {{
 entry:
-%before = alloca i32
-%during = alloca i32
-call void @llvm.x86.sse.stmxcsr(ptr %before)
-store i32 {_MXCSR}, ptr %during
-call void @llvm.x86.sse.ldmxcsr(ptr %during)
+{enter}
 %code = call i32 @"{body}"(ptr %environment, ptr %dispatch, ptr %workgroup)
-call void @llvm.x86.sse.ldmxcsr(ptr %before)
+{leave}
 ret i32 %code
 }}"""
 

@@ -17,7 +17,7 @@ from passes.kernels.dispatch import Kernel, Kernels
 from passes.printed import PrintedError
 from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.direct import host, known, library, linker, machine_code, persistent, reading
+from stagec.compiler.direct import host, known, library, linker, machine_code, machines, persistent, reading
 from stagec.compiler.direct.joining import joined, kernels_of
 from stagec.compiler.direct.memory import assign_memory
 from stagec.compiler.direct.object_file import function
@@ -95,7 +95,7 @@ def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool, joins: bool
         items = together
     own = bool(libraries) or not kernels  # whose loads and stores are aligned to elements
     if not own:
-        libraries = [host.Library(_library(formed, program, kernels, target, flag_set.flags), kernels)]
+        libraries = [_library(formed, program, kernels, target, flag_set.flags)]
     text = host.text(program, layout, items, libraries, asynchronous).encode()
     with kept_session(len(text)) as session, invoked(session) as run:
         _check(run.parse(text), run.found)
@@ -153,15 +153,15 @@ def _own_library(
     """
     try:
         found = _called(kernels, written)
-        code = known.obtained(found, target)
+        code, machine = known.obtained(found, target), _machine(target)
         rows = {symbol: (code[symbol], len(k.inputs) + len(k.outputs)) for symbol, k in found.items()}
         exported, others = [*kernels], {}
         for kernel in kernels_of(items):
             others[persistent.SYMBOL] = known.persistent(target)
-            rows[kernel.symbol] = persistent.code(kernel), len(kernel.slots) + 1
+            rows[kernel.symbol] = persistent.code(kernel, machine), len(kernel.slots) + 1
             exported.append(library.Kernel(kernel.symbol, (kernel.workgroups, 1, 1)))
             log.event("compile", "persistent kernel", workgroups=kernel.workgroups, waits=kernel.waits)
-        return [host.Library(linker.library(rows, others), exported)]
+        return [host.Library(linker.library(rows, machine, others), machine.format, exported)]
     except NotDirectError as error:
         if alone:
             raise
@@ -175,7 +175,7 @@ def _library(
     kernels: Sequence[library.Kernel],
     target: Mapping[str, str],
     flags: tuple[str, ...],
-) -> bytes:
+) -> host.Library:
     """A shared library of kernels by the compiler, whose code generation is LLVM's, too."""
     with scratch.folder() as folder, invocation(*flags, *library.FLAGS) as run:
         path = os.path.join(folder, "kernels.o")
@@ -185,7 +185,12 @@ def _library(
         _check(run.execute(1), run.found)
         with open(path, "rb") as file:
             query = f"{library.EXECUTABLE}_library_query"
-            return linker.linked(function(file.read(), query))
+            machine = _machine(target)
+            return host.Library(linker.linked(function(file.read(), query), machine), machine.format, kernels)
+
+
+def _machine(target: Mapping[str, str]) -> machines.Machine:
+    return machines.of(machine_code.described(target)[0])
 
 
 def _check(ok: bool, found: list[Diagnostic]) -> None:

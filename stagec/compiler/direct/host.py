@@ -28,7 +28,6 @@ from stagec.compiler.direct.parts import Item, Part, parts_of
 from stagec.compiler.direct.persistent import COUNTERS
 from stagec.compiler.direct.program import Constant, Copy, Fill, HostCall, Program, Tensor
 
-_FORMAT = "embedded-elf-x86_64"
 # Memory type and usage of what the device owns, for kernels, copies and the host; and the usage of constants.
 _MEMORY, _USAGE, _CONSTANT_USAGE = 48, 3075, 527363
 # The memory type that arguments must have.
@@ -39,9 +38,10 @@ _KEPT_BYTES, _KEPT_WITH_STACKS = 1 << 20, 1 << 26
 
 
 class Library(NamedTuple):
-    """A shared library, and the kernels that are in it."""
+    """A shared library in one of IREE's formats, and the kernels that are in it."""
 
     data: bytes
+    format: str
     kernels: Sequence[Kernel]
 
 
@@ -57,8 +57,8 @@ def text(
       asynchronous: whether the function takes two fences: one to wait for, and one that says that it is done.
     """
     data = [
-        f'vm.rodata private @format <alignment = 1> "{_FORMAT}"',
         'vm.rodata private @memory <alignment = 1> "tensor"',
+        *(f'vm.rodata private @format{i} <alignment = 1> "{library.format}"' for i, library in enumerate(libraries)),
         *(
             f'vm.rodata private @library{i} <alignment = 16, mime_type = "application/x-elf"> '
             f'dense<"0x{library.data.hex().upper()}"> : vector<{len(library.data)}xi8>'
@@ -167,7 +167,7 @@ def _functions(f: Function, libraries: Sequence[Library], device: str) -> dict[s
     functions = {}
     for i, library in enumerate(libraries):
         # The recorded commands keep the executable alive.
-        data = (f.data("format"), f.data(f"library{i}"), f.null(BYTES))
+        data = (f.data(f"format{i}"), f.data(f"library{i}"), f.null(BYTES))
         executable = f.call("executable.create", device, f.number(ANY_QUEUE), *data)
         for symbol, workgroups in library.kernels:
             function = f.call("executable.lookup.function", executable, f.data(f"symbol_{symbol}"))

@@ -39,10 +39,12 @@ def persistent(target: Mapping[str, str]) -> Code:
     Raises:
       NotDirectError: as for `machine_code.generated`.
     """
-    key = (hashlib.sha256(source().encode()).hexdigest(), *machine_code.described(target))
+    processor = machine_code.described(target)
+    text = source(processor[0])
+    key = (hashlib.sha256(text.encode()).hexdigest(), *processor)
     code = kernel_cache.find(key, Code.of_stored)
     if code is None:
-        code = machine_code.of_text(source(), SYMBOL, target)
+        code = machine_code.of_text(text, SYMBOL, target)
         kernel_cache.keep(key, code, *code.stored())
     return code
 

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 from passes import bindings, printed
 from passes.kernels.dispatch import NO_PIPELINE, Kernel as WrittenKernel
 from passes.match import operations_in
+from stagec.compiler.direct.machines import MACHINES
 from stagec.compiler.direct.program import NotDirectError, Program
 from stagec.compiler.invocation import invocation
 
 _KEPT = ("cpu", "cpu_features", "data_layout", "native_vector_size", "max_stack_allocation_size", "target_triple")
 
+# IREE's formats of the libraries that are linked here.
+LINKED = frozenset(machine.format for machine in MACHINES)
 # The function that the loader looks for is prefixed with the name of its executable.
 EXECUTABLE = "kernels"
 FLAGS = ("--iree-llvmcpu-link-embedded=false", "--iree-llvmcpu-link-static")
@@ -31,9 +34,7 @@ class Kernel(NamedTuple):
     workgroups: tuple[int, int, int]
 
 
-def target(
-    flags: tuple[str, ...], reproducible: bool = False, formats: Collection[str] = ("embedded-elf-x86_64",)
-) -> dict[str, str]:
+def target(flags: tuple[str, ...], reproducible: bool = False, formats: Collection[str] = LINKED) -> dict[str, str]:
     """How the compiler describes the processor that its flags name: attributes of an executable's target, as text.
 
     Args:
@@ -47,6 +48,8 @@ def target(
     if found is None or found.backend != "llvm-cpu" or found.format not in formats:
         raise NotDirectError("it is for another processor")
     described = {name: found.attributes[name] for name in _KEPT if name in found.attributes}
+    # Apple's name of the architecture.
+    described["target_triple"] = described["target_triple"].replace('"arm64-', '"aarch64-')
     return {**described, "reproducible": "true"} if reproducible else described
 
 

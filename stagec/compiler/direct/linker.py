@@ -1,4 +1,4 @@
-"""Links functions into the shared library that IREE's loader accepts: ELF for x86-64.
+"""Links functions into the shared library that IREE's loader accepts: ELF.
 
 The loader maps a file's segments, applies relative relocations, and looks up one function. So there are five program
 headers, one exported symbol, and a single empty section, which the loader requires.
@@ -11,17 +11,8 @@ import struct
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from stagec.compiler.direct.object_file import (
-    ABSOLUTE_64,
-    CALL_32,
-    EXECUTE,
-    MACHINE,
-    RELATIVE_32,
-    RELATIVE_64,
-    WRITE,
-    Code,
-    Section,
-)
+from stagec.compiler.direct.machines import Machine
+from stagec.compiler.direct.object_file import EXECUTE, WRITE, Code, Section
 from stagec.compiler.direct.program import NotDirectError
 
 EXPORT = "iree_hal_executable_library_query"
@@ -32,24 +23,20 @@ _SEGMENT = struct.Struct("<IIQQQQQQ")
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _DYNAMIC = struct.Struct("<QQ")
 
-_BASE_64 = 8  # the type of the loader's relocations
 _LOAD, _DYNAMIC_TABLE, _HEADERS = 1, 2, 6  # types of segments
-_PAGE = 4096
 
 # The loader's tables (`iree/hal/local/executable_library.h`): their version, the name of the library, the size of the
 # table that the others hang on, and of each kernel: flags, pages of local memory, constants, buffers, and the size of a
 # workgroup, then what is reserved.
 _VERSION, _NAME, _TABLE_SIZE = 6, "kernels", 128
 _TRAITS = struct.Struct("<qhBBiihh40x")
-# Returns the table, or null for another version:
-# xor ecx, ecx; lea rax, [rip + table]; cmp edi, 6; cmovne rax, rcx; ret
-_QUERY, _QUERY_TABLE = bytes.fromhex("31C9488D050000000083FF06480F45C1C3"), 5
 
 
 class _Image:
     """The sections of a library; relocations count them from 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
         self.sections: list[Section] = []
         # Where the functions begin, by their names.
         self.functions: dict[str, tuple[int, int]] = {}
@@ -80,21 +67,23 @@ class _Image:
 
     def table(self, data: bytes, addresses: Mapping[int, tuple[int, int]] | None = None) -> int:
         """Data with addresses: of sections, and what is added to them, by their offsets."""
-        needed = tuple([(at, ABSOLUTE_64, number, add) for at, (number, add) in (addresses or {}).items()])
+        needed = tuple([(at, self.machine.absolute, number, add) for at, (number, add) in (addresses or {}).items()])
         return self.add(Section(WRITE if needed else 0, 16, data, needed))
 
 
-def linked(code: Code) -> bytes:
+def linked(code: Code, machine: Machine) -> bytes:
     """A shared library that exports a function as `iree_hal_executable_library_query`.
 
     Raises:
       NotDirectError: the function has a relocation that is not known here.
     """
-    image = _Image()
-    return _laid_out(image.sections, *image.function(EXPORT, code))
+    image = _Image(machine)
+    return _laid_out(image, *image.function(EXPORT, code))
 
 
-def library(kernels: Mapping[str, tuple[Code, int]], others: Mapping[str, Code] = MappingProxyType({})) -> bytes:
+def library(
+    kernels: Mapping[str, tuple[Code, int]], machine: Machine, others: Mapping[str, Code] = MappingProxyType({})
+) -> bytes:
     """A shared library of kernels, and the tables that tell the loader of them.
 
     Args:
@@ -104,7 +93,7 @@ def library(kernels: Mapping[str, tuple[Code, int]], others: Mapping[str, Code] 
     Raises:
       NotDirectError: as for `linked`.
     """
-    image = _Image()
+    image = _Image(machine)
     for name, code in others.items():
         image.function(name, code)
     places = [image.function(name, code) for name, (code, _) in kernels.items()]
@@ -119,12 +108,13 @@ def library(kernels: Mapping[str, tuple[Code, int]], others: Mapping[str, Code] 
     table = bytearray(_TABLE_SIZE)
     struct.pack_into("<I", table, 24, count)
     at = image.table(bytes(table), {0: (header, 0), 32: (functions, 0), 40: (traits, 0), 64: (names, 0)})
-    query = image.add(Section(EXECUTE, 16, _QUERY, ((_QUERY_TABLE, RELATIVE_32, at, -4),)))
-    return _laid_out(image.sections, query, 0)
+    query, needed = machine.query
+    return _laid_out(image, image.add(Section(EXECUTE, 16, query, tuple([(o, k, at, add) for o, k, add in needed]))), 0)
 
 
-def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
+def _laid_out(parts: _Image, exported: int, start: int) -> bytes:
     """The library, whose function begins at an offset of a section."""
+    machine, sections = parts.machine, parts.sections
     code = [i for i, s in enumerate(sections) if s.flags & EXECUTE]
     mutable = [i for i, s in enumerate(sections) if s.flags & WRITE and not s.flags & EXECUTE]
     constant = [i for i, s in enumerate(sections) if not s.flags & (WRITE | EXECUTE)]
@@ -134,7 +124,7 @@ def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
     hash_at = symbols_at + 2 * _SYMBOL.size
     names_at = hash_at + 5 * 4
     relocations_at = _aligned(names_at + len(names), 8)
-    bases = sum(kind == ABSOLUTE_64 for s in sections for _, kind, _, _ in s.relocations)
+    bases = sum(kind == machine.absolute for s in sections for _, kind, _, _ in s.relocations)
     addresses = [0] * len(sections)
 
     def placed(numbers: Iterable[int], at: int) -> int:
@@ -144,9 +134,9 @@ def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
         return at
 
     constant_end = placed(constant, relocations_at + bases * _RELOCATION.size)
-    code_at = _aligned(constant_end, _PAGE)
+    code_at = _aligned(constant_end, machine.page)
     code_end = placed(code, code_at)
-    mutable_at = _aligned(code_end, _PAGE)
+    mutable_at = _aligned(code_end, machine.page)
     dynamic_at = _aligned(placed(mutable, mutable_at), 16)
     dynamic = [
         (5, names_at), (10, len(names)), (6, symbols_at), (11, _SYMBOL.size), (4, hash_at),
@@ -157,8 +147,8 @@ def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
     image = bytearray(end)
     for at, section in zip(addresses, sections):
         image[at : at + len(section.data)] = section.data
-    for i, (at, target) in enumerate(_relocated(sections, addresses, image)):
-        _RELOCATION.pack_into(image, relocations_at + i * _RELOCATION.size, at, _BASE_64, target)
+    for i, (at, target) in enumerate(_relocated(parts, addresses, image)):
+        _RELOCATION.pack_into(image, relocations_at + i * _RELOCATION.size, at, machine.base, target)
     _SYMBOL.pack_into(image, symbols_at + _SYMBOL.size, 1, 0x12, 0, 1, addresses[exported] + start, 0)
     struct.pack_into("<5I", image, hash_at, 1, 2, 1, 0, 0)
     image[names_at : names_at + len(names)] = names
@@ -169,9 +159,9 @@ def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
     mutable_gap = mutable_at - _aligned(code_end - code_gap, 64)
     segments = [
         (_HEADERS, 4, _HEADER.size, 0, 5 * _SEGMENT.size, 8),
-        (_LOAD, 4, 0, 0, constant_end, _PAGE),
-        (_LOAD, 5, code_at, code_gap, code_end - code_at, _PAGE),
-        (_LOAD, 6, mutable_at, mutable_gap, end - mutable_at, _PAGE),
+        (_LOAD, 4, 0, 0, constant_end, machine.page),
+        (_LOAD, 5, code_at, code_gap, code_end - code_at, machine.page),
+        (_LOAD, 6, mutable_at, mutable_gap, end - mutable_at, machine.page),
         (_DYNAMIC_TABLE, 6, dynamic_at, mutable_gap, end - dynamic_at, 8),
     ]
     for i, (type_, flags, at, gap, size, alignment) in enumerate(segments):
@@ -179,7 +169,7 @@ def _laid_out(sections: list[Section], exported: int, start: int) -> bytes:
         _SEGMENT.pack_into(image, _HEADER.size + i * _SEGMENT.size, *row)
     identity = b"\x7fELF\x02\x01\x01"
     sizes = (_HEADER.size, _SEGMENT.size, len(segments), 64, 1, 0)
-    _HEADER.pack_into(image, 0, identity, 3, MACHINE, 1, 0, _HEADER.size, end - mutable_gap, 0, *sizes)
+    _HEADER.pack_into(image, 0, identity, 3, machine.number, 1, 0, _HEADER.size, end - mutable_gap, 0, *sizes)
     file = bytearray(end - mutable_gap)
     file[:constant_end] = image[:constant_end]
     file[code_at - code_gap : code_end - code_gap] = image[code_at:code_end]
@@ -191,24 +181,22 @@ def _aligned(at: int, alignment: int) -> int:
     return -(-at // alignment) * alignment
 
 
-def _relocated(sections: list[Section], addresses: list[int], image: bytearray) -> list[tuple[int, int]]:
+def _relocated(parts: _Image, addresses: list[int], image: bytearray) -> list[tuple[int, int]]:
     """Apply the relocations to the image.
 
     Returns:
       (address, target) of each absolute address, which the loader relocates.
     """
-    bases = []
-    for start, section in zip(addresses, sections):
+    machine, bases = parts.machine, []
+    for start, section in zip(addresses, parts.sections):
         for offset, kind, number, add in section.relocations:
             assert isinstance(number, int), "names are resolved"
             at, target = start + offset, addresses[number] + add
-            if kind == ABSOLUTE_64:
+            if kind == machine.absolute:
                 struct.pack_into("<q", image, at, target)
                 bases.append((at, target))
-            elif kind in (RELATIVE_32, CALL_32):
-                struct.pack_into("<i", image, at, target - at)
-            elif kind == RELATIVE_64:
-                struct.pack_into("<q", image, at, target - at)
+            elif kind in machine.apply:
+                machine.apply[kind](image, at, target)
             else:
                 raise NotDirectError(f"kernels have relocations of type {kind}")
     return bases

@@ -29,7 +29,7 @@ class NoLlvmError(NotDirectError):
 
 
 def generated(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[str, Code]:
-    """Code for x86-64 of each kernel, by its symbol. It does not depend on the other kernels.
+    """Code of each kernel, by its symbol. It does not depend on the other kernels.
 
     Args:
       target: how the compiler describes the processor (`library.target`).

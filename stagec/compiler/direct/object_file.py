@@ -1,4 +1,4 @@
-"""Reads the functions of an object file: ELF for x86-64."""
+"""Reads the functions of an object file: ELF for x86-64 and aarch64."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from stagec.compiler.direct.machines import MACHINES
 from stagec.compiler.direct.program import NotDirectError
 
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 
-MACHINE = 62
 _SYMBOLS, _RELOCATIONS, _NO_BITS = 2, 4, 8  # types of sections
 _UNDEFINED, _RESERVED = 0, 0xFF00  # numbers of sections
 WRITE, EXECUTE = 1, 4  # flags of sections
-ABSOLUTE_64, RELATIVE_32, CALL_32, RELATIVE_64 = 1, 2, 4, 24  # types of relocations
 _LARGEST = 64  # bytes of a vector
 
 
@@ -99,14 +98,17 @@ class _File:
     """The sections and symbols of an object file.
 
     Attributes:
+      machine: the architecture.
       rows: the heads of the sections, and `contents` their bytes.
       relocations: of each section: offset, type, symbol, and addend.
     """
 
     def __init__(self, data: bytes) -> None:
         kind, machine = struct.unpack_from("<HH", data, 16)
-        if data[:6] != b"\x7fELF\x02\x01" or (kind, machine) != (1, MACHINE):
-            raise NotDirectError("the compiler made no object file for x86-64")
+        machines = {known.number: known for known in MACHINES}
+        if data[:6] != b"\x7fELF\x02\x01" or kind != 1 or machine not in machines:
+            raise NotDirectError("the compiler made no object file for x86-64 or aarch64")
+        self.machine = machines[machine]
         (start,), (count,) = struct.unpack_from("<Q", data, 40), struct.unpack_from("<H", data, 60)
         self.rows = [_SECTION.unpack_from(data, start + _SECTION.size * i) for i in range(count)]
         self.contents = [bytes(row[5]) if row[1] == _NO_BITS else data[row[4] : row[4] + row[5]] for row in self.rows]
@@ -154,7 +156,7 @@ class _File:
         """
         content, (*_, alignment, size) = self.contents[number], self.rows[number]
         used = [
-            _constant(add, kind, size or alignment)
+            _constant_after(add, size or alignment) if kind == self.machine.distance_after else add
             for section in sections
             for _, kind, i, add in section.relocations
             if i == place
@@ -177,11 +179,9 @@ class _File:
         return end
 
 
-def _constant(add: int, kind: int, size: int) -> int:
-    """Where the constant is that a relocation refers to.
+def _constant_after(add: int, size: int) -> int:
+    """Where the constant is whose distance counts from the end of the instruction that refers to it.
 
-    A distance counts from the end of its instruction: four bytes on, or more if a number of one or four bytes follows.
+    That is four bytes on, or more if a number of one or four bytes follows.
     """
-    if kind != RELATIVE_32:
-        return add
     return next((add + after for after in (4, 5, 8) if (add + after) % size == 0), add + 5)

@@ -1,7 +1,5 @@
 ; A persistent kernel: it goes through a table of steps, whose words persistent.py describes. Each workgroup is a
-; worker, and goes through all of them.
-
-target triple = "x86_64-unknown-unknown-eabi-elf"
+; worker, and goes through all of them. persistent.py adds the architecture and its instruction @pause.
 
 ; A worker: its group, how many groups there are, how many groups of the current step have no tiles left, the tiles of
 ; the steps before, how many of them have to be done before the current step begins, the address of the shared counters,
@@ -69,7 +67,7 @@ later:
   %is.idle = icmp ugt i32 %spins, 1024
   br i1 %is.idle, label %later.pause, label %leave
 later.pause:
-  call void @llvm.x86.sse2.pause()
+  call void @pause()
   br label %leave
 take:
   %taken = load atomic i32, ptr %taken.at monotonic, align 4
@@ -114,7 +112,7 @@ again:
   %is.long = icmp ugt i32 %times, 1024
   br i1 %is.long, label %pause, label %wait
 pause:
-  call void @llvm.x86.sse2.pause()
+  call void @pause()
   br label %wait
 ready:
   %tile = add i32 %low, %place

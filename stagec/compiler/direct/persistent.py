@@ -21,8 +21,10 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 
 from passes.kernels.cost import MAX_BUFFERS, MAX_WORKGROUPS
+from stagec.compiler.direct import machines
+from stagec.compiler.direct.machines import Machine
 from stagec.compiler.direct.memory import Layout, barriers
-from stagec.compiler.direct.object_file import ABSOLUTE_64, CALL_32, EXECUTE, RELATIVE_32, WRITE, Code, Section
+from stagec.compiler.direct.object_file import EXECUTE, WRITE, Code, Section
 from stagec.compiler.direct.parts import Item, LoopParts, Part, Persistent, exchanged
 from stagec.compiler.direct.program import Call, Copy, Fill, Number, Program
 
@@ -46,21 +48,24 @@ _OPERATIONS = {
     "add": 0, "subtract": 1, "multiply": 2, "and": 3, "or": 4, "xor": 5, "EQ": 6, "NE": 7, "LT": 8, "LE": 9, "GT": 10,
     "GE": 11, "maximum": 12, "minimum": 13,
 }  # fmt: skip
-# The function of one persistent kernel, which passes the table as a fourth argument: lea rcx, [rip + table]; jmp
-_STUB, _STUB_TABLE, _STUB_CODE = bytes.fromhex("488D0D00000000E900000000"), 3, 8
 
 
 @functools.cache
-def source() -> str:
-    """The code of persistent kernels, as LLVM IR."""
-    return pathlib.Path(__file__).with_suffix(".ll").read_text("utf-8")
+def source(triple: str) -> str:
+    """The code of persistent kernels for an architecture, as LLVM IR."""
+    text = pathlib.Path(__file__).with_suffix(".ll").read_text("utf-8")
+    pause = (
+        f'define internal void @pause() #0 section ".text.persistent" {{\n{machines.of(triple).pause}\nret void\n}}\n'
+    )
+    return f'target triple = "{triple}"\n{text}\n{pause}'
 
 
-def code(kernel: Persistent) -> Code:
+def code(kernel: Persistent, machine: Machine) -> Code:
     """The function of a persistent kernel, which refers to `SYMBOL` and to the kernels that it calls by their names."""
-    relocations = tuple([(8 * at, ABSOLUTE_64, name, 0) for at, name in kernel.calls])
+    relocations = tuple([(8 * at, machine.absolute, name, 0) for at, name in kernel.calls])
     table = Section(WRITE, 16, struct.pack(f"<{len(kernel.table)}q", *kernel.table), relocations)
-    stub = Section(EXECUTE, 16, _STUB, ((_STUB_TABLE, RELATIVE_32, 1, -4), (_STUB_CODE, CALL_32, SYMBOL, -4)))
+    instructions, needed, (at, kind, add) = machine.stub
+    stub = Section(EXECUTE, 16, instructions, (*[(o, k, 1, a) for o, k, a in needed], (at, kind, SYMBOL, add)))
     return Code((stub, table))
 
 
