@@ -14,13 +14,11 @@ const sizes = @sizes@;
 const isCounted = @counted@;
 const blocks = @blocks@;
 
-// Compiles the module, and returns the function: of typed arrays, which it copies, to a new one, or to an object with
-// several.
-export async function load(source = beside("@name@.wasm"), weights = held && beside(held.file)) {
+@load@
+// The function: of typed arrays, which it copies, to a new one, or to an object with several.
+async function prepared(instantiated, source = beside("@name@.wasm"), weights = held && beside(held.file)) {
   const [module, bytes] = await Promise.all([content(source), held && content(weights)]);
-  const made = await WebAssembly.instantiate(module);
-  const { memory, __heap_base: heap, ...runs } = (made.instance ?? made).exports;
-  let end = heap.value;
+  let end = 0;
   const place = (bytes) => {
     const start = Math.ceil(end / 64) * 64;
     end = start + bytes;
@@ -29,8 +27,8 @@ export async function load(source = beside("@name@.wasm"), weights = held && bes
   const places = [...inputs, ...outputs].map((one) => place((one.most ?? one.length) * one.array.BYTES_PER_ELEMENT));
   if (held) places.push(place(held.bytes));
   places.push(place(workspace));
-  const missing = end - memory.buffer.byteLength;
-  if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+  const { memory, __heap_base: heap, ...runs } = (await instantiated(module, end)).exports;
+  places.forEach((_, i) => (places[i] += Math.ceil(heap.value / 64) * 64));
   if (held) new Uint8Array(memory.buffer).set(checked(bytes), places[places.length - 2]);
   const view = (one, i, count) => new one.array(memory.buffer, places[i], count);
   return (...arrays) => {

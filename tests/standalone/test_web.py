@@ -23,7 +23,7 @@ _MAIN = """
 import { readFileSync, writeFileSync } from "node:fs";
 import { inputs, load, outputs } from "./f.js";
 
-const call = await load();
+const call = await load(undefined, undefined, ...THREADS);
 const data = readFileSync("given");
 let at = data.byteOffset;
 const given = inputs.map(({ array, length }) => {
@@ -39,12 +39,14 @@ writeFileSync("made", Buffer.concat(all.map((one) => Buffer.from(one.buffer))));
 """
 
 
-def ran(folder, exported, arguments, is_named=False, **sizes):
+def ran(folder, exported, arguments, is_named=False, threads=0, **sizes):
     """The results of a module in Node, for open sizes by their names, which a call may have to be given."""
-    exported.to_wasm(folder, name="f")
-    (folder / "main.mjs").write_text(
-        _MAIN.replace("SIZES", json.dumps(sizes)).replace("IS_NAMED", json.dumps(is_named))
-    )
+    exported.to_wasm(folder, name="f", threads=threads > 0)
+    fields = {"SIZES": sizes, "IS_NAMED": is_named, "THREADS": [threads] if threads else []}
+    text = _MAIN
+    for name, value in fields.items():
+        text = text.replace(name, json.dumps(value))
+    (folder / "main.mjs").write_text(text)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "given").write_bytes(b"".join([np.asarray(leaf).tobytes() for leaf in stagec.tree.leaves(arguments)]))
     subprocess.run(["node", "main.mjs"], cwd=folder, check=True, timeout=60)
