@@ -28,8 +28,8 @@ _ORDERS = {"EQ": "eq", "NE": "ne", "LT": "slt", "LE": "sle", "GT": "sgt", "GE": 
 
 
 def printed(function: Function, routine: Routine, is_shared: bool) -> str:
-    """The function, which takes the addresses of its arguments and results, of its constants if they are in a file,
-    and of the workspace.
+    """The function, which takes the addresses of its arguments and results, of the sizes of padded arrays, of its
+    constants if they are in a file, and of the workspace.
 
     The names of its kernels begin with its own.
 
@@ -63,7 +63,7 @@ class _Printer:
             self.do(f"store ptr {self.address(first)}, ptr %p{n}")
         self.statements(plan.statements)
         # No identifier has a dot, so names of other values are free.
-        names = [p.name for p in (*self.function.arguments, *self.function.results)]
+        names = [p.name for p in (*self.function.arguments, *self.function.results, *self.function.numbers)]
         names += ["weights"] if self.function.in_file else []
         given = ", ".join([f"ptr %given.{name}" for name in (*names, "work")])
         head = f"define void @{self.routine.named(self.function.name)}({given}) {{"
@@ -107,7 +107,8 @@ class _Printer:
         elif base.kind == "workspace":
             name = "%given.work"
         else:
-            found = self.function.arguments if base.kind == "argument" else self.function.results
+            arguments = (*self.function.arguments, *self.function.numbers)
+            found = arguments if base.kind == "argument" else self.function.results
             name = f"%given.{found[base.number].name}"
         return self.let(f"getelementptr i8, ptr {name}, i64 {offset}") if offset else name
 

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import subprocess
+from collections.abc import Sequence
 
 from stagec.backends import Target
 from stagec.compiler import key, scratch
@@ -17,6 +18,7 @@ from stagec.compiler.diagnostics import linker_path
 from stagec.compiler.direct import machine_code
 from stagec.compiler.direct.program import NotDirectError
 from stagec.core.dims import is_open
+from stagec.core.dims_terms import Size
 from stagec.core.dims_values import symbols
 from stagec.core.webpage import WEBASSEMBLY, filled
 from stagec.standalone import llvm_text
@@ -170,6 +172,9 @@ def _row(function: Function, parameter: Parameter) -> str:
     sizes = [f"length: {_length(function, parameter)}", *(["hasRows: true"] if has_rows else [])]
     if function.is_counted and has_rows:
         sizes.append(f"row: {function.row(parameter)}")
+    if function.is_padded(parameter):
+        shape_ = parameter.aval.shape[len(function.rows) if has_rows else 0 :]
+        sizes.append(f"dims: {_of_sizes(function, [*shape_, parameter.scalar.parts], '[{}]', ', ')}")
     if function.sizes:
         most = max([function.row(parameter, r.values) * (r.rows if has_rows else 1) for r in function.routines[TARGET]])
         sizes.append(f"most: {most}")
@@ -178,12 +183,17 @@ def _row(function: Function, parameter: Parameter) -> str:
 
 def _length(function: Function, parameter: Parameter) -> str:
     """The numbers of an array: a literal, or a function of the open sizes."""
-    names = {size.symbol: size.name for size in function.sizes}
     if not parameter.aval.is_open:
         return str(function.row(parameter))
-    factors = [spelled(n, names, "Math.floor({} / {})") for n in (*parameter.aval.shape, parameter.scalar.parts)]
-    used = ", ".join([names[symbol] for symbol in symbols(parameter.aval.shape)])
-    return f"({{ {used} }}) => {' * '.join([f'({text})' for text in factors if text != '1'])}"
+    return _of_sizes(function, [*parameter.aval.shape, parameter.scalar.parts], "({})", ") * (")
+
+
+def _of_sizes(function: Function, shape: Sequence[Size], whole: str, between: str) -> str:
+    """A function of the open sizes, by the sizes of an array."""
+    names = {size.symbol: size.name for size in function.sizes}
+    used = ", ".join([names[symbol] for symbol in symbols(shape)])
+    text = whole.format(between.join([spelled(n, names, "Math.floor({} / {})") for n in shape]))
+    return f"({{ {used} }}) => {text}"
 
 
 def _weights_name(function: Function) -> str:
@@ -210,6 +220,7 @@ def _loader(function: Function, pages: int) -> str:
         "weights": _weights(function),
         "sizes": _sizes(function),
         "counted": json.dumps(function.is_counted),
+        "paddings": json.dumps(_paddings(function)),
         "blocks": json.dumps(sorted({max(1, r.rows) for r in function.routines[TARGET]}, reverse=True)),
     }
     for field, value in fields.items():
@@ -226,6 +237,14 @@ def _sizes(function: Function) -> str:
             for least, most in [(symbol.lower, symbol.upper)]
         ]
     )
+
+
+def _paddings(function: Function) -> list[dict[str, int]] | None:
+    """The sizes that arrays are padded to."""
+    if not function.numbers:
+        return None
+    values = dict.fromkeys([routine.values for routine in function.routines[TARGET]])
+    return [{size.name: n for size, n in zip(function.others, part)} for part in values]
 
 
 def _weights(function: Function) -> str:
