@@ -93,6 +93,17 @@ def test_the_stack_has_room_for_what_kernels_spill(tmp_path):
     assert_same_bits(found, stagec.jit(draws, target=TARGET)(x))
 
 
+def test_a_file_is_loaded_without_what_fetches(tmp_path):
+    stagec.export(lambda x: x * 2)("f32[4]").to_wasm(tmp_path, name="f")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "main.mjs").write_text(
+        'import { load } from "./f.js";\nconst call = await load();\n'
+        "console.log(call(new Float32Array(4)).length, process.moduleLoadList.filter((name) => /undici/.test(name)));\n"
+    )
+    done = subprocess.run(["node", "main.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout == "4 []\n"
+
+
 def test_arguments_that_do_not_fit_are_refused(tmp_path):
     stagec.export(lambda x, y: x + y)("f32[2,3]", "f32[]").to_wasm(tmp_path, name="f")
     calls = ["new Float32Array(6)", "[1, 2], new Float32Array(1)", "new Float32Array(5), new Float32Array(1)"]
