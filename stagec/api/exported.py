@@ -152,17 +152,24 @@ class Exported(OwnCopy):
         return c_library.write(os.fspath(folder), self._standalone(name, targets, weights == "file"))
 
     def to_wasm(
-        self, folder: str | os.PathLike[str], *, name: str = "", weights: Literal["module", "file"] = "module"
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        name: str = "",
+        weights: Literal["module", "file"] = "module",
+        threads: bool = False,
     ) -> list[str]:
         """Write a WebAssembly module of the function, and an ES module that loads it, with its types.
 
-        The targets do not matter: the module runs in browsers and in Node, with vectors of 128 bits and one thread.
+        The targets do not matter: the module runs in browsers and in Node, with vectors of 128 bits.
 
         Args:
           folder: where the files are written; it is made if need be.
           name: of the function and the files, instead of its own.
           weights: where the arrays that the function closes over are: in the module, or in a file of their own, which
             is loaded beside it.
+          threads: whether workers share the work, for which pages have to be isolated from other origins; else the
+            calling thread does all of it.
 
         Returns:
           The paths of the files.
@@ -184,7 +191,7 @@ class Exported(OwnCopy):
         if weights not in ("module", "file"):
             fix = "use weights='module' or weights='file'"
             raise location.error(errors.ArgumentValueError, f"to_wasm: {weights!r} says not where weights are", fix=fix)
-        return web.write(os.fspath(folder), self._standalone(name, [web.TARGET], weights == "file"))
+        return web.write(os.fspath(folder), self._standalone(name, [web.TARGET], weights == "file"), threads)
 
     def to_html(self, path: str | os.PathLike[str], *, name: str = "") -> None:
         """Write a page that runs the function in a browser: one file, which asks no server for anything.

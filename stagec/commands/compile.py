@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -60,6 +60,9 @@ class _Output(OutputFile):
     help="With --emit c or --emit wasm, put these arrays into a file of their own, which programs map into memory and "
     "pages load.",
 )
+@click.option(
+    "--threads", is_flag=True, help="With --emit wasm, let workers share the work, in Node and isolated pages."
+)
 @click.option("--reproducible", is_flag=True, help="The same bits of results on all processors.")
 @trace_options
 def compile_function(
@@ -71,6 +74,7 @@ def compile_function(
     name: str | None,
     no_weights: bool,
     weights_file: bool,
+    threads: bool,
     reproducible: bool,
     fast_math: bool,
     x64: bool,
@@ -89,6 +93,8 @@ def compile_function(
         raise click.UsageError("--no-weights is for files: a library holds the arrays that the function closes over")
     if weights_file and emit not in ("c", "wasm"):
         raise click.UsageError("--weights-file is for --emit c and --emit wasm")
+    if threads and emit != "wasm":
+        raise click.UsageError("--threads is for --emit wasm: C libraries take threads from their callers")
     started = time.perf_counter()
     with enabled_dtypes(function, x64):
         with user_output():
@@ -104,7 +110,8 @@ def compile_function(
             exported.to_html(output, name=name or "")
             files = [output]
         else:
-            files = exported.to_wasm(output, name=name or "", weights="file" if weights_file else "module")
+            where: Literal["file", "module"] = "file" if weights_file else "module"
+            files = exported.to_wasm(output, name=name or "", weights=where, threads=threads)
     size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)
     click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")
     if emit == "c":

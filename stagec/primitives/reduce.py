@@ -47,7 +47,7 @@ def highest(dtype: np.dtype[Any]) -> Any:
     return dtypes.integer_range(dtype)[1] if dtypes.is_integer(dtype) else np.inf
 
 
-def _all_ones(dtype: np.dtype[Any]) -> Any:
+def all_ones(dtype: np.dtype[Any]) -> Any:
     return True if dtypes.is_bool(dtype) else np.invert(np.zeros((), dtype))
 
 
@@ -101,7 +101,7 @@ reduce_min_p = reduction(
     "reduce_min", accepts=ORDERED, eval=np.minimum, combine="stablehlo.minimum", identity=highest, jvp=_extreme_jvp
 )
 reduce_and_p = reduction(
-    "reduce_and", accepts=BITS, eval=np.bitwise_and, combine="stablehlo.and", identity=_all_ones, jvp=NOT_DIFFERENTIABLE
+    "reduce_and", accepts=BITS, eval=np.bitwise_and, combine="stablehlo.and", identity=all_ones, jvp=NOT_DIFFERENTIABLE
 )
 reduce_or_p = reduction(
     "reduce_or", accepts=BITS, eval=np.bitwise_or, combine="stablehlo.or", identity=lambda d: 0, jvp=NOT_DIFFERENTIABLE

@@ -9,7 +9,7 @@ from stagec.backends import Target
 from stagec.compiler import key
 from stagec.compiler.direct import library, machine_code
 from stagec.compiler.direct.program import NotDirectError
-from stagec.standalone import c_text, cpp_header
+from stagec.standalone import c_sizes, c_text, cpp_header
 from stagec.standalone.c_text import comment, declared
 from stagec.standalone.data_object import object_of
 from stagec.standalone.forming import refused
@@ -154,6 +154,11 @@ def _header(function: Function) -> str:
         rows = [*(f"{size.name}: {what}, {size.shown}" for size in function.sizes), *rows]
         name = function.sizes[0].name
         codes += f", or 3 if {name} is not such a number" if len(function.sizes) == 1 else ", or 3 for other sizes"
+    if function.numbers:
+        sizes.append(c_sizes.workspace(function))
+        named = f", or {large}_WORKSPACE_FOR these sizes,"
+    else:
+        named = ""
     if function.in_file:
         rows += [
             f"weights: the {large}_WEIGHTS bytes of the file {function.name}.weights, at a multiple of {ALIGNMENT}"
@@ -161,7 +166,7 @@ def _header(function: Function) -> str:
         sizes += [f"#define {large}_WEIGHTS {function.constants.offsets[-1]}"]
         codes = f", or 2 if the weights are not those of the library{codes}"
     rows += [
-        f"workspace: {large}_WORKSPACE bytes for the time of the call, at a multiple of 16",
+        f"workspace: {large}_WORKSPACE bytes{named} for the time of the call, at a multiple of 16",
         "threads: how threads share the work, or NULL for the calling thread alone",
     ]
     lines = "\n".join(f"   {row}" for row in rows)

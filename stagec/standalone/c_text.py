@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 
 from passes import printed
 from passes.kernels.dispatch import Kernel
 from stagec.compiler.direct.program import Call, Number, Tensor
 from stagec.core.location import Location
+from stagec.standalone.c_sizes import by_sizes
 from stagec.standalone.function import Function, Parameter, Routine
 from stagec.standalone.names import constant
 from stagec.standalone.plan import (
@@ -86,7 +86,9 @@ def routines(function: Function, found: Sequence[Routine], symbol: str) -> str:
       symbol: its name, with which the names of kernels begin.
     """
     lines = [line for routine in found for line in _Printer(function, routine, symbol).text()]
-    return "\n".join([*lines, *(_by_sizes(function, found, symbol) if function.sizes else ())]) + "\n"
+    if function.sizes:
+        lines += by_sizes(function, found, symbol, *parameters(function))
+    return "\n".join(lines) + "\n"
 
 
 def kernel_name(symbol: str, routine: Routine, kernel: str) -> str:
@@ -94,41 +96,14 @@ def kernel_name(symbol: str, routine: Routine, kernel: str) -> str:
     return f"{routine.named(symbol)}_{kernel}"
 
 
-def _parameters(function: Function) -> tuple[list[str], list[str]]:
+def parameters(function: Function) -> tuple[list[str], list[str]]:
     """The parameters of static functions: their declarations and their names."""
-    arrays = (*function.arguments, *function.results)
+    arrays = (*function.arguments, *function.results, *function.numbers)
     declarations = [*declared(function.arguments, True), *declared(function.results, False)]
+    declarations += declared(function.numbers, True)
     declarations += ["const unsigned char *weights"] if function.in_file else []
     names = [*(p.name for p in arrays), *(["weights"] if function.in_file else []), "work", "threads"]
     return [*declarations, "unsigned char *work", "const stagec_threads *threads"], names
-
-
-def _by_sizes(function: Function, found: Sequence[Routine], symbol: str) -> Iterator[str]:
-    """A function that selects the code for some sizes, and has as many rows computed at once as are left."""
-    arrays = [*function.arguments, *function.results]
-    declarations, names = _parameters(function)
-    count = " * ".join([size.name for size in function.rows])
-    yield ""
-    yield f"static int {symbol}({', '.join([*(f'size_t {size.name}' for size in function.sizes), *declarations])})"
-    yield "{"
-    if function.rows:
-        yield f"  const size_t rows = {count};"
-    for values, routines in itertools.groupby(found, lambda routine: routine.values):
-        test = " && ".join([f"{size.name} == {n}" for size, n in zip(function.others, values)])
-        yield f"  if ({test}) {{" if test else "  {"
-        if function.rows:
-            yield "    size_t row = 0;"
-        offsets = {p.name: f"{p.name} + row * {function.row(p, values)}" for p in arrays if function.has_rows(p)}
-        passed = ", ".join([offsets.get(name, name) for name in names])
-        for routine in routines:
-            if routine.rows:
-                yield f"    for (; rows - row >= {routine.rows}; row += {routine.rows})"
-            yield f"    {'  ' if routine.rows else ''}{routine.named(symbol)}({passed});"
-        yield "    return 0;"
-        yield "  }"
-    if function.others:
-        yield "  return 3;"
-    yield "}"
 
 
 class _Printer:
@@ -142,12 +117,12 @@ class _Printer:
         starts = {n: self._address(first, "unsigned char *") for n, first in plan.pointers.items()}
         head = [f"  unsigned char *p{n} = {start};" for n, start in starts.items()]
         head += [f"  {_TYPES[type_]} n{n} = 0;" for n, type_ in plan.numbers.items()]
-        parameters, names = _parameters(function)
+        given, names = parameters(function)
         symbols = [self.kernel(symbol) for symbol in self.routine.kernels]
         yield ""
         yield from (f"kernel {name};" for name in symbols)
         yield ""
-        yield f"static void {self.routine.named(self.symbol)}({', '.join(parameters)})"
+        yield f"static void {self.routine.named(self.symbol)}({', '.join(given)})"
         yield "{"
         yield from head
         yield from (f"  (void){name};" for name in names if name not in self._used)
@@ -181,7 +156,7 @@ class _Printer:
 
     def _base(self, base: Base) -> str:
         if base.kind == "argument":
-            return self.function.arguments[base.number].name
+            return (*self.function.arguments, *self.function.numbers)[base.number].name
         if base.kind == "result":
             return self.function.results[base.number].name
         if base.kind == "constant":

@@ -107,7 +107,10 @@ def _checks(function: Function) -> str:
         divided = f" / {function.row(first)}" if function.row(first) > 1 else ""
         lines.append(f"const std::size_t {function.sizes[0].name} = {first.name}.size(){divided};")
     lines += [f'stagec_detail::check_size("{p.name}", {p.name}.size(), {_size(function, p)});' for p in arrays]
-    memory = [("workspace", f"{large}_WORKSPACE", 16)]
+    needed = f"{large}_WORKSPACE"
+    if function.numbers:
+        needed += f"_FOR({', '.join([size.name for size in function.others])})"
+    memory = [("workspace", needed, 16)]
     memory += [("weights", f"{large}_WEIGHTS", 64)] if function.in_file else []
     lines += [
         f'stagec_detail::check_memory("{name}", {name}.data(), {name}.size(), {size}, {alignment});'

@@ -20,6 +20,8 @@ from stagec.core.dims_terms import Symbol
 from stagec.core.graph import Graph
 from stagec.standalone.forming import formed, refused
 from stagec.standalone.names import WORDS, Scalar, identifier, scalar_of
+from stagec.standalone.padded import padded
+from stagec.standalone.padded_steps import NUMBER
 from stagec.standalone.plan import Base, Plan, Result, planned
 from stagec.standalone.sizes import Open, blocks, open_sizes
 
@@ -38,6 +40,11 @@ class Parameter(NamedTuple):
     label: str
     aval: ShapedArray
     scalar: Scalar
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of a number."""
+        return self.aval.dtype.itemsize // self.scalar.parts
 
 
 class OpenSize(NamedTuple):
@@ -67,7 +74,7 @@ class Routine(NamedTuple):
       plan: what it does.
       kernels: by symbol.
       rows: how many rows it computes; 0 if their number is not open.
-      values: the other open sizes.
+      values: the other open sizes, or what arrays are padded to along their axes.
     """
 
     plan: Plan
@@ -131,6 +138,7 @@ class Function:
       constants: what all of them read.
       in_file: whether the caller passes these, as the content of a file.
       sizes: those that are open.
+      numbers: further arguments of routines, if arrays are padded: the sizes along whose axes they are.
       reproducible: whether results have the same bits on all processors.
     """
 
@@ -142,6 +150,7 @@ class Function:
     constants: Constants
     in_file: bool = False
     sizes: tuple[OpenSize, ...] = ()
+    numbers: tuple[Parameter, ...] = ()
     reproducible: bool = False
 
     @property
@@ -156,7 +165,7 @@ class Function:
 
     @property
     def others(self) -> list[OpenSize]:
-        """The sizes for each of whose values there is code."""
+        """The sizes for whose values there is code."""
         return [size for size in self.sizes if not size.counts_rows]
 
     @property
@@ -178,10 +187,30 @@ class Function:
         sizes = parameter.aval.shape[len(self.rows) if self.has_rows(parameter) else 0 :]
         return math.prod([dims_values.evaluate(n, known) for n in sizes]) * parameter.scalar.parts
 
+    def is_padded(self, parameter: Parameter) -> bool:
+        """Whether routines take a padded copy of an array."""
+        others = {size.symbol for size in self.others}
+        return bool(self.numbers) and not others.isdisjoint(dims_values.symbols(parameter.aval.shape))
+
+    def copies(self, routine: Routine) -> dict[str, int]:
+        """Where the padded copies of arrays are in the workspace, and under "" where the routine's own part begins."""
+        found, end = {}, 0
+        for parameter in (*self.arguments, *self.results):
+            if self.is_padded(parameter):
+                found[parameter.name] = end
+                rows = routine.rows if self.has_rows(parameter) else 1
+                bytes_ = rows * self.row(parameter, routine.values) * parameter.bytes
+                end += -(-bytes_ // ALIGNMENT) * ALIGNMENT
+        return {**found, "": end}
+
+    def needed(self, routine: Routine) -> int:
+        """The bytes of workspace for a routine."""
+        return self.copies(routine)[""] + routine.plan.workspace
+
     @property
     def workspace(self) -> int:
         """The bytes of memory that a call needs besides its arguments and results."""
-        return max([routine.plan.workspace for routine in self.every_routine])
+        return max(map(self.needed, self.every_routine))
 
     @property
     def stack(self) -> int:
@@ -222,6 +251,16 @@ class Source(NamedTuple):
         graph = open_graph.at(self.graph, values)
         return self._replace(graph=graph, options=options, arguments=arguments, returned=returned)
 
+    def padded_to(self, values: Mapping[Symbol, int], rows: Mapping[Symbol, int]) -> Source:
+        """The function for a number of rows, and for these sizes and smaller ones, which are further arguments."""
+        made, end = self.at({**values, **rows}), len(self.captured) + len(self.arguments)
+        graph = open_graph.at(self.graph, rows) if rows else self.graph
+        return made._replace(
+            graph=padded(graph, values, self.name),
+            arguments=[*made.arguments, *[(str(symbol), NUMBER) for symbol in values]],
+            used=[*self.used, *range(end, end + len(values))],
+        )
+
 
 def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
     """Plan a function for its targets.
@@ -242,13 +281,16 @@ def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
     )
     ordered = dims_values.symbols([aval.shape for _, aval in (*source.arguments, *source.returned)])
     sizes = tuple([OpenSize(identifier(symbol.name, taken), symbol, symbol in found.rows) for symbol in ordered])
+    numbers: tuple[Parameter, ...] = ()
+    if found.is_padded:
+        numbers = tuple([_parameter(source, f"{symbol}_size", NUMBER, taken) for symbol in found.others])
     constants = Constants()
     routines = {
         target: tuple([_routine(p, p.options[target], constants, n, values) for p, n, values in _parts(source, found)])
         for target in source.options
     }
     reproducible = any(options.reproducible for options in source.options.values())
-    return Function(name, source.name, arguments, results, routines, constants, in_file, sizes, reproducible)
+    return Function(name, source.name, arguments, results, routines, constants, in_file, sizes, numbers, reproducible)
 
 
 def _parts(source: Source, found: Open) -> Iterator[tuple[Source, int, tuple[int, ...]]]:
@@ -260,7 +302,10 @@ def _parts(source: Source, found: Open) -> Iterator[tuple[Source, int, tuple[int
         for count in counts:
             # Where several sizes count rows, the rows of a block lie along the first axis.
             rows = dict(zip(found.rows, (count, *itertools.repeat(1, len(found.rows)))))
-            yield source.at({**known, **rows}) if known or rows else source, count, values
+            if found.is_padded:
+                yield source.padded_to(known, rows), count, values
+            else:
+                yield source.at({**known, **rows}) if known or rows else source, count, values
 
 
 def _parameter(source: Source, label: str, aval: ShapedArray, taken: set[str]) -> Parameter:

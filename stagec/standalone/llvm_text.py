@@ -27,18 +27,21 @@ _TYPES = {"i1": "i32", "i32": "i32", "i64": "i64"}
 _ORDERS = {"EQ": "eq", "NE": "ne", "LT": "slt", "LE": "sle", "GT": "sgt", "GE": "sge"}
 
 
-def printed(function: Function, routine: Routine) -> str:
-    """The function, which takes the addresses of its arguments and results, of its constants if they are in a file,
-    and of the workspace.
+def printed(function: Function, routine: Routine, is_shared: bool) -> str:
+    """The function, which takes the addresses of its arguments and results, of the sizes of padded arrays, of its
+    constants if they are in a file, and of the workspace.
 
     The names of its kernels begin with its own.
+
+    Args:
+      is_shared: whether threads share the workgroups of kernels, by what `pool.ll` defines.
     """
-    return _Printer(function, routine).text()
+    return _Printer(function, routine, is_shared).text()
 
 
 class _Printer:
-    def __init__(self, function: Function, routine: Routine) -> None:
-        self.function, self.routine = function, routine
+    def __init__(self, function: Function, routine: Routine, is_shared: bool) -> None:
+        self.function, self.routine, self.is_shared = function, routine, is_shared
         self.lines: list[str] = []
         self._count = 0
         self._block = "entry"
@@ -60,7 +63,7 @@ class _Printer:
             self.do(f"store ptr {self.address(first)}, ptr %p{n}")
         self.statements(plan.statements)
         # No identifier has a dot, so names of other values are free.
-        names = [p.name for p in (*self.function.arguments, *self.function.results)]
+        names = [p.name for p in (*self.function.arguments, *self.function.results, *self.function.numbers)]
         names += ["weights"] if self.function.in_file else []
         given = ", ".join([f"ptr %given.{name}" for name in (*names, "work")])
         head = f"define void @{self.routine.named(self.function.name)}({given}) {{"
@@ -104,7 +107,8 @@ class _Printer:
         elif base.kind == "workspace":
             name = "%given.work"
         else:
-            found = self.function.arguments if base.kind == "argument" else self.function.results
+            arguments = (*self.function.arguments, *self.function.numbers)
+            found = arguments if base.kind == "argument" else self.function.results
             name = f"%given.{found[base.number].name}"
         return self.let(f"getelementptr i8, ptr {name}, i64 {offset}") if offset else name
 
@@ -168,16 +172,21 @@ class _Printer:
             place = self.let(f"getelementptr i64, ptr %table, i64 {i}")
             self.do(f"store ptr {self.address(address)}, ptr {place}")
         counts = self.routine.kernels[run.call.kernel].workgroups
+        symbol = f"{self.routine.named(self.function.name)}_{run.call.kernel}"
+        total = math.prod(counts)
+        if self.is_shared and total > 1:
+            x, y = (*counts, 1, 1)[:2]
+            self.do(f"call void @pool.run(ptr @{symbol}, ptr %dispatch, i32 {x}, i32 {y}, i32 {total})")
+            return
 
         def body(i: str) -> None:
             for axis, count in enumerate(counts):
                 number = self.let(f"urem i32 {i}, {count}") if count > 1 else "0"
                 self.do(f"store i32 {number}, ptr {self.let(f'getelementptr i32, ptr %group, i64 {axis}')}")
                 i = self.let(f"udiv i32 {i}, {count}") if count > 1 else i
-            symbol = f"{self.routine.named(self.function.name)}_{run.call.kernel}"
             self.let(f"call i32 @{symbol}(ptr %dispatch, ptr %dispatch, ptr %group)")
 
-        self.times(math.prod(counts), body)
+        self.times(total, body)
 
     def times(self, count: int, body: Callable[[str], None]) -> None:
         """Repeat what is written for a counter."""

@@ -13,49 +13,72 @@ const held = @weights@;
 const sizes = @sizes@;
 const isCounted = @counted@;
 const blocks = @blocks@;
+// What arrays are padded to along other sizes, if there is no code for each of their values.
+const paddings = @paddings@;
 
-// Compiles the module, and returns the function: of typed arrays, which it copies, to a new one, or to an object with
-// several.
-export async function load(source = beside("@name@.wasm"), weights = held && beside(held.file)) {
+@load@
+// The function: of typed arrays, which it copies, to a new one, or to an object with several.
+async function prepared(instantiated, source = beside("@name@.wasm"), weights = held && beside(held.file)) {
   const [module, bytes] = await Promise.all([content(source), held && content(weights)]);
-  const made = await WebAssembly.instantiate(module);
-  const { memory, __heap_base: heap, ...runs } = (made.instance ?? made).exports;
-  let end = heap.value;
+  let end = 0;
   const place = (bytes) => {
     const start = Math.ceil(end / 64) * 64;
     end = start + bytes;
     return start;
   };
   const places = [...inputs, ...outputs].map((one) => place((one.most ?? one.length) * one.array.BYTES_PER_ELEMENT));
+  const others = sizes.filter((one) => !one.countsRows);
+  if (paddings) places.push(...others.map(() => place(4)));
   if (held) places.push(place(held.bytes));
   places.push(place(workspace));
-  const missing = end - memory.buffer.byteLength;
-  if (missing > 0) memory.grow(Math.ceil(missing / 65536));
+  const { memory, __heap_base: heap, ...runs } = (await instantiated(module, end)).exports;
+  places.forEach((_, i) => (places[i] += Math.ceil(heap.value / 64) * 64));
   if (held) new Uint8Array(memory.buffer).set(checked(bytes), places[places.length - 2]);
   const view = (one, i, count) => new one.array(memory.buffer, places[i], count);
   return (...arrays) => {
     const known = sizesOf(arrays);
     const rows = sizes.reduce((count, one) => (one.countsRows ? count * known[one.name] : count), 1);
-    const code = ["@name@", ...sizes.filter((one) => !one.countsRows).map((one) => known[one.name])].join("_");
-    const step = (one) => (one.hasRows ? length(one, known) / rows : length(one, known));
-    inputs.forEach((one, i) => one.hasRows || view(one, i, step(one)).set(arrays[i]));
+    const room = { ...known, ...paddings?.find((one) => others.every(({ name }) => known[name] <= one[name])) };
+    const code = ["@name@", ...others.map((one) => room[one.name])].join("_");
+    const step = (one, sizes = known) => (one.hasRows ? length(one, sizes) / rows : length(one, sizes));
+    const shape = (one, sizes, count) => [count, ...(one.dims?.(sizes) ?? [step(one)])];
+    const copied = (one, i, given, count = 1) =>
+      copy(view(one, i, count * step(one, room)), given, shape(one, room, count), shape(one, known, count));
+    if (paddings) others.forEach((one, i) => view({ array: Int32Array }, numbers + i, 1).fill(known[one.name]));
+    inputs.forEach((one, i) => one.hasRows || copied(one, i, arrays[i]));
     const made = outputs.map((one) => new one.array(length(one, known)));
     let at = 0;
     for (const size of blocks) {
       const run = runs[sizes.some((one) => one.countsRows) ? `${code}_${size}` : code];
       for (; run && rows - at >= size; at += size) {
         const part = (one) => [at * step(one), (at + size) * step(one)];
-        inputs.forEach((one, i) => one.hasRows && view(one, i, size * step(one)).set(arrays[i].subarray(...part(one))));
+        inputs.forEach((one, i) => one.hasRows && copied(one, i, arrays[i].subarray(...part(one)), size));
         run(...places);
         outputs.forEach((one, i) => {
-          const found = view(one, inputs.length + i, step(one) * (one.hasRows ? size : 1));
-          made[i].set(found, one.hasRows ? part(one)[0] : 0);
+          const count = one.hasRows ? size : 1, target = one.hasRows ? made[i].subarray(...part(one)) : made[i];
+          const found = view(one, inputs.length + i, count * step(one, room));
+          copy(target, found, shape(one, known, count), shape(one, room, count));
         });
       }
     }
     if (at < rows) throw new RangeError(`@name@ is not for the sizes ${JSON.stringify(known)}`);
     return made.length === 1 ? made[0] : Object.fromEntries(made.map((array, i) => [outputs[i].name, array]));
   };
+}
+
+const numbers = inputs.length + outputs.length;
+
+// Copies the elements that two arrays of these shapes have in common.
+function copy(target, source, to, from) {
+  let last = to.length - 1, part = 1;
+  for (; last > 0 && to[last] === from[last]; last--) part *= to[last];
+  const stride = (shape, axis) => shape.slice(axis + 1, last + 1).reduce((product, n) => product * n, part);
+  const along = (axis, t, f) => {
+    const count = Math.min(to[axis], from[axis]);
+    if (axis === last) target.set(source.subarray(f, f + count * part), t);
+    else for (let i = 0; i < count; i++) along(axis + 1, t + i * stride(to, axis), f + i * stride(from, axis));
+  };
+  along(0, 0, 0);
 }
 
 const length = (one, known) => (one.length.call ? one.length(known) : one.length);
@@ -68,7 +91,8 @@ async function content(source) {
   if (source instanceof URL && source.protocol === "file:" && globalThis.process)
     source = await (await import("node:fs/promises")).readFile(source);
   else if (source instanceof URL) source = await fetch(source);
-  if (globalThis.Response && source instanceof Response) {
+  // A response; the mere name of its class takes Node some 20 ms, in which it loads all that fetches.
+  if (typeof source.arrayBuffer === "function") {
     if (!source.ok) throw new Error(`${source.url}: ${source.status} ${source.statusText}`);
     source = await source.arrayBuffer();
   }

@@ -17,12 +17,16 @@ from stagec.core.graph import Graph
 from stagec.core.location import UNKNOWN, Location
 from stagec.lowering import row_wise
 from stagec.standalone.forming import refused
+from stagec.standalone.padded import padded
+from stagec.standalone.padded_steps import UnpaddedError
 
 # The elements of an array in the largest blocks, and the most rows: so that calls of kernels, and the threads that
 # share one, take little of the time.
 _ELEMENTS, _MOST = 1 << 16, 1 << 12
-# The most values of sizes for which there is code of their own.
-LIMIT = 128
+# The most values of sizes for which there is code of their own, and the most to which arrays are padded.
+LIMIT, _PADDED = 128, 32
+# What sizes that arrays are padded to are multiples of, as vectors have so many elements.
+_MULTIPLE = 16
 
 
 class Open(NamedTuple):
@@ -30,13 +34,15 @@ class Open(NamedTuple):
 
     Attributes:
       rows: those whose product is the number of independent rows.
-      others: for each value of these there is code.
-      values: the values of `others` for which the function is right.
+      others: for values of these there is code.
+      values: the values of `others` for which the function is right, or those to which arrays are padded.
+      is_padded: whether the code is for smaller sizes, too.
     """
 
     rows: tuple[Symbol, ...]
     others: tuple[Symbol, ...]
     values: tuple[tuple[int, ...], ...]
+    is_padded: bool = False
 
 
 def open_sizes(
@@ -62,9 +68,16 @@ def open_sizes(
         rows = leading[:axes]
         others = tuple([symbol for symbol in found if symbol not in rows])
         count = math.prod([symbol.upper - symbol.lower + 1 for symbol in others])
-        obstacle = _obstacle(graph, arrays, rows, others, holds) if count <= LIMIT else _many(others, count)
+        if count <= LIMIT:
+            values = _values(rows, others, holds)
+            obstacle = _obstacle(graph, arrays, rows, others, values)
+        elif count < math.inf:
+            values = _paddings(others)
+            obstacle = _no_padding(graph, arrays, rows, others) or _obstacle(graph, arrays, rows, others, values)
+        else:
+            obstacle = _unbounded(others)
         if obstacle is None:
-            return Open(rows, others, _values(rows, others, holds))
+            return Open(rows, others, values, count > LIMIT)
         if reason is None:
             reason = obstacle
         elif count < math.inf and not axes:
@@ -72,7 +85,7 @@ def open_sizes(
     assert reason is not None, "a function without open sizes has no obstacle"
     fix = (
         "export it for sizes that are numbers, leave nothing open but the number of independent rows, or bound other "
-        f"sizes, as in 'n <= 16': there is code for each of up to {LIMIT} values"
+        f"sizes, as in 'n <= 16': there is code for each of up to {LIMIT} values, or for more if arrays can be padded"
     )
     raise refused(
         name,
@@ -105,11 +118,41 @@ def _leading(arrays: Sequence[tuple[str, ShapedArray]]) -> tuple[Symbol, ...]:
     return tuple(dict.fromkeys([symbols(n)[0] for n in leading]))
 
 
-def _many(others: Sequence[Symbol], count: float) -> tuple[str, Location]:
-    named = " and ".join(map(str, others))
-    if count == math.inf:
-        return f"{named} {be(others)} no number of independent rows, and without bounds", UNKNOWN
-    return f"{named} may have {int(count)} values", UNKNOWN
+def _unbounded(others: Sequence[Symbol]) -> tuple[str, Location]:
+    return f"{' and '.join(map(str, others))} {be(others)} no number of independent rows, and without bounds", UNKNOWN
+
+
+def _paddings(others: Sequence[Symbol]) -> tuple[tuple[int, ...], ...]:
+    """The sizes that arrays are padded to: each twice as large as the one before, or more where they are several."""
+    for power in itertools.count(1):
+        columns = [_steps(symbol.lower, int(symbol.upper), 1 << power) for symbol in others]
+        if math.prod(map(len, columns)) <= _PADDED:
+            break
+    return tuple(itertools.product(*columns))
+
+
+def _steps(least: int, most: int, factor: int) -> list[int]:
+    found = [most]
+    while least <= (size := -(-found[-1] // (factor * _MULTIPLE)) * _MULTIPLE) < found[-1]:
+        found.append(size)
+    return found[::-1]
+
+
+def _no_padding(
+    graph: Graph, arrays: Sequence[tuple[str, ShapedArray]], rows: Sequence[Symbol], others: Sequence[Symbol]
+) -> tuple[str, Location] | None:
+    """Why arrays cannot be padded along the other sizes."""
+    for label, aval in arrays:
+        sizes: list[Size] = [n for n in aval.shape if dims.is_open(n)]
+        if not all(dims.is_whole(n) and dims.is_positive(n) for n in sizes):
+            return f"not all values of {' and '.join(map(str, others))} fit {label}, which is {aval.short()}", UNKNOWN
+    known = {symbol: symbol.lower for symbol in rows}
+    try:
+        padded(open_graph.at(graph, known) if known else graph, {symbol: int(symbol.upper) for symbol in others}, "")
+    except UnpaddedError as error:
+        values = math.prod([int(symbol.upper) - symbol.lower + 1 for symbol in others])
+        return f"{' and '.join(map(str, others))} may have {values} values, where {error.reason}", error.line
+    return None
 
 
 def _obstacle(
@@ -117,10 +160,9 @@ def _obstacle(
     arrays: Sequence[tuple[str, ShapedArray]],
     rows: Sequence[Symbol],
     others: Sequence[Symbol],
-    holds: Callable[[Mapping[Symbol, int]], bool],
+    values: Sequence[tuple[int, ...]],
 ) -> tuple[str, Location] | None:
     """Why some sizes do not number independent rows, when the others are known."""
-    values = _values(rows, others, holds)
     if not values:
         return f"the function is right for none of the values of {' and '.join(map(str, others))}", UNKNOWN
     if not rows:

@@ -1,13 +1,17 @@
 """Calls of compiled functions and of the same kernels from C: `python -m tests.benchmarks native [part ...]`.
 
 Each program is exported as a C library, which a C program calls many times without a runtime. The difference is what a
-call from Python costs. The programs are some quick ones, and the benchmark's loops with few elements.
+call from Python costs. The host part is the time of a call whose kernels do nothing, which is what the library adds to
+its kernels; programs that wait for what a kernel computes have none. The programs are some quick ones, and the
+benchmark's loops with few elements.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import pathlib
+import re
 import subprocess
 import tempfile
 import time
@@ -32,6 +36,7 @@ def _quick() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     x, z = np.linspace(0, 1, 1000, dtype=np.float32), np.exp(1j * np.arange(1024)).astype(np.complex64)
     matrix = np.linspace(0, 1, 64 * 64, dtype=np.float32).reshape(64, 64)
     return {
+        "digits network": digits(),
         "one addition": (lambda x: x + 1, (x,)),
         "1,000 rounds": (lambda x: lax.fori_loop(0, 1000, lambda i, x: x * 0.999 + 0.001, x), (x[:1],)),
         "cumulative sum": (snp.cumsum, (x,)),
@@ -69,17 +74,38 @@ def in_python(function: Callable[..., Any], operands: tuple[Any, ...]) -> float:
     return float(best)
 
 
-def in_c(function: Callable[..., Any], operands: tuple[Any, ...], about: float, folder: str) -> float:
-    """Seconds of a call from C; `about` is what it may take."""
+def digits() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The network that is compared in browsers, too."""
+    from tests.benchmarks.browser_models import models
+
+    model = models()["digits, 32x32 pixels"]
+    (shape,) = model.inputs.values()
+    return model.function, (np.linspace(0, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape),)
+
+
+def in_c(function: Callable[..., Any], operands: tuple[Any, ...], about: float, folder: str) -> tuple[float, float]:
+    """Seconds of a call from C, and of its host part; `about` is what the call may take."""
     exported = c_libraries.written(function, operands, folder)
     with open(os.path.join(folder, "given"), "wb") as file:
         file.writelines(np.asarray(a, aval.dtype).tobytes() for a, aval in zip(operands, exported.in_avals))
+    objects = [f for f in os.listdir(folder) if f.endswith(".o")]
+    source = pathlib.Path(folder, "f.c").read_text()
+    if "for (;;)" in source:
+        return _seconds(exported, objects, about, folder), np.nan
+    kernels = re.findall(r"^kernel (\w+);", source, re.MULTILINE)
+    text = "int {}(const void *a, const void *b, const void *c) {{ (void)a, (void)b, (void)c; return 0; }}\n"
+    pathlib.Path(folder, "empty.c").write_text("".join(map(text.format, kernels)))
+    constants = [f for f in objects if f == "f-constants.o"]
+    return _seconds(exported, objects, about, folder), _seconds(exported, [*constants, "empty.c"], 1e-7, folder)
+
+
+def _seconds(exported: Any, objects: list[str], about: float, folder: str) -> float:
+    """Seconds of a call of a library, by programs that call it once and many times."""
     calls = max(int(0.05 / about), 10)
     seconds = {}
     for count in (1, 1 + calls):
         with open(os.path.join(folder, "main.c"), "w") as file:
             file.write(c_libraries.main_source(exported, calls=count))
-        objects = [f for f in os.listdir(folder) if f.endswith(".o")]
         compiler = c_libraries.tool("gcc", "clang", "cc")
         subprocess.run([compiler, "-O2", "main.c", "f.c", *objects, "-o", f"run{count}", "-lm"], cwd=folder, check=True)
         turns = []
@@ -98,7 +124,7 @@ def main(given: list[str]) -> None:
     import stagec
 
     table = Table(title="A call from Python, and the same kernels called from C: microseconds")
-    for column in ("program", "Python", "C", "difference"):
+    for column in ("program", "Python", "C", "difference", "host part"):
         table.add_column(column, justify="left" if column == "program" else "right")
     for name, function, operands in programs():
         if options.names and not any(part in name for part in options.names):
@@ -107,9 +133,9 @@ def main(given: list[str]) -> None:
             seconds = in_python(function, operands)
         with tempfile.TemporaryDirectory() as folder:
             try:
-                direct = in_c(function, operands, seconds, folder)
+                direct, host = in_c(function, operands, seconds, folder)
             except Exception as error:
-                table.add_row(name, f"{1e6 * seconds:.1f}", str(error).splitlines()[0][:70], "")
+                table.add_row(name, f"{1e6 * seconds:.1f}", str(error).splitlines()[0][:70], "", "")
                 continue
-        table.add_row(name, *(f"{1e6 * s:.1f}" for s in (seconds, direct, seconds - direct)))
+        table.add_row(name, *(f"{1e6 * s:.2f}" for s in (seconds, direct, seconds - direct, host)))
     Console(width=140).print(table)

@@ -554,7 +554,7 @@ CASES = [
     ),
     (
         "export it for sizes that are numbers, leave nothing open but the number of independent rows, or bound other "
-        "sizes, as in 'n <= 16': there is code for each of up to 128 values",
+        "sizes, as in 'n <= 16': there is code for each of up to 128 values, or for more if arrays can be padded",
         lambda: exported("f32[3,b]").to_c("square"),
         lambda: [exported(text).to_c(f"square{i}") for i, text in enumerate(("f32[3,8]", "f32[b,3]", "f32[3,b <= 2]"))],
     ),

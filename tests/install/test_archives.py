@@ -32,6 +32,9 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheels):
         "stagec/compiler/direct/persistent.ll",
         "stagec/standalone/function.html",
         "stagec/standalone/loader.js",
+        "stagec/standalone/one_thread.js",
+        "stagec/standalone/pool.ll",
+        "stagec/standalone/threads.js",
         "stagec/viewing/page.html",
     }
     assert sources | data == {n for n in names if "dist-info" not in n}

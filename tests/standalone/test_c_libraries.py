@@ -15,6 +15,7 @@ from passes.kernels.elements import RefusedError
 from stagec import lax, nn
 from stagec.cli import cli
 from stagec.compiler.direct import machine_code
+from tests.benchmarks import native
 
 RNG = np.random.default_rng(0)
 
@@ -351,3 +352,9 @@ def test_random_keys_are_their_words(tmp_path):
     expected = stagec.jit(function, target=LEVEL)(key)
     assert_same_bits([drawn], expected[:1])
     assert following.tobytes() == stagec.random.key_data(expected[1]).tobytes()
+
+
+def test_a_call_takes_less_than_a_microsecond_more_than_its_kernels(tmp_path):
+    tool("gcc", "clang", "cc")
+    _, host = native.in_c(*native.digits(), 1e-5, str(tmp_path))
+    assert host < 1e-6

@@ -155,10 +155,10 @@ def test_spans_have_their_sizes_checked(tmp_path):
     ]
 
 
-def test_too_many_values_are_refused(tmp_path):
-    exported = stagec.export(centered)("f32[b <= 150,3]")
+def test_many_values_are_refused_where_arrays_cannot_be_padded(tmp_path):
+    exported = stagec.export(pairs)("f32[n <= 150,3]")
     with pytest.raises(
-        stagec.errors.UnsupportedError, match="reduce_sum may read other rows of b, and b may have 150 values"
+        stagec.errors.UnsupportedError, match=r"and not all values of n fit out, which is f32\[n/2,3\]"
     ) as caught:
         exported.to_c(tmp_path)
     assert "as in 'n <= 16': there is code for each of up to 128 values" in str(caught.value)

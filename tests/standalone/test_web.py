@@ -23,7 +23,7 @@ _MAIN = """
 import { readFileSync, writeFileSync } from "node:fs";
 import { inputs, load, outputs } from "./f.js";
 
-const call = await load();
+const call = await load(undefined, undefined, ...THREADS);
 const data = readFileSync("given");
 let at = data.byteOffset;
 const given = inputs.map(({ array, length }) => {
@@ -39,12 +39,14 @@ writeFileSync("made", Buffer.concat(all.map((one) => Buffer.from(one.buffer))));
 """
 
 
-def ran(folder, exported, arguments, is_named=False, **sizes):
+def ran(folder, exported, arguments, is_named=False, threads=0, **sizes):
     """The results of a module in Node, for open sizes by their names, which a call may have to be given."""
-    exported.to_wasm(folder, name="f")
-    (folder / "main.mjs").write_text(
-        _MAIN.replace("SIZES", json.dumps(sizes)).replace("IS_NAMED", json.dumps(is_named))
-    )
+    exported.to_wasm(folder, name="f", threads=threads > 0)
+    fields = {"SIZES": sizes, "IS_NAMED": is_named, "THREADS": [threads] if threads else []}
+    text = _MAIN
+    for name, value in fields.items():
+        text = text.replace(name, json.dumps(value))
+    (folder / "main.mjs").write_text(text)
     (folder / "package.json").write_text('{"type": "module"}')
     (folder / "given").write_bytes(b"".join([np.asarray(leaf).tobytes() for leaf in stagec.tree.leaves(arguments)]))
     subprocess.run(["node", "main.mjs"], cwd=folder, check=True, timeout=60)
@@ -89,6 +91,17 @@ def test_the_stack_has_room_for_what_kernels_spill(tmp_path):
     x = np.linspace(0.5, 3, 64, dtype=np.float32).reshape(8, 8)
     found = ran(tmp_path, stagec.export(draws, TARGET)(x), [x])
     assert_same_bits(found, stagec.jit(draws, target=TARGET)(x))
+
+
+def test_a_file_is_loaded_without_what_fetches(tmp_path):
+    stagec.export(lambda x: x * 2)("f32[4]").to_wasm(tmp_path, name="f")
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "main.mjs").write_text(
+        'import { load } from "./f.js";\nconst call = await load();\n'
+        "console.log(call(new Float32Array(4)).length, process.moduleLoadList.filter((name) => /undici/.test(name)));\n"
+    )
+    done = subprocess.run(["node", "main.mjs"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert done.stdout == "4 []\n"
 
 
 def test_arguments_that_do_not_fit_are_refused(tmp_path):

@@ -46,7 +46,7 @@ call void @llvm.aarch64.set.fpcr(i64 0)""",
 _ATTRIBUTES = 'attributes #0 = { nounwind "frame-pointer"="none" "no-builtins" }'
 
 
-def printed(kernels: Iterable[tuple[str, Kernel]], triple: str, reproducible: bool = False) -> str:
+def printed(kernels: Iterable[tuple[str, Kernel]], triple: str, reproducible: bool = False, rounds: bool = True) -> str:
     """A module of LLVM IR with a function for each kernel, under its symbol, in a section of its own.
 
     The section contains the procedures that the kernel calls, too.
@@ -54,6 +54,7 @@ def printed(kernels: Iterable[tuple[str, Kernel]], triple: str, reproducible: bo
     Args:
       reproducible: whether all processors compute the same bits: no product and sum are rounded together, and subnormal
         numbers are numbers, though the runtime tells processors to take them for zero.
+      rounds: whether the processor has instructions that round to whole numbers.
 
     Raises:
       UntranslatedError: a kernel has an instruction that has no form here.
@@ -64,7 +65,7 @@ def printed(kernels: Iterable[tuple[str, Kernel]], triple: str, reproducible: bo
         if reproducible and state:
             body = f"{symbol}.body"
             functions.append(_with_subnormals(symbol, body, *state))
-        functions += _functions(symbol, body, kernel, not reproducible)
+        functions += _functions(symbol, body, kernel, not reproducible, rounds)
     return "\n".join([f'target triple = "{triple}"', *functions, _ATTRIBUTES, ""])
 
 
@@ -79,14 +80,14 @@ ret i32 %code
 }}"""
 
 
-def _functions(symbol: str, name: str, kernel: Kernel, contracts: bool) -> Iterator[str]:
+def _functions(symbol: str, name: str, kernel: Kernel, contracts: bool, rounds: bool) -> Iterator[str]:
     """A kernel's function of that name, and those of its procedures."""
     if kernel.blocks is not None:
         raise UntranslatedError("a kernel of a number of rows that is known when it runs")
     calls = Counter([(i.details[0], in_loop) for i, in_loop in with_loops(kernel.body) if i.name == "func.call"])
     kept = [call for call, count in calls.items() if count > (_FEW_IN_LOOPS if call[1] else _FEW)]
     names = {procedure: f"{symbol}.{n}" for n, procedure in enumerate(dict.fromkeys(p for p, _ in kept))}
-    function = Function(names, contracts)
+    function = Function(names, contracts, rounds)
     function.entry.append(f"%table = getelementptr i8, ptr %dispatch, i64 {_BINDINGS}")
     function.entry.append("%bindings = load ptr, ptr %table, align 8")
     for i, buffer in enumerate((*kernel.inputs, *kernel.outputs)):
@@ -98,7 +99,7 @@ def _functions(symbol: str, name: str, kernel: Kernel, contracts: bool) -> Itera
     for procedure, name in names.items():
         *types, result = map(type_of, procedure.types)
         given = ", ".join([f"{type_} {parameter}" for type_, parameter in zip(types, procedure.parameters)])
-        function = Function(contracts=contracts)
+        function = Function(contracts=contracts, rounds=rounds)
         function.values.update((parameter, parameter) for parameter in procedure.parameters)
         _write(function, procedure.body)
         returned = f"{result} {function.values[procedure.result]}"

@@ -64,11 +64,14 @@ class Function:
       regions: those that are open, innermost last.
       procedures: the functions that it may call, and their names.
       contracts: whether a product and a sum may be rounded together.
+      rounds: whether the processor has instructions that round to whole numbers.
       yielded: the values that the last region passed on.
     """
 
-    def __init__(self, procedures: Mapping[Procedure, str] = MappingProxyType({}), contracts: bool = True) -> None:
-        self.procedures, self.contracts = procedures, contracts
+    def __init__(
+        self, procedures: Mapping[Procedure, str] = MappingProxyType({}), contracts: bool = True, rounds: bool = True
+    ) -> None:
+        self.procedures, self.contracts, self.rounds = procedures, contracts, rounds
         self.values: dict[str, str] = _Values(self)
         self.forms: dict[str, Form] = {}
         self.entry: list[str] = []

@@ -18,6 +18,10 @@ def _bits(number: int) -> float:
     return float(struct.unpack("<f", struct.pack("<I", number))[0])
 
 
+# From where on all numbers of a type are whole.
+WHOLE = {"float": 2.0**23, "double": 2.0**52}
+
+
 class Expressions:
     """Arithmetic on scalars or vectors of one type of float; Python numbers are constants.
 
@@ -56,6 +60,32 @@ class Expressions:
     def call(self, name: str, a: str) -> str:
         """An intrinsic of one float."""
         return self.function.call(name, self.floats, (self.floats, a))
+
+    def rounded(self, name: str, a: str) -> str:
+        """`floor`, `ceil`, `trunc`, `round` or `roundeven`.
+
+        Where the processor has no instruction for it, LLVM would call a function of the C library for each lane. Sums
+        with numbers so large that all are whole round to the nearest number, and to the even one of two.
+        """
+        whole = WHOLE.get(scalar_of(self.floats))
+        if self.function.rounds or whole is None:
+            return self.call(name, a)
+        size = self.call("fabs", a)
+        near = self.do("fsub", self.do("fadd", size, whole), whole)
+        if name in ("floor", "ceil"):
+            near = self.with_sign(near, a)
+            order, step = ("ogt", "fsub") if name == "floor" else ("olt", "fadd")
+            near = self.select(self.do(f"fcmp {order}", near, a), self.do(step, near, 1.0), near)
+        elif name != "roundeven":
+            near = self.select(self.do("fcmp ogt", near, size), self.do("fsub", near, 1.0), near)
+        if name == "round":
+            is_half = self.do("fcmp oge", self.do("fsub", size, near), 0.5)
+            near = self.select(is_half, self.do("fadd", near, 1.0), near)
+        return self.select(self.do("fcmp olt", size, whole), self.with_sign(near, a), a)
+
+    def with_sign(self, a: str, b: str) -> str:
+        """`a` with the sign of `b`."""
+        return self.function.call("copysign", self.floats, (self.floats, a), (self.floats, b))
 
     def bits(self, operation: str, a: str, b: Operand) -> str:
         """An operation of two integers."""
@@ -111,7 +141,7 @@ _INFINITY = float("inf")
 def exp(e: Expressions, x: str) -> str:
     """The exponential function: 2^n times that of the rest, which a polynomial gives."""
     x = e.keep("ule", e.keep("uge", x, _bits(0xC2AF999A)), _bits(0x42B1999A))
-    n = e.call("floor", e.fma(x, _LOG2_E, 0.5))
+    n = e.rounded("floor", e.fma(x, _LOG2_E, 0.5))
     n = e.keep("ule", e.keep("uge", n, -127.0), 127.0)
     rest = e.fma(_LN_2_LOW, n, e.fma(-_LN_2_HIGH, n, x))
     found = e.polynomial(rest, *_EXP)

@@ -39,18 +39,14 @@ _CALLS = {
     "arith.minui": ("umin", ""),
     "math.absf": ("fabs", ""),
     "math.absi": ("abs", ", i1 false"),
-    "math.ceil": ("ceil", ""),
     "math.copysign": ("copysign", ""),
     "math.ctlz": ("ctlz", ", i1 false"),
     "math.ctpop": ("ctpop", ""),
-    "math.floor": ("floor", ""),
     "math.fma": ("fmuladd", ""),
-    "math.round": ("round", ""),
-    "math.roundeven": ("roundeven", ""),
     "math.sqrt": ("sqrt", ""),
-    "math.trunc": ("trunc", ""),
     "vector.fma": ("fmuladd", ""),
 }
+_ROUNDINGS = ("ceil", "floor", "round", "roundeven", "trunc")
 _CASTS = {
     "arith.bitcast": "bitcast",
     "arith.extf": "fpext",
@@ -128,6 +124,14 @@ def _call(intrinsic: str, last: str) -> Printer:
         type_, operands = type_of(i.types[0]), [f.values[name] for name in i.operands]
         text = f"call {type_} @llvm.{intrinsic}({', '.join([f'{type_} {value}' for value in operands])}{last})"
         f.values[i.results[0]] = f.share(text, *operands) if type_ == "i64" else f.let(text)
+
+    return printer
+
+
+def _rounding(name: str) -> Printer:
+    def printer(f: Function, i: Instruction) -> None:
+        (operand,) = i.operands
+        f.values[i.results[0]] = functions.Expressions(f, type_of(i.types[0])).rounded(name, f.values[operand])
 
     return printer
 
@@ -332,6 +336,7 @@ def _called(f: Function, i: Instruction) -> None:
 OPERATIONS: dict[str, Printer] = {
     **{name: _binary(operation) for name, operation in _BINARY.items()},
     **{name: _call(*row) for name, row in _CALLS.items()},
+    **{f"math.{name}": _rounding(name) for name in _ROUNDINGS},
     **{name: _cast(operation) for name, operation in _CASTS.items()},
     "arith.addi": _sum("add", 1),
     "arith.ceildivui": _ceildivui,

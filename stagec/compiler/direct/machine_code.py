@@ -97,9 +97,10 @@ class _Prepared(NamedTuple):
 
 
 def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> _Prepared:
-    triple, _, _, reproducible = described(target)
+    triple, _, features, reproducible = described(target)
+    rounds = not triple.startswith("x86_64") or "+sse4.1" in features.split(",")
     try:
-        text = llvm.printed(kernels.items(), triple, bool(reproducible))
+        text = llvm.printed(kernels.items(), triple, bool(reproducible), rounds)
     except llvm.UntranslatedError as error:
         raise NotDirectError(f"no form in LLVM IR: {error}") from None
     return _parsed(text + more, target)
