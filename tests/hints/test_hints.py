@@ -231,6 +231,8 @@ ELSEWHERE = {
     "define the function in the module": "foreign/test_damaged_modules.py",
     "allow this user to read it": "foreign/test_damaged_modules.py",
     "copy it to the CPU first, as with stagec.device_put(x, 'cpu')": "runtime/test_array.py",
+    "pass sizes for which the conditions hold, or state other ones": "dynamic/test_dims.py",
+    "state no condition on several sizes": "dynamic/test_dims.py",
     "give StableHLO as `jax.jit(f).lower(...).as_text()` or `jax.export` write it": "foreign/test_damaged_modules.py",
 }
 
