@@ -39,8 +39,8 @@ NAMES = {
         "jax.ffi": None,
         "jax.profiler": None,
     },
-    "**JAX's exchange format**, whose place [stagec's files](../how-to/ship-a-model.md) take. Their shapes are known: "
-    "there are no symbolic dimensions, and no errors about them.": {
+    "**JAX's exchange format**, which is [under `stagec.compat`](../how-to/run-jax-code.md#exported-functions) alone: "
+    "[stagec's files](../how-to/ship-a-model.md) take its place.": {
         "jax.errors": "InconclusiveDimensionOperation",
         "jax.export": None,
     },

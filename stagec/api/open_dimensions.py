@@ -143,6 +143,14 @@ def solve(
             )
         if evaluate(size, values) != n:
             raise mismatch(function, name, axis, n, size, values, places[symbols_in(size)[0]])
+    broken = dims_values.broken_fact(values)
+    if broken:
+        known = ", ".join(f"{s.name} = {n}{places[s]}" for s, n in values.items() if s.facts)
+        raise location.error(
+            errors.DimensionError,
+            f"{function}: {broken} does not hold for {known}",
+            fix="pass sizes for which the conditions hold, or state other ones",
+        )
     return values
 
 
@@ -248,7 +256,8 @@ def unified(avals: Sequence[ShapedArray]) -> tuple[ShapedArray, ...]:
     given = symbols_in([a.shape for a in avals])
     for s in given:
         same = [t for t in given if t.name == s.name]
-        found[s.name] = dims.symbol(s.name, max(t.lower for t in same), min(t.upper for t in same))
+        facts = tuple(dict.fromkeys([fact for t in same for fact in t.facts]))
+        found[s.name] = dims.symbol(s.name, max(t.lower for t in same), min(t.upper for t in same), facts)
     values = {s: found[s.name] for s in given}
     return tuple([a.update(shape=[dims.replaced(n, values) for n in a.shape]) if a.is_open else a for a in avals])
 

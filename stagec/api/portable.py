@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from stagec.api.traces import TracedSignature
 from stagec.compiler import build
 from stagec.control.expansion import expanded
 from stagec.core import errors, location
-from stagec.core.graph import host_callbacks, prune
+from stagec.core.aval import ShapedArray
+from stagec.core.graph import Graph, Var, host_callbacks, prune
 
 
-def serialize(trace: TracedSignature, version: str | None, locations: bool) -> bytes:
+def serialize(trace: TracedSignature, version: str | None, locations: bool, for_platforms: bool = False) -> bytes:
     """A trace as a portable artifact, in which closed-over arrays are constants.
+
+    Args:
+      for_platforms: let `main` take a number first, which says on which of several platforms it runs.
 
     Raises:
       UnsupportedError: the program calls Python, or takes or returns elements of small dtypes, which stagec passes as
@@ -35,4 +41,10 @@ def serialize(trace: TracedSignature, version: str | None, locations: bool) -> b
                 "convert it outside, and take and return a wider dtype",
             )
     kept, _ = prune(graph, keep_inputs=True)
-    return build.portable_artifact(kept, trace.captured, trace.name, trace.leaf_names, version, locations)
+    names = trace.leaf_names
+    if for_platforms:
+        at = len(trace.captured)
+        number = Var(ShapedArray.of((), np.dtype(np.int32)), None)
+        kept = Graph([*kept.inputs[:at], number, *kept.inputs[at:]], kept.equations, kept.outputs)
+        names = ["the platform", *names]
+    return build.portable_artifact(kept, trace.captured, trace.name, names, version, locations)

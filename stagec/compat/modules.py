@@ -16,6 +16,7 @@ from stagec.compat import options, version
 from stagec.compat.dtypes import finfo
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
+from stagec.core.errors import DimensionError
 from stagec.numpy.arguments import constrained
 from stagec.runtime.array import Array
 from stagec.runtime.devices import before_listing
@@ -88,6 +89,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
     },
     "jax._src.tree_util": {"_registry": default_registry},
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
+    "jax.errors": {"InconclusiveDimensionOperation": DimensionError},
     "jax.experimental": {"cur_qdd": lambda x: x.cur_qdd()},
     "jax.numpy": {"finfo": finfo, "ndarray": Array},
 }

@@ -285,7 +285,8 @@ def portable_artifact(
     from stagec.lowering.lower import lower
 
     def written() -> bytes:
-        return portable.serialized(lower(graph, name, argument_names, constants=captured), version, locations)
+        module = lower(graph, name, argument_names, constants=captured, portable=True)
+        return portable.serialized(module, version, locations)
 
     return interruptible.call(written)
 

@@ -17,8 +17,18 @@ from fractions import Fraction
 from types import FrameType
 from typing import Any
 
-from stagec.core import dims_residues, errors, location
-from stagec.core.dims_terms import Function, Monomial, Size, Symbol, Terms, Variable, order, polynomial_text
+from stagec.core import dims_facts, dims_residues, errors, location
+from stagec.core.dims_terms import (
+    Function,
+    Monomial,
+    Size,
+    Symbol,
+    Terms,
+    Variable,
+    order,
+    polynomial_text,
+    symbols_of,
+)
 
 
 class Dim:
@@ -219,7 +229,8 @@ def _made(terms: Mapping[Monomial, Fraction]) -> Any:
         return int(constant) if constant.denominator == 1 else constant
     found = _restored(tuple(sorted(left.items(), key=order)))
     low, high = found._bounds
-    is_constant = low == high and any(isinstance(v, Function) for monomial in left for v, _ in monomial)
+    # A symbol whose bounds are equal is still a symbol.
+    is_constant = low == high and any(isinstance(v, Function) or v.facts for monomial in left for v, _ in monomial)
     return int(low) if is_constant and is_whole(found) else found
 
 
@@ -230,7 +241,7 @@ def _whole(monomial: Monomial, coefficient: Fraction) -> Any:
             times = coefficient / variable.right
             if power == 1 and times.denominator == 1:
                 others = _made({tuple(item for item in monomial if item[0] is not variable): times})
-                rest = _of(Function("%", variable.left, variable.right))
+                rest = _made({((Function("%", variable.left, variable.right), 1),): Fraction(1)})
                 return others * (variable.left - rest)
     return None
 
@@ -241,7 +252,7 @@ def _restored(terms: Terms) -> Dim:
         found = object.__new__(Dim)
         found.terms = terms
         found._hash = _hash(terms)
-        found._bounds = _by_remainders(terms, _closer(terms, _polynomial_bounds(terms)))
+        found._bounds = _by_facts(terms, _by_remainders(terms, _closer(terms, _polynomial_bounds(terms))))
         found = Dim._interned.setdefault(terms, found)
     return found
 
@@ -332,7 +343,7 @@ def _divided(x: Size, y: Size) -> tuple[Any, Any]:
         return quotient, rest
     if not isinstance(rest, Dim) and not isinstance(y, Dim):
         return quotient + rest // y, rest % y
-    return quotient + _of(Function("//", rest, y)), _of(Function("%", rest, y))
+    return quotient + _of(Function("//", rest, y)), _made({((Function("%", rest, y), 1),): Fraction(1)})
 
 
 def _quotient(x: Size, y: Size) -> tuple[Any, Any]:
@@ -475,6 +486,20 @@ def _by_remainders(terms: Terms, known: tuple[float, float]) -> tuple[float, flo
     return max(min(lows), known[0]), min(max(highs), known[1])
 
 
+def _by_facts(terms: Terms, known: tuple[float, float]) -> tuple[float, float]:
+    """The bounds of an expression, from what is known of its symbols together."""
+    used = symbols_of(terms)
+    facts = list(dict.fromkeys([fact for s in used for fact in s.facts]))
+    if not facts or len({s.name for s in used}) < len(used):  # symbols of several specifications are not related
+        return known
+    alone = _substituted(terms, {s: of_symbol(s.alone) for s in used})
+    if not isinstance(alone, Dim):
+        return alone, alone
+    low = dims_facts.least(alone.terms, facts, lambda rest: bounds(_made(rest))[0])
+    high = -dims_facts.least((-alone).terms, facts, lambda rest: bounds(_made(rest))[0])
+    return max(known[0], low), min(known[1], high)
+
+
 def _replaced(terms: Terms, variable: Variable, size: Size) -> Size:
     total: Size = 0
     for monomial, coefficient in terms:
@@ -580,6 +605,11 @@ def _extreme(kind: str, x: Size, y: Size) -> Size:
     return _of(Function(kind, *sorted((x, y), key=str)))
 
 
+def of_terms(terms: Terms) -> Dim:
+    """The size with the terms of another one."""
+    return _restored(terms)
+
+
 def of_symbol(symbol: Symbol) -> Dim:
     """A symbol as a size."""
     return _of(symbol)
@@ -600,7 +630,7 @@ def _substituted(terms: Terms, sizes: Mapping[Symbol, Size]) -> Size:
         part: Any = coefficient
         for variable, power in monomial:
             if isinstance(variable, Symbol):
-                value = sizes.get(variable, of_symbol(variable))
+                value = sizes[variable] if variable in sizes else of_symbol(variable)
             else:
                 left, right = replaced(variable.left, sizes), replaced(variable.right, sizes)
                 value = FUNCTIONS[variable.kind](left, right)
@@ -697,6 +727,6 @@ def as_array(size: Any) -> Any:
     return _converter(size)
 
 
-def symbol(name: str, lower: int = 1, upper: float = math.inf) -> Dim:
+def symbol(name: str, lower: int = 1, upper: float = math.inf, facts: tuple[Terms, ...] = ()) -> Dim:
     """The size that a symbol stands for."""
-    return _of(Symbol(name, lower, upper))
+    return _of(Symbol(name, lower, upper, facts))

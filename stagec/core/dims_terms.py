@@ -13,25 +13,32 @@ Size: TypeAlias = Any
 
 
 class Symbol:
-    """A size that is known when the program runs, within bounds. Interned by its name and bounds."""
+    """A size that is known when the program runs, within bounds. Interned by its name and what is known of it.
 
-    __slots__ = ("lower", "name", "upper")
-    _interned: dict[tuple[str, int, float], Symbol] = {}  # noqa: RUF012
+    Args:
+      lower, upper: the least and the greatest number that it may be.
+      facts: polynomials of it and other symbols that are not negative. Their symbols have no facts.
+    """
+
+    __slots__ = ("facts", "lower", "name", "upper")
+    _interned: dict[tuple[Any, ...], Symbol] = {}  # noqa: RUF012
 
     name: str
     lower: int
     upper: float
+    facts: tuple[Terms, ...]
 
-    def __new__(cls, name: str, lower: int = 1, upper: float = math.inf) -> Symbol:
-        found = cls._interned.get((name, lower, upper))
+    def __new__(cls, name: str, lower: int = 1, upper: float = math.inf, facts: tuple[Terms, ...] = ()) -> Symbol:
+        key = name, lower, upper, facts
+        found = cls._interned.get(key)
         if found is None:
             found = object.__new__(cls)
-            found.name, found.lower, found.upper = name, lower, upper
-            found = cls._interned.setdefault((name, lower, upper), found)
+            found.name, found.lower, found.upper, found.facts = key
+            found = cls._interned.setdefault(key, found)
         return found
 
     def __reduce__(self) -> Any:
-        return Symbol, (self.name, self.lower, self.upper)
+        return Symbol, (self.name, self.lower, self.upper, self.facts)
 
     def __str__(self) -> str:
         return self.name
@@ -39,9 +46,14 @@ class Symbol:
     __repr__ = __str__
 
     @property
+    def alone(self) -> Symbol:
+        """The symbol without its facts."""
+        return Symbol(self.name, self.lower, self.upper) if self.facts else self
+
+    @property
     def fingerprint(self) -> str:
-        """The symbol and its bounds, for cache keys: what a program may take for granted."""
-        return f"{self.name}:{self.lower}:{self.upper}"
+        """The symbol and what is known of it, for cache keys: what a program may take for granted."""
+        return f"{self.name}:{self.lower}:{self.upper}" + "".join(f":{polynomial_text(fact)}" for fact in self.facts)
 
 
 class Function:
@@ -101,11 +113,22 @@ def _value(size: Size | Fraction, number: Callable[[Symbol], int]) -> Fraction:
     return Fraction(size) if isinstance(size, (int, Fraction)) else value_of(size.terms, number)
 
 
+def symbols_of(terms: Terms) -> list[Symbol]:
+    """The symbols in a polynomial, each once, in order of appearance."""
+    found: dict[Symbol, None] = {}
+    for monomial, _ in terms:
+        for variable, _ in monomial:
+            parts = [variable.left, variable.right] if isinstance(variable, Function) else []
+            inner = [s for n in parts if hasattr(n, "terms") for s in symbols_of(n.terms)]
+            found.update(dict.fromkeys(inner if isinstance(variable, Function) else [variable]))
+    return list(found)
+
+
 def polynomial_text(terms: Terms) -> str:
     """A polynomial as users write it."""
     found = ""
     for monomial, coefficient in terms:
-        part = _term(monomial, abs(coefficient))
+        part = _term(monomial, abs(coefficient), not found and coefficient < 0)
         if found:
             found += f" {'-' if coefficient < 0 else '+'} {part}"
         else:
@@ -113,8 +136,10 @@ def polynomial_text(terms: Terms) -> str:
     return found
 
 
-def _term(monomial: Monomial, coefficient: Fraction) -> str:
-    factors = [f"{_power(v)}**{n}" if n > 1 else _power(v, len(monomial) > 1 or coefficient != 1) for v, n in monomial]
+def _term(monomial: Monomial, coefficient: Fraction, signed: bool) -> str:
+    # A sign in front binds closer than the operators of quotients and remainders.
+    inside = signed or len(monomial) > 1 or coefficient != 1
+    factors = [f"{_power(v)}**{n}" if n > 1 else _power(v, inside) for v, n in monomial]
     if coefficient.numerator != 1 or not factors:
         factors.insert(0, str(coefficient.numerator))
     text = "*".join(factors)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from stagec.core.dims import Dim, of_symbol
-from stagec.core.dims_terms import Function, Size, Symbol, value_of
+from stagec.core.dims_terms import Size, Symbol, Terms, polynomial_text, symbols_of, value_of
 
 
 def symbols(value: Any) -> list[Symbol]:
@@ -16,14 +16,7 @@ def symbols(value: Any) -> list[Symbol]:
 
     def visit(item: Any) -> None:
         if isinstance(item, Dim):
-            for monomial, _ in item.terms:
-                for variable, _ in monomial:
-                    visit(variable)
-        elif isinstance(item, Symbol):
-            found.setdefault(item)
-        elif isinstance(item, Function):
-            visit(item.left)
-            visit(item.right)
+            found.update(dict.fromkeys(symbols_of(item.terms)))
         elif isinstance(item, (tuple, list)):
             for part in item:
                 visit(part)
@@ -65,6 +58,20 @@ def _solution(size: Size, known: Container[Symbol]) -> tuple[Symbol, int, Size] 
         return None
     rest = size - int(linear) * of_symbol(unknown[0])
     return None if unknown[0] in symbols(rest) else (unknown[0], int(linear), rest)
+
+
+def broken_fact(values: Mapping[Symbol, int]) -> str:
+    """A condition on several symbols that does not hold for their values, as text; empty if all hold."""
+    numbers = {s.name: n for s, n in values.items()}
+    for fact in dict.fromkeys([fact for s in values for fact in s.facts]):
+        if all(s.name in numbers for s in symbols_of(fact)) and value_of(fact, lambda s: numbers[s.name]) < 0:
+            return fact_text(fact)
+    return ""
+
+
+def fact_text(fact: Terms) -> str:
+    """A fact as users write it."""
+    return f"{polynomial_text(fact)} >= 0"
 
 
 # The size by which the work of a program for any size is estimated.

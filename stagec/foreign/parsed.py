@@ -38,6 +38,12 @@ def replay_of(source: Source, trial: Trial) -> Replay:
     return Replay(module, source.name)
 
 
+def text(artifact: bytes, name: str) -> str:
+    """A portable artifact as StableHLO's text."""
+    with Trial() as trial:
+        return str(_parsed(artifact, name, "", trial))
+
+
 def described(replay: Replay, function: str, name: str) -> dict[str, Any]:
     """The types of a function of the module `name`, as JSON holds them."""
     if function not in replay.functions:

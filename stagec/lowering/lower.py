@@ -22,7 +22,7 @@ from stagec.core.host import HostCallback
 from stagec.core.primitive import Primitive
 from stagec.core.small import MOVING
 from stagec.core.trace import Trace, Tracer, current
-from stagec.lowering import open_copies, open_rules, open_shapes, open_values
+from stagec.lowering import open_copies, open_rules, open_shapes, open_values, portable_shapes
 from stagec.lowering.types import Types
 from stagec.primitives.checks import i64_array
 from stagec.primitives.small import lower_conversion
@@ -64,8 +64,10 @@ class LowerTrace(Trace):
         self.types = types
         self.callbacks = list(callbacks)
         self.backend = backend
-        # The sizes of open dimensions, and the avals of values that have some.
+        # The sizes of open dimensions, the module with the forms of operations on them, and the avals of values that
+        # have some.
         self.sizes: Any = None
+        self.forms: Any = None
         self.avals: dict[Any, ShapedArray] = {}
         self.copies = 0
 
@@ -83,7 +85,7 @@ class LowerTrace(Trace):
             try:
                 results = primitive.lower(cx, *[cx.value(a) for a in args], **params)
             except (bindings.ir.MLIRError, TypeError, ValueError) as error:
-                if not cx.is_open or isinstance(error, StagecError):
+                if self.forms is None or isinstance(error, StagecError):
                     raise
                 reason = (str(error).splitlines() or ["it needs numbers"])[-1]
                 raise open_error(primitive.name, reason) from error
@@ -153,9 +155,12 @@ class Context:
         avals = self.out_avals if avals is None else avals
         if self.is_open:
             open_shapes.check(self, name, operands, avals)
-            found = open_shapes.emitted(self, name, operands, attributes or {}, avals[0]) if len(avals) == 1 else None
+        forms = self.trace.forms
+        if forms is not None and len(avals) == 1:
+            found = forms.emitted(self, name, operands, attributes or {}, avals[0], regions)
             if found is not None:
                 return [found]
+        if self.is_open:
             if name in open_copies.IN_PLACE:
                 operands = open_copies.copied(self, operands, name == "stablehlo.while")
             if name == "stablehlo.sort" and len(operands) > 1:
@@ -184,17 +189,17 @@ class Context:
         for fill, region in zip(regions, op.regions):
             fill(region)
         results = list(op.results)
-        if self.is_open:
-            if name in open_values.CARRYING:
-                results = [open_values.tied(self, v, a) for v, a in zip(results, avals)]
+        if self.is_open and name in open_values.CARRYING:
+            results = [open_values.tied(self, v, a) for v, a in zip(results, avals)]
+        if self.trace.sizes is not None:
             # MLIR knows less of them.
             self.trace.avals.update((v, a) for v, a in zip(results, avals) if a.is_open)
         return results
 
     @property
     def is_open(self) -> bool:
-        """Whether the module has open dimensions."""
-        return self.trace.sizes is not None
+        """Whether the module has open dimensions, and is for the compiler here, which takes some operations only."""
+        return self.trace.forms is open_shapes
 
     @property
     def open_rules(self) -> Any:
@@ -309,6 +314,7 @@ def lower(
     output_of: dict[int, int] | None = None,
     backend: Backend = CPU,
     constants: Sequence[Any] = (),
+    portable: bool = False,
 ) -> Any:
     """Emit the module of a graph, with one public function `main`.
 
@@ -318,13 +324,15 @@ def lower(
       output_of: argument -> result that reuses its buffer.
       backend: what the module will be compiled for.
       constants: values of the graph's first inputs, which `main` does not take.
+      portable: emit StableHLO alone, for other compilers; operations on open dimensions are those of other dialects
+        otherwise.
 
     Returns:
       A verified `ir.Module`.
     """
     ir = bindings.ir
     is_open = open_graph.is_open(graph)
-    types = thread_types(is_open)
+    types = thread_types(is_open and not portable)
     with types.context, types.unknown:
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get(_symbol(name))
@@ -353,11 +361,16 @@ def lower(
         block = function.regions[0].blocks.append(*in_types, arg_locs=locations)
         trace = LowerTrace(types, callbacks, backend)
         if is_open:
-            trace.sizes = open_values.Sizes(types, block, in_avals)
+            trace.forms = portable_shapes if portable else open_shapes
+            of_sizes = portable_shapes.ArraySizes if portable else open_values.IndexSizes
+            trace.sizes = of_sizes(types, block, in_avals)
             trace.avals.update((v, a) for v, a in zip(block.arguments, in_avals) if a.is_open)
         with ir.InsertionPoint(block), current(trace):
             arguments = [LowerTracer(trace, v, a) for v, a in zip(block.arguments, in_avals)]
             cx = Context(trace, [], [])
+            if is_open and portable:
+                trace.sizes.check_arguments(list(block.arguments), in_avals, argument_names)
+                trace.sizes.check_graph(graph)
             results = [cx.value(o) for o in replay(graph, [*constants, *arguments])]
             ir.Operation.create("func.return", [], results)
         trace.ended = True

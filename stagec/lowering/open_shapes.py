@@ -25,7 +25,7 @@ from stagec.lowering.open_values import (
     signed,
     start_index,
 )
-from stagec.primitives.checks import OpenInts, i64_array
+from stagec.primitives.checks import OpenInts, i64_array, numbers_of
 
 # What index arithmetic and views of arrays of any size are written in.
 _DIALECTS = ("arith", "complex", "tensor", "linalg", "flow", "iree_linalg_ext")
@@ -37,7 +37,14 @@ def load_dialects(context: Any) -> None:
         context.dialects[name]
 
 
-def emitted(cx: Any, name: str, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
+def emitted(
+    cx: Any,
+    name: str,
+    operands: Sequence[Any],
+    attributes: dict[str, Any],
+    aval: ShapedArray,
+    regions: Sequence[Callable[[Any], None]],
+) -> Any:
     """The result of an operation with open dimensions, in a form that takes sizes as operands; None if it needs none.
 
     All other operations infer the open sizes of their results from those of their operands.
@@ -67,13 +74,6 @@ def check(cx: Any, name: str, operands: Sequence[Any], avals: Sequence[ShapedArr
             raise open_error(name.removeprefix("stablehlo."), opened[0].long())
 
 
-def _numbers(attribute: Any) -> tuple[Any, ...]:
-    """The numbers in what `i64_array` returned."""
-    if isinstance(attribute, OpenInts):
-        return tuple(attribute)
-    return tuple([int(n) for n in attribute.removeprefix("array<i64").removesuffix(">").lstrip(":").split(",") if n])
-
-
 def _broadcast(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
     (value,) = operands
     shape = value.type.shape
@@ -95,7 +95,7 @@ def _reshape(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval:
 
 
 def _slice(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
-    starts, strides = (_numbers(attributes[name]) for name in ("start_indices", "strides"))
+    starts, strides = (numbers_of(attributes[name]) for name in ("start_indices", "strides"))
     return part(cx, operands[0], starts, strides, aval)
 
 
@@ -152,7 +152,7 @@ def _static(row: Sequence[Any]) -> Any:
 
 def _pad(cx: Any, operands: Sequence[Any], attributes: dict[str, Any], aval: ShapedArray) -> Any:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    low, high, interior = (_numbers(attributes[name]) for name in names)
+    low, high, interior = (numbers_of(attributes[name]) for name in names)
     is_plain = not any(interior) and all(isinstance(n, int) and n >= 0 for n in (*low, *high))
     if is_plain and not dtypes.is_complex(aval.dtype):
         return None

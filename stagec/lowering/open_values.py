@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, operations
-from stagec.core import dims
+from stagec.core import dims, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_terms import Function, Size, Symbol
@@ -18,29 +18,42 @@ from stagec.lowering.types import Types
 
 
 class Sizes:
-    """The sizes of a module's open dimensions, computed at the beginning of `main` from the shapes of its arguments."""
+    """The sizes of a module's open dimensions, computed at the beginning of `main` from the shapes of its arguments.
+
+    How a size is written is up to the class: `_number`, `_dimension` and `_binary` emit at the insertion point.
+    """
 
     def __init__(self, types: Types, block: Any, avals: Sequence[ShapedArray]) -> None:
         self.types = types
         self._values: dict[Any, Any] = {}
         self._shapes: dict[Any, Any] = {}
-        self._index = bindings.ir.IndexType.get()
         # What is computed later goes before this operation, so it can be used anywhere in the function.
         with bindings.ir.InsertionPoint(block):
-            self._end = bindings.ir.Operation.create("arith.constant", [self._index], [], self._number(0))
-        self._find_symbols(list(zip(block.arguments, avals)))
+            self._end = self._number(0).owner
+        with self._before_the_end():
+            self._find_symbols(list(zip(block.arguments, avals)))
 
-    def _number(self, value: int) -> dict[str, Any]:
-        return {"value": bindings.ir.IntegerAttr.get(self._index, value)}
+    def _before_the_end(self) -> Any:
+        return bindings.ir.InsertionPoint(self._end)
+
+    def _number(self, value: int) -> Any:
+        raise NotImplementedError
+
+    def _dimension(self, value: Any, axis: int) -> Any:
+        """A size of an argument."""
+        raise NotImplementedError
+
+    def _binary(self, kind: str, left: Any, right: Any) -> Any:
+        """What one of `+ - * / // % max min` makes of two sizes; `/` is a division without a remainder."""
+        raise NotImplementedError
 
     def _emit(self, name: str, types: Sequence[Any], operands: Sequence[Any], attributes: Any = None) -> Any:
-        ir = bindings.ir
-        with ir.InsertionPoint(self._end):
-            return ir.Operation.create(name, list(types), list(operands), attributes, loc=self.types.unknown).result
+        create = bindings.ir.Operation.create
+        return create(name, list(types), list(operands), attributes, loc=self.types.unknown).result
 
     def _constant(self, value: int) -> Any:
         if value not in self._values:
-            self._values[value] = self._emit("arith.constant", [self._index], [], self._number(value))
+            self._values[value] = self._number(value)
         return self._values[value]
 
     def _find_symbols(self, arguments: Sequence[tuple[Any, ShapedArray]]) -> None:
@@ -54,23 +67,17 @@ class Sizes:
             # size == factor * symbol + rest
             value = self._values[waiting[i][0]]
             if rest != 0:
-                value = self._emit("arith.subi", [self._index], [value, self.value(rest)])
+                value = self._binary("-", value, self._computed(rest))
             if factor != 1:
-                value = self._emit("arith.divsi", [self._index], [value, self._constant(factor)])
-            self._values[symbol] = self._values[dims.of_symbol(symbol)] = value
-
-    def _dimension(self, value: Any, axis: int) -> Any:
-        """A size of an argument."""
-        ir = bindings.ir
-        if is_unsigned(value):
-            # The compiler does not take `tensor.dim` of unsigned integers.
-            element = ir.IntegerType.get_signless(ir.IntegerType(value.type.element_type).width)
-            type_ = ir.RankedTensorType.get(list(value.type.shape), element, loc=self.types.unknown)
-            value = self._emit("stablehlo.bitcast_convert", [type_], [value])
-        return self._emit("tensor.dim", [self._index], [value, self._constant(axis)])
+                value = self._binary("/", value, self._constant(factor))
+            self._values[symbol.name] = self._values[dims.of_symbol(symbol)] = value
 
     def value(self, size: Size) -> Any:
-        """A size as an `index`."""
+        """A size as a value of the program."""
+        with self._before_the_end():
+            return self._computed(size)
+
+    def _computed(self, size: Size) -> Any:
         if not isinstance(size, Dim):
             return self._constant(size)
         found = self._values.get(size)
@@ -87,61 +94,95 @@ class Sizes:
             for variable, power in monomial:
                 for _ in range(power):
                     value = self._variable(variable)
-                    part = value if part is None else self._emit("arith.muli", [self._index], [part, value])
+                    part = value if part is None else self._binary("*", part, value)
             if part is None:
                 part = self._constant(number)
             elif number != 1:
-                part = self._emit("arith.muli", [self._index], [part, self._constant(number)])
-            total = part if total is None else self._emit("arith.addi", [self._index], [total, part])
-        if common != 1:
-            total = self._emit("arith.divsi", [self._index], [total, self._constant(common)])
-        return total
-
-    _OPERATIONS: Mapping[str, str] = {
-        "//": "arith.floordivsi",
-        "max": "arith.maxsi",
-        "min": "arith.minsi",
-    }
+                part = self._binary("*", part, self._constant(number))
+            total = part if total is None else self._binary("+", total, part)
+        return total if common == 1 else self._binary("/", total, self._constant(common))
 
     def _variable(self, variable: Symbol | Function) -> Any:
+        if isinstance(variable, Symbol):
+            if variable.name not in self._values:
+                raise location.error(
+                    errors.DimensionError,
+                    f"the sizes of the arguments do not say what {variable} is",
+                    fix=f"name a dimension {variable}, or a multiple of it, for an axis of an argument",
+                )
+            return self._values[variable.name]
         if variable not in self._values:
-            assert isinstance(variable, Function), "the symbols are those of the arguments"
-            left, right = self.value(variable.left), self.value(variable.right)
-            if variable.kind == "%":
-                # Not `arith.remsi`, whose result is negative where the dividend is.
-                multiple = self._emit("arith.floordivsi", [self._index], [left, right])
-                multiple = self._emit("arith.muli", [self._index], [multiple, right])
-                found = self._emit("arith.subi", [self._index], [left, multiple])
-            else:
-                found = self._emit(self._OPERATIONS[variable.kind], [self._index], [left, right])
-            self._values[variable] = found
+            left, right = self._computed(variable.left), self._computed(variable.right)
+            self._values[variable] = self._binary(variable.kind, left, right)
         return self._values[variable]
 
     def shape(self, shape: Sequence[Size]) -> Any:
-        """A shape as a tensor of indices."""
+        """A shape as an array of sizes."""
         key = tuple(shape)
-        found = self._shapes.get(key)
-        if found is None:
-            ir = bindings.ir
-            type_ = ir.RankedTensorType.get([len(key)], self._index, loc=self.types.unknown)
-            found = self._emit("tensor.from_elements", [type_], [self.value(n) for n in key])
-            self._shapes[key] = found
-        return found
+        if key not in self._shapes:
+            with self._before_the_end():
+                self._shapes[key] = self._of_sizes([self._computed(n) for n in key])
+        return self._shapes[key]
+
+    def _of_sizes(self, sizes: Sequence[Any]) -> Any:
+        raise NotImplementedError
 
     def scalar(self, size: Size, aval: ShapedArray) -> Any:
         """A size as an array without axes, of an integer dtype."""
         key = (size, aval.dtype)
-        found = self._shapes.get(key)
-        if found is None:
-            ir = bindings.ir
-            signless = ir.IntegerType.get_signless(8 * aval.dtype.itemsize)
-            number = self._emit("arith.index_cast", [signless], [self.value(size)])
-            type_ = ir.RankedTensorType.get([], signless, loc=self.types.unknown)
-            made = self._emit("tensor.from_elements", [type_], [number])
-            # The barrier keeps it out of kernels: the compiler crashes on one that also writes part of an array of
-            # unknown size.
-            found = self._shapes[key] = self._emit("stablehlo.optimization_barrier", [type_], [made])
-        return found
+        if key not in self._shapes:
+            with self._before_the_end():
+                self._shapes[key] = self._as_array(self._computed(size), aval.dtype)
+        return self._shapes[key]
+
+    def _as_array(self, size: Any, dtype: np.dtype[Any]) -> Any:
+        raise NotImplementedError
+
+
+class IndexSizes(Sizes):
+    """Sizes of type `index`, for the compiler here."""
+
+    def __init__(self, types: Types, block: Any, avals: Sequence[ShapedArray]) -> None:
+        self._index = bindings.ir.IndexType.get()
+        super().__init__(types, block, avals)
+
+    def _number(self, value: int) -> Any:
+        return self._emit(
+            "arith.constant", [self._index], [], {"value": bindings.ir.IntegerAttr.get(self._index, value)}
+        )
+
+    def _dimension(self, value: Any, axis: int) -> Any:
+        ir = bindings.ir
+        if is_unsigned(value):
+            # The compiler does not take `tensor.dim` of unsigned integers.
+            element = ir.IntegerType.get_signless(ir.IntegerType(value.type.element_type).width)
+            type_ = ir.RankedTensorType.get(list(value.type.shape), element, loc=self.types.unknown)
+            value = self._emit("stablehlo.bitcast_convert", [type_], [value])
+        return self._emit("tensor.dim", [self._index], [value, self._constant(axis)])
+
+    _OPERATIONS: Mapping[str, str] = {
+        **{"+": "arith.addi", "-": "arith.subi", "*": "arith.muli"},
+        **{"/": "arith.divsi", "//": "arith.floordivsi", "max": "arith.maxsi", "min": "arith.minsi"},
+    }
+
+    def _binary(self, kind: str, left: Any, right: Any) -> Any:
+        if kind == "%":
+            # Not `arith.remsi`, whose result is negative where the dividend is.
+            return self._binary("-", left, self._binary("*", self._binary("//", left, right), right))
+        return self._emit(self._OPERATIONS[kind], [self._index], [left, right])
+
+    def _of_sizes(self, sizes: Sequence[Any]) -> Any:
+        type_ = bindings.ir.RankedTensorType.get([len(sizes)], self._index, loc=self.types.unknown)
+        return self._emit("tensor.from_elements", [type_], sizes)
+
+    def _as_array(self, size: Any, dtype: np.dtype[Any]) -> Any:
+        ir = bindings.ir
+        signless = ir.IntegerType.get_signless(8 * dtype.itemsize)
+        type_ = ir.RankedTensorType.get([], signless, loc=self.types.unknown)
+        made = self._emit("tensor.from_elements", [type_], [self._emit("arith.index_cast", [signless], [size])])
+        # The barrier keeps it out of kernels: the compiler crashes on one that also writes part of an array of unknown
+        # size.
+        return self._emit("stablehlo.optimization_barrier", [type_], [made])
 
 
 def is_unsigned(value: Any) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from passes import attributes as attrs, bindings, printed
+from passes import attributes as attrs, bindings, match, printed
 from passes.match import UNINITIALIZED
 from passes.patterns import location_text
 from passes.types import spelled
@@ -43,6 +43,9 @@ class Versioned:
         with module.context, ir.Location.unknown() as unknown:
             self._location = None if locations else unknown
             bindings.run_passes(module, "func.func(chlo-legalize-to-stablehlo)")
+            for op in match.operations_in(module):
+                if op.name == "shape.shape_of":  # which the pass uses for open dimensions
+                    _write_shape(op)
             self._types: dict[str, Any] = {}
             self.module = ir.Module.create()
             with ir.InsertionPoint(self.module.body):
@@ -116,6 +119,23 @@ class Versioned:
             self.needs, self.because = version, op
 
 
+def _write_shape(op: Any) -> None:
+    """Replace the shape of an array by operations of StableHLO."""
+    ir, rank = bindings.ir, op.operands[0].type.rank
+    size, vector, shape = (ir.RankedTensorType.get(n, ir.IntegerType.get_signless(32)) for n in ([], [1], [rank]))
+
+    def made(name: str, type_: Any, operands: Sequence[Any], **numbers: int) -> Any:
+        i64 = ir.IntegerType.get_signless(64)
+        attributes = {key: ir.IntegerAttr.get(i64, n) for key, n in numbers.items()}
+        return ir.Operation.create(f"stablehlo.{name}", [type_], operands, attributes, loc=op.location).result
+
+    with ir.InsertionPoint(op):
+        sizes = [made("get_dimension_size", size, [op.operands[0]], dimension=i) for i in range(rank)]
+        sizes = [made("reshape", vector, [n]) for n in sizes]
+        op.result.replace_all_uses_with(made("concatenate", shape, sizes, dimension=0))
+    op.erase()
+
+
 def refuse(op: Any, what: str, fix: str = "") -> errors.UnsupportedError:
     """The error for an operation that other readers of StableHLO do not have."""
     return refusal(op, what, fix, location_text(op))
@@ -123,7 +143,7 @@ def refuse(op: Any, what: str, fix: str = "") -> errors.UnsupportedError:
 
 def _type(type_: Any) -> str:
     """A type's text in VHLO."""
-    shape = "".join(f"{n}x" for n in type_.shape)
+    shape = "".join("?x" if type_.is_dynamic_dim(i) else f"{n}x" for i, n in enumerate(type_.shape))
     return f"!vhlo.tensor_v1<{shape}{_element(spelled(type_.element_type))}>"
 
 
@@ -157,6 +177,10 @@ def _attribute(text: str) -> str | None:
         return _numbers(found[2].split(", ") if found[2] else [], found[1])
     if text.startswith("dense<"):
         return f"#vhlo.tensor_v1<{text}>"
+    if text.startswith('"'):
+        return f"#vhlo.string_v1<{text}>"
+    if text.startswith("@"):
+        return f'#vhlo.string_v1<"{text[1:]}">'
     if text.startswith("["):
         items = [_attribute(item) for item in text[1:-1].split(", ") if item]
         return None if None in items else f"#vhlo.array_v1<[{', '.join(map(str, items))}]>"
@@ -178,12 +202,26 @@ def _numbers(values: Sequence[Any], element: str = "i64") -> str:
 # Default attributes, which StableHLO leaves out and VHLO does not.
 _PRECISION = {"precision_config": "[#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]"}
 _DEFAULTS = {
+    "custom_call": {
+        "backend_config": '""',
+        "called_computations": "[]",
+        "has_side_effect": "false",
+        "operand_layouts": "[]",
+        "output_operand_aliases": "[]",
+        "result_layouts": "[]",
+    },
     "compare": {"compare_type": "#stablehlo<comparison_type NOTYPE>"},
     "dot_general": _PRECISION,
+    "dynamic_broadcast_in_dim": dict.fromkeys(
+        ("known_expanding_dimensions", "known_nonexpanding_dimensions"), "array<i64>"
+    ),
     "gather": {"indices_are_sorted": "false"},
+    "dynamic_gather": {"indices_are_sorted": "false"},
     "scatter": {"indices_are_sorted": "false", "unique_indices": "false"},
     "sort": {"dimension": "-1 : i64", "is_stable": "false"},
 }
+# The versions of the interface of `custom_call` that are written here.
+_INTERFACES = {"1": "API_VERSION_ORIGINAL", "2": "API_VERSION_STATUS_RETURNING"}
 # Attributes that are left out: groups whose fields are attributes of their own in VHLO, and default accuracies.
 _GROUPS = ("dimension_numbers", "scatter_dimension_numbers", "dot_dimension_numbers")
 _ANY_ACCURACY = "#stablehlo.result_accuracy<mode = #stablehlo.result_accuracy_mode<DEFAULT>>"
@@ -194,7 +232,7 @@ def _attributes(op: Any, name: str, given: dict[str, str]) -> tuple[dict[str, st
     made: dict[str, str] = {}
     batching = False
     defaults = _DEFAULTS.get(name, {})
-    if name == "gather":
+    if name in ("gather", "dynamic_gather"):
         made, batching = _indexing(op, "dimension_numbers", printed.GATHER_FIELDS)
     elif name == "scatter":
         made, batching = _indexing(op, "scatter_dimension_numbers", printed.SCATTER_FIELDS)
@@ -203,13 +241,16 @@ def _attributes(op: Any, name: str, given: dict[str, str]) -> tuple[dict[str, st
         for side in ("lhs", "rhs"):
             made[f"{side}_batching_dimensions"] = _numbers(getattr(dimensions, f"{side}_batch"))
             made[f"{side}_contracting_dimensions"] = _numbers(getattr(dimensions, f"{side}_contract"))
-    elif name == "convolution":
+    elif name in ("convolution", "dynamic_conv"):
         made = _convolution(op)
         rank = len(attrs.convolution_dimensions(op).lhs_spatial)
         reversal = {"window_reversal": f"dense<false> : tensor<{rank}xi1>"}
         defaults = _PRECISION | reversal | _window(rank, "lhs_dilation", "rhs_dilation")
     elif name == "reduce_window":
         defaults = _window(len(attrs.ints(op, "window_dimensions")), "base_dilations", "window_dilations")
+    if name == "custom_call":
+        version = given.pop("api_version").partition(" ")[0]
+        made["api_version"] = f"#vhlo<api_version_v1 {_INTERFACES[version]}>"
     for key, text in (defaults | given).items():
         if key in _GROUPS or key == UNINITIALIZED or text == _ANY_ACCURACY:
             continue

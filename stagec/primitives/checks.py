@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -68,3 +69,18 @@ def i64_array(values: Iterable[int]) -> Any:
         return OpenInts(values)
     text = ", ".join([str(int(v)) for v in values])
     return f"array<i64: {text}>" if text else "array<i64>"
+
+
+def numbers_of(attribute: Any) -> tuple[Any, ...]:
+    """The numbers in what `i64_array` or `i64_pairs` returned."""
+    if isinstance(attribute, OpenInts):
+        return tuple(attribute)
+    return tuple(map(int, re.findall(r"(?<![a-z])-?\b\d+", attribute.partition(">")[0])))
+
+
+def i64_pairs(pairs: Iterable[Iterable[int]]) -> Any:
+    """`dense<[[1, 0], [0, 2]]> : tensor<2x2xi64>`, the form that padding has; the sizes in one row if one is open."""
+    rows = [list(pair) for pair in pairs]
+    if any(is_open(v) for row in rows for v in row):
+        return OpenInts([v for row in rows for v in row])
+    return f"dense<{rows}> : tensor<{len(rows)}x2xi64>"

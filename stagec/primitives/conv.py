@@ -13,7 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import conv_rules as rules
 from stagec.primitives.axes import dilated, shape_error
-from stagec.primitives.checks import HALF, check_dtype, i64_array, same_dtype
+from stagec.primitives.checks import HALF, check_dtype, i64_array, i64_pairs, same_dtype
 from stagec.primitives.conv_dimensions import (
     ConvGeneralDilatedDimensionNumbers,
     conv_dimension_numbers,
@@ -171,7 +171,6 @@ def _lower(
             return found if wide is out else cx.emit("stablehlo.convert", [found])
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     left_text, right_text = _axes_text(lhs_spec, "b", "f"), _axes_text(rhs_spec, "o", "i")
-    rank = len(window_strides)
     attributes = {
         "dimension_numbers": f"#stablehlo.conv<{left_text}x{right_text}->{_axes_text(out_spec, 'b', 'f')}>",
         "window_strides": i64_array(window_strides),
@@ -181,7 +180,7 @@ def _lower(
         "batch_group_count": f"{batch_group_count} : i64",
     }
     if any(low or high for low, high in padding):
-        attributes["padding"] = f"dense<{[list(p) for p in padding]}> : tensor<{rank}x2xi64>"
+        attributes["padding"] = i64_pairs(padding)
     result = cx.emit("stablehlo.convolution", [lhs, rhs], attributes, [wide])
     return result if wide is out else cx.emit("stablehlo.convert", [result])
 

@@ -26,7 +26,7 @@ from stagec.primitives.arithmetic import (
 )
 from stagec.primitives.axes import canonical_axis
 from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
-from stagec.primitives.checks import HALF, check_dtype, i64_array
+from stagec.primitives.checks import HALF, check_dtype, i64_array, i64_pairs
 from stagec.primitives.combining import Arrays, Combine, interleaved_by_sum, pair_of, paired, running
 from stagec.primitives.convert import as_array
 from stagec.primitives.logic import ORDERED, eq, gt, is_finite, select
@@ -60,7 +60,7 @@ def _scan(cx: Any, x: Any, aval: ShapedArray, axis: int, reverse: bool, combine:
     return cx.emit(
         "stablehlo.reduce_window",
         [x, cx.constant(identity, scalar)],
-        {"window_dimensions": i64_array(window), "padding": f"dense<{padding}> : tensor<{aval.ndim}x2xi64>"},
+        {"window_dimensions": i64_array(window), "padding": i64_pairs(padding)},
         [aval],
         [cx.region([scalar, scalar], lambda a, b: [combine(a, b)])],
     )

@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes, location
 from stagec.core.aval import ShapedArray
+from stagec.core.dims import is_open
 from stagec.primitives.axes import shape_error
 from stagec.primitives.checks import i64_array
 
@@ -289,6 +290,10 @@ def clamp_indices(cx: Any, indices: Any, aval: ShapedArray, limits: Sequence[int
     low = cx.constant(0, aval)
     if len(set(limits)) == 1:
         high = cx.constant(limits[0], aval)
+    elif any(is_open(n) for n in limits):
+        part = aval.update(shape=(*aval.shape[:-1], 1))
+        columns = [cx.constant(n, part) for n in limits]
+        high = cx.emit("stablehlo.concatenate", columns, {"dimension": f"{aval.ndim - 1} : i64"}, [aval])
     else:
         high = cx.constant(np.broadcast_to(np.asarray(limits, aval.dtype), aval.shape))
     return cx.emit("stablehlo.clamp", [low, indices, high], avals=[aval])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from stagec.core import dtypes
+from stagec.core import dims, dtypes
 from stagec.core.aval import ShapedArray
 from stagec.primitives.axes import shape_error
 from stagec.primitives.checks import check_dtype, same_dtype
@@ -154,7 +155,7 @@ def scatter_lower(combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
             indices, index_aval = signed_indices(cx, indices, index_aval)
             mask = in_range(cx, indices, index_aval, limits)
             mask = cx.broadcast(mask, index_aval.update(dtype=dtypes.bool_), range(index_aval.ndim - 1))
-            beyond = cx.constant(max(aval.shape), index_aval)
+            beyond = cx.constant(functools.reduce(dims.maximum, aval.shape), index_aval)
             indices = cx.emit("stablehlo.select", [mask, indices, beyond], avals=[index_aval])
         return emit(d, x, indices, updates, aval, d.update_window_dims, index_aval.ndim - 1)
 

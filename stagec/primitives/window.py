@@ -15,7 +15,7 @@ from stagec.primitives import window_rules as rules
 from stagec.primitives.arithmetic import max_p, min_p, mul_p
 from stagec.primitives.axes import as_int, dilated, shape_error
 from stagec.primitives.broadcast import linear
-from stagec.primitives.checks import HALF, check_dtype, i64_array
+from stagec.primitives.checks import HALF, check_dtype, i64_array, i64_pairs
 from stagec.primitives.combining import pair_of
 from stagec.primitives.logic import ORDERED
 from stagec.primitives.padding import pad_p
@@ -133,7 +133,6 @@ def window_attributes(
     base_dilation: tuple[int, ...],
     window_dilation: tuple[int, ...],
 ) -> dict[str, str]:
-    rank = len(window_dimensions)
     out = {
         "window_dimensions": i64_array(window_dimensions),
         "window_strides": i64_array(window_strides),
@@ -141,7 +140,7 @@ def window_attributes(
         "window_dilations": i64_array(window_dilation),
     }
     if any(low or high for low, high in padding):
-        out["padding"] = f"dense<{[list(p) for p in padding]}> : tensor<{rank}x2xi64>"
+        out["padding"] = i64_pairs(padding)
     return out
 
 

@@ -12,7 +12,7 @@ from stagec.compiler.row_blocks import block_sizes
 from stagec.core import dims, open_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.dims_terms import Function, Size, Symbol, Variable
-from stagec.core.dims_values import symbols
+from stagec.core.dims_values import fact_text, symbols
 from stagec.core.graph import Graph
 from stagec.core.location import UNKNOWN, Location
 from stagec.lowering import row_wise
@@ -62,6 +62,13 @@ def open_sizes(
       UnsupportedError: there are too many values of the other sizes.
     """
     found = symbols([aval.shape for _, aval in arrays])
+    together = [symbol for symbol in found if symbol.facts]
+    if together:
+        raise refused(
+            name,
+            f"{fact_text(together[0].facts[0])} has to hold, and a library checks each size by itself",
+            "state no condition on several sizes",
+        )
     reason: tuple[str, Location] | None = None
     leading = _leading(arrays) or tuple(found[:1])
     for axes in range(len(leading), -1, -1):

@@ -5,11 +5,13 @@ import functools
 import itertools
 import pickle
 
+import numpy as np
 import pytest
 
+import stagec
 from stagec.core import dims, dims_values, errors
 from stagec.core.aval import ShapedArray
-from stagec.core.dims_text import Scope
+from stagec.core.dims_text import Scope, limits
 
 b, n = dims.symbol("b"), dims.symbol("n", 8)
 VALUES = [dict(zip(dims_values.symbols([b, n]), pair)) for pair in itertools.product((1, 2, 3, 7, 12), (8, 9, 15))]
@@ -147,7 +149,93 @@ def test_specifications_state_bounds():
     assert dims.bounds(Scope().shape("4*b, 2 <= b < 9")[0]) == (8, 32)
 
 
-@pytest.mark.parametrize("text", ["b +", "b >= c", "f(b)", "b == 3", "0 > b", "'x'", "b/n", "-3"])
+@pytest.mark.parametrize("text", ["b +", "b != c", "f(b)", "b*c == 2*b", "0 > b", "'x'", "b/n", "-3"])
 def test_a_specification_that_is_not_understood_is_an_error(text):
     with pytest.raises(errors.DimensionError, match="are not understood"):
         Scope().shape(text)
+
+
+def test_a_text_is_read_as_the_size_that_it_was_written_of():
+    for function in (
+        *EXPRESSIONS.values(),
+        lambda b, n: 9 - b // 2,
+        lambda b, n: -(b % 3) + 5,
+        lambda b, n: n - n // 2,
+    ):
+        size = function(b, n)
+        assert Scope(["n >= 8"]).shape(str(size))[0] is size
+
+
+def test_sizes_are_read_in_the_spelling_of_jax():
+    found = Scope(["n >= 8"]).shape("floordiv(b^2, 3) + mod(n, 5), max(b, n), 2*b^2 + 1")
+    assert found == (b**2 // 3 + n % 5, dims.maximum(b, n), 2 * b**2 + 1)
+
+
+CONDITIONS = {
+    "n >= b + 2": lambda b, n, m: n >= b + 2,
+    "m > n, n > b": lambda b, n, m: m > n > b,
+    "b + n <= m, m <= 6": lambda b, n, m: b + n <= m <= 6,
+    "n % 4 == 0, b >= 2": lambda b, n, m: n % 4 == 0 and b >= 2,
+    "2*b <= n < m": lambda b, n, m: 2 * b <= n < m,
+    "b*n <= m": lambda b, n, m: b * n <= m,
+    "n == 2*b, m == n + 1": lambda b, n, m: n == 2 * b and m == n + 1,
+    "b//2 >= n, n >= 3": lambda b, n, m: b // 2 >= n >= 3,
+}
+RELATED = {
+    "n - b": lambda b, n, m: n - b,
+    "m*(n - b)": lambda b, n, m: m * (n - b),
+    "m - 2*b": lambda b, n, m: m - 2 * b,
+    "n": lambda b, n, m: n,
+    "n%4 + b": lambda b, n, m: n % 4 + b,
+    "n//4*4 - n": lambda b, n, m: n // 4 * 4 - n,
+    "m - b*n": lambda b, n, m: m - b * n,
+    "b - n": lambda b, n, m: b - n,
+}
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_bounds_hold_under_conditions_on_several_sizes(text):
+    sizes = Scope([text]).shape("b, n, m")
+    triples = [v for v in itertools.product(range(1, 13), repeat=3) if CONDITIONS[text](*v)]
+    assert triples
+    for function in RELATED.values():
+        low, high = dims.bounds(function(*sizes))
+        assert low <= min(function(*v) for v in triples) and max(function(*v) for v in triples) <= high
+
+
+def test_conditions_on_several_sizes_decide_comparisons():
+    b, n, m = Scope(["n >= b + 2, m > n", "b >= 8"]).shape("b, n, m")
+    assert n > b and m > b and m - b >= 3 and n >= 10 and b * n > b * b and m != b and not b > m
+    assert dims.minimum(b, n) is b
+    (n,) = Scope(["mod(n, 4) == 0"]).shape("n")
+    assert n % 4 == 0 and n // 4 * 4 is n
+    b, n, m = Scope(["n == 2*b", "m == n + 1", "b >= 3"]).shape("b, n, m")
+    assert n is 2 * b and m is 2 * b + 1 and m >= 7
+    with pytest.raises(errors.DimensionError, match="whether b > n depends"):
+        bool(dims.symbol("b") > dims.symbol("n"))
+
+
+def test_conditions_are_written_with_sizes_and_read_again():
+    shape = Scope(["n >= b + 2, m > n", "b >= 8", "n % 2 == 0"]).shape("b, n, m")
+    assert Scope([limits(shape)]).shape("b, n, m") == shape
+    assert all(again is size for again, size in zip(pickle.loads(pickle.dumps(shape)), shape))
+
+
+@pytest.mark.parametrize("text", ["b == b + 1", "b + 1 <= 1", "b >= 3, b <= 2", "2*b >= n, n >= 9, b <= 4", "3 > 4"])
+def test_conditions_that_cannot_hold_or_be_used_are_errors(text):
+    with pytest.raises(errors.DimensionError, match="are not understood"):
+        Scope([text])
+
+
+def test_a_call_for_which_a_condition_does_not_hold_is_refused():
+    f = stagec.jit(lambda x, y: x + y[: x.shape[0]], dynamic={"x": "b", "y": "n >= b"})
+    assert f(np.ones(2), np.arange(5.0)).tolist() == [1, 2]
+    with pytest.raises(errors.DimensionError, match=r"-b \+ n >= 0 does not hold for b = 3"):
+        f(np.ones(3), np.arange(2.0))
+    exported = stagec.export(lambda x, y: x + y[: x.shape[0]])("f32[b]", "f32[n >= b]")
+    loaded = stagec.load(exported.serialize())
+    assert loaded(np.ones(2), np.arange(5.0)).tolist() == [1, 2]
+    with pytest.raises(errors.DimensionError, match="does not hold"):
+        loaded(np.ones(3), np.arange(2.0))
+    with pytest.raises(errors.UnsupportedError, match="a library checks each size by itself"):
+        exported.to_c("library")

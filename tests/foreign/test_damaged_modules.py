@@ -14,7 +14,7 @@ import pytest
 from test_modules_of_jax import program
 
 import stagec
-from stagec.foreign import jax_export
+from stagec.foreign import jax_export, jax_trees
 from stagec.foreign.bytecode import without_unknown
 from stagec.foreign.damaged import Damaged
 
@@ -126,7 +126,7 @@ def test_ordered_effects_are_refused() -> None:
 
 
 def test_structures_of_too_many_parts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax_export, "_DEEP", 2)
+    monkeypatch.setattr(jax_trees, "_DEEP", 2)
     with pytest.raises(stagec.errors.ArtifactError, match=r"too many parts[\s\S]*Fix: flatten what the function"):
         stagec.from_stablehlo(program("loss"))
 
