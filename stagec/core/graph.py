@@ -428,6 +428,8 @@ class GraphTrace(Trace):
             small = aval.nbytes <= config.captured_constant_bytes and (aval.ndim == 0 or aval.size > 0)
             if (small or self.closed) and getattr(array, "local", None) is None:  # not one of several processes
                 return Literal(np.asarray(array), aval)
+            if self.closed:
+                raise closed_over(array)
         var = Var(aval)
         self.captured.append(value)
         self.captured_vars.append(var)

@@ -303,11 +303,13 @@ def leaked(tracer: Tracer) -> errors.LeakedTracerError:
     )
 
 
-def closed_over(tracer: Tracer) -> errors.UnsupportedError:
-    """The error for a tracer that is used where values are computed, while its function still runs."""
+def closed_over(value: Any) -> errors.UnsupportedError:
+    """The error for what is used where it has no value: a tracer, or an array whose parts other processes have."""
+    traced = isinstance(value, Tracer)
     return location.error(
         errors.UnsupportedError,
-        f"a traced value {tracer.aval.long()} was used by a function that runs outside of the trace",
-        [("value", tracer.aval.long(), tracer.origin())],
+        f"{'a traced value' if traced else 'an array of several processes'} {value.aval.long()} was used by a function "
+        "that runs outside of the trace",
+        [("value", value.aval.long(), value.origin() if traced else "")],
         "pass the value to that function as an argument; it may be a callback, or have a derivative of its own",
     )

@@ -108,3 +108,10 @@ def test_factorizations_have_derivatives_in_programs(name, dtype, place):
         inside = lambda a: loop(a)[0, 0]  # noqa: E731
     expected = stagec.grad(f)(given)
     np.testing.assert_allclose(stagec.grad(inside)(given), expected, rtol=2e-3, atol=2e-3)
+
+
+def test_a_rule_that_closes_over_an_array_of_several_processes_is_an_error(monkeypatch):
+    f = stagec.jit(with_jvp(snp.asarray(SCALE)))
+    monkeypatch.setattr(type(snp.ones(1)), "local", property(lambda array: array))
+    with pytest.raises(stagec.errors.UnsupportedError, match=r"an array of several processes float32\[100\] was used"):
+        stagec.jit(stagec.grad(lambda x: f(x).sum())).lower(X)
