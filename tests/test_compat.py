@@ -161,7 +161,6 @@ def test_what_libraries_look_up_can_be_imported_and_refuses_to_run(clean):
     assert jax.NamedSharding is NamedSharding and jax.export is export and not isinstance(1, export.Exported)
     assert checkify.checkify is stagec.experimental.checkify.checkify
     for function in (
-        export.export,
         compiler.backend_compile_and_load,
         ifrt_programs.make_plugin_program,
         pxla.global_avals_to_results_handler,

@@ -24,6 +24,7 @@ BY_SHORT_NAMES = ("passes", "stagec/compiler/direct")
 ALLOWED = {
     ("passes/kernels/arithmetic.py", "abs add and atan2 cbrt"): "the instruction for each",
     ("passes/kernels/contractions.py", "add multiply maximum minimum and"): "the instruction for each",
+    ("passes/kernels/llvm/functions.py", "floor ceil"): "what each means",
     ("passes/kernels/row_blocks.py", "reshape bitcast_convert"): "which results of a program have an argument's bytes",
     ("passes/kernels/views.py", "concatenate dynamic_update_slice map reshape return"): (
         "which rules for kernels read an operand in a nest of their own"

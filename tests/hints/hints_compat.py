@@ -70,11 +70,6 @@ def ranks(setting, y):
         return snp.ones((2, 3)) + y
 
 
-def exported():
-    stagec.save("double.stagec", stagec.export(lambda x: x * 2)(snp.ones(2)))
-    return stagec.load("double.stagec")(snp.ones(2))
-
-
 def primitive(**rules):
     """A primitive with the given rules, compiled where it has a lowering."""
     with stagec.compat.jax():
@@ -187,12 +182,6 @@ CASES = [
         "use stagec.jit",
         lambda: named("jax._src.compiler", "backend_compile_and_load"),
         lambda: stagec.jit(abs)(1.0),
-    ),
-    (
-        "compile the function for its shapes with stagec.export, write it with stagec.save, and read it with "
-        "stagec.load",
-        lambda: named("jax.export", "export", abs),
-        exported,
     ),
     (
         "call install before anything imports JAX, or import in a block of `with stagec.compat.jax():`",

@@ -133,7 +133,7 @@ CASES = [
         lambda: opened(spectrum, x="_")(V),
     ),
     (
-        "write each dimension as a number, a name, or an expression such as '2*b + 1', 'b >= 8' or '4*b'",
+        "write each dimension as a number, a name, or an expression such as '2*b + 1', 'b >= 8', 'n >= b' or '4*b'",
         lambda: opened(total, x="b +")(V),
         lambda: opened(total, x="2*b + 1")(V),
     ),
