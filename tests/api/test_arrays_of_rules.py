@@ -50,8 +50,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("array", ARRAYS)
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(("place", "array"), [*((place, "numpy") for place in PLACES), ("jit", "stagec")])
 @pytest.mark.parametrize("rule", [with_jvp, with_vjp, with_vmap])
 def test_rules_of_users_close_over_arrays(rule, place, array):
     f = PLACES[place](rule(ARRAYS[array]))
@@ -96,7 +95,7 @@ FACTORIZATIONS = {
 }
 
 
-@pytest.mark.parametrize("place", ["jit", "scan", "while_loop"])
+@pytest.mark.parametrize("place", ["jit", "while_loop"])
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 @pytest.mark.parametrize("name", FACTORIZATIONS)
 def test_factorizations_have_derivatives_in_programs(name, dtype, place):
