@@ -19,6 +19,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.dims import bounds as symbolic_dim_bounds, is_open as is_symbolic_dim
 from stagec.core.dims_text import Scope as SymbolicScope
+from stagec.core.dtypes import is_inexact
 from stagec.foreign import jax_export, jax_trees
 from stagec.foreign.flatbuffer import Fields, written
 from stagec.foreign.function import Imported, from_stablehlo
@@ -177,11 +178,7 @@ class Exported:
         names = [f"argument {i}" for i in range(len(leaves))]
         values = [_checked(self.fun_name, *row) for row in zip(names, leaves, self.in_avals)]
         solve(self.fun_name, names, self.in_avals, [aval_of(x) for x in values])
-        taken = [values[i] for i in self.module_kept_var_idx]
-        if len(self.platforms) > 1:
-            taken.insert(0, np.int32(jax_export.platform_number(self.platforms)))
-        found = self._function(*taken)
-        results = found if isinstance(found, tuple) else (found,)
+        results = jax_export.run(self._function, values, self.module_kept_var_idx, self.platforms)
         return self.out_tree.unflatten(
             [np.zeros(r.shape, a.dtype) if a.dtype == dtypes.float0 else r for r, a in zip(results, self.out_avals)]
         )
@@ -278,7 +275,7 @@ def _derivative(function: Callable[..., Any], record: dict[str, Any]) -> Exporte
 
     derivative.__name__ = f"vjp_{record['name']}"
     tangents = [
-        a if _is_inexact(a) else a.update(dtype=dtypes.float0, weak_type=False) for a in (*in_avals, *out_avals)
+        a if is_inexact(a.dtype) else a.update(dtype=dtypes.float0, weak_type=False) for a in (*in_avals, *out_avals)
     ]
     taken, made = (*in_avals, *tangents[len(in_avals) :]), tangents[: len(in_avals)]
     args = [ShapeDtypeStruct(a.shape, bool if a.dtype == dtypes.float0 else a.dtype) for a in taken]
@@ -287,11 +284,7 @@ def _derivative(function: Callable[..., Any], record: dict[str, Any]) -> Exporte
 
 def _cotangent(given: Any, aval: ShapedArray) -> Any:
     """The cotangent of a result, which is none for those without derivatives."""
-    return given if _is_inexact(aval) or aval.dtype == dtypes.float0 else snp.zeros(aval.shape, aval.dtype)
-
-
-def _is_inexact(aval: ShapedArray) -> bool:
-    return dtypes.issubdtype(aval.dtype, np.inexact)
+    return given if is_inexact(aval.dtype) or aval.dtype == dtypes.float0 else snp.zeros(aval.shape, aval.dtype)
 
 
 def deserialize(blob: bytes | bytearray) -> Exported:

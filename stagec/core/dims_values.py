@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from stagec.core.dims import Dim, of_symbol
-from stagec.core.dims_terms import Size, Symbol, Terms, polynomial_text, symbols_of, value_of
+from stagec.core.dims_terms import Size, Symbol, Terms, Variable, polynomial_text, symbols_of, value_of
 
 
 def symbols(value: Any) -> list[Symbol]:
@@ -93,6 +94,33 @@ def evaluate(size: Size, values: Mapping[Symbol, int]) -> int:
     total = fraction(size, values)
     assert total.denominator == 1, f"{size} is not whole for {values}"
     return int(total)
+
+
+def composed(
+    size: Dim, number: Callable[[int], Any], variable: Callable[[Variable], Any], binary: Callable[[str, Any, Any], Any]
+) -> Any:
+    """A size as operations of a program.
+
+    Args:
+      number: makes a constant.
+      variable: the value of a symbol, or of a function of sizes.
+      binary: what one of `+ * /` makes of two values; `/` is a division without a remainder.
+    """
+    common = math.lcm(*[c.denominator for _, c in size.terms])
+    total: Any = None
+    for monomial, coefficient in size.terms:
+        factor = int(coefficient * common)
+        part: Any = None
+        for item, power in monomial:
+            for _ in range(power):
+                value = variable(item)
+                part = value if part is None else binary("*", part, value)
+        if part is None:
+            part = number(factor)
+        elif factor != 1:
+            part = binary("*", part, number(factor))
+        total = part if total is None else binary("+", total, part)
+    return total if common == 1 else binary("/", total, number(common))
 
 
 def fraction(size: Size, values: Mapping[Symbol, int]) -> Fraction:

@@ -100,12 +100,7 @@ class Exported(NamedTuple):
                 [("given", str(tree), ""), ("exported", str(self.in_tree), "")],
                 "pass the containers that it was exported with",
             )
-        values = [leaves[i] for i in self.kept]
-        if len(self.platforms) > 1:
-            values.insert(0, np.asarray(platform_number(self.platforms), np.int32))
-        found = flat(*values)
-        results = list(found) if isinstance(found, tuple) else [found]
-        return self.out_tree.unflatten(results)
+        return self.out_tree.unflatten(run(flat, leaves, self.kept, self.platforms))
 
     def arguments(self, parameters: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The function's arguments from descriptions of the module's; zeros stand for arguments that the
@@ -118,9 +113,22 @@ class Exported(NamedTuple):
         return args, kwargs
 
 
-def platform_number(platforms: Sequence[str]) -> int:
-    """What the first parameter of a module for several platforms has to be."""
-    return next((platforms.index(name) for name in BACKENDS if name in platforms), 0)
+def run(
+    flat: Callable[..., Any], leaves: Sequence[Any], kept: Sequence[int], platforms: Sequence[str]
+) -> Sequence[Any]:
+    """The results of a module for the leaves of its arguments.
+
+    Args:
+      flat: the module as a function of arrays.
+      kept: which leaves it takes.
+      platforms: those that it is for; if they are several, it takes the number of one first.
+    """
+    values = [leaves[i] for i in kept]
+    if len(platforms) > 1:
+        here = next((platforms.index(name) for name in BACKENDS if name in platforms), 0)
+        values.insert(0, np.asarray(here, np.int32))
+    found = flat(*values)
+    return found if isinstance(found, tuple) else (found,)
 
 
 def read(data: bytes, name: str) -> Exported | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from stagec.core import dims, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_terms import Function, Size, Symbol
-from stagec.core.dims_values import solutions
+from stagec.core.dims_values import composed, solutions
 from stagec.lowering.types import Types
 
 
@@ -86,21 +85,7 @@ class Sizes:
         return found
 
     def _polynomial(self, size: Dim) -> Any:
-        common = math.lcm(*[c.denominator for _, c in size.terms])
-        total: Any = None
-        for monomial, coefficient in size.terms:
-            number = int(coefficient * common)
-            part: Any = None
-            for variable, power in monomial:
-                for _ in range(power):
-                    value = self._variable(variable)
-                    part = value if part is None else self._binary("*", part, value)
-            if part is None:
-                part = self._constant(number)
-            elif number != 1:
-                part = self._binary("*", part, self._constant(number))
-            total = part if total is None else self._binary("+", total, part)
-        return total if common == 1 else self._binary("/", total, self._constant(common))
+        return composed(size, self._constant, self._variable, self._binary)
 
     def _variable(self, variable: Symbol | Function) -> Any:
         if isinstance(variable, Symbol):

@@ -108,7 +108,7 @@ def _symbol(function: Function, target: Target) -> str:
 def _object(function: Function, target: Target) -> bytes:
     """The object file for a processor."""
     kernels = {
-        c_text.kernel_name(_symbol(function, target), routine, name): kernel
+        routine.kernel(_symbol(function, target), name): kernel
         for routine in function.routines[target]
         for name, kernel in routine.kernels.items()
     }

@@ -91,11 +91,6 @@ def routines(function: Function, found: Sequence[Routine], symbol: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def kernel_name(symbol: str, routine: Routine, kernel: str) -> str:
-    """The name of a kernel's function."""
-    return f"{routine.named(symbol)}_{kernel}"
-
-
 def parameters(function: Function) -> tuple[list[str], list[str]]:
     """The parameters of static functions: their declarations and their names."""
     arrays = (*function.arguments, *function.results, *function.numbers)
@@ -131,7 +126,7 @@ class _Printer:
 
     def kernel(self, symbol: str) -> str:
         """The name of a kernel's function."""
-        return kernel_name(self.symbol, self.routine, symbol)
+        return self.routine.kernel(self.symbol, symbol)
 
     # Memory.
 

@@ -86,6 +86,10 @@ class Routine(NamedTuple):
         """The name of the code for these sizes."""
         return "_".join([function, *map(str, self.values), *([str(self.rows)] if self.rows else [])])
 
+    def kernel(self, function: str, symbol: str) -> str:
+        """The name of a kernel among all that a library has."""
+        return f"{self.named(function)}_{symbol}"
+
 
 # Where constants lie in a file: what kernels expect of any array, and after what says whose file it is.
 ALIGNMENT = 64

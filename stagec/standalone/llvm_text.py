@@ -172,7 +172,7 @@ class _Printer:
             place = self.let(f"getelementptr i64, ptr %table, i64 {i}")
             self.do(f"store ptr {self.address(address)}, ptr {place}")
         counts = self.routine.kernels[run.call.kernel].workgroups
-        symbol = f"{self.routine.named(self.function.name)}_{run.call.kernel}"
+        symbol = self.routine.kernel(self.function.name, run.call.kernel)
         total = math.prod(counts)
         if self.is_shared and total > 1:
             x, y = (*counts, 1, 1)[:2]

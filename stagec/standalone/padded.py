@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from stagec.core import dims, open_graph
 from stagec.core.dims_terms import Symbol
-from stagec.core.graph import Graph, trace_flat
+from stagec.core.graph import Graph, trace_closed
 from stagec.standalone.padded_rules import RULES
 from stagec.standalone.padded_steps import NUMBER, UnpaddedError, grows, of_graph
 
@@ -27,9 +27,7 @@ def padded(graph: Graph, values: Mapping[Symbol, int], name: str) -> Graph:
     """
     _check_sizes(graph)
     function = of_graph(graph, tuple(values), values, RULES)
-    made, captured = trace_flat(function, [*open_graph.at(graph, values).in_avals, *[NUMBER] * len(values)], name=name)
-    assert not captured, "a graph closes over nothing"
-    return made
+    return trace_closed(function, [*open_graph.at(graph, values).in_avals, *[NUMBER] * len(values)], name=name)
 
 
 def _check_sizes(graph: Graph) -> None:

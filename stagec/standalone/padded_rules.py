@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.dims import is_open
 from stagec.core.dims_terms import Size
-from stagec.core.graph import replay, run_equation, trace_flat
+from stagec.core.graph import replay, run_equation, trace_closed
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather_parts import GatherScatterMode
@@ -311,7 +311,7 @@ def _scan(step: Step, operands: list[Any]) -> Sequence[Any]:
         kept = [logic.select(is_real, new, old) for new, old in zip(made, carry)]
         return [arithmetic.sub(left, like(left, 1)), *as_avals([aval_of(c) for c in carry], kept), *made[carried:]]
 
-    graph, _ = trace_flat(stepped, [*body.in_avals[:first], NUMBER, *body.in_avals[first:]], name="body")
+    graph = trace_closed(stepped, [*body.in_avals[:first], NUMBER, *body.in_avals[first:]], name="body")
     start = step.number(length)
     if params["reverse"]:
         start = arithmetic.sub(step.number(params["length"]), start)

@@ -11,7 +11,8 @@ from stagec.core import dtypes, open_graph
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_terms import Function, Size, Symbol
-from stagec.core.graph import Equation, Graph, Literal, replay, run_equation, trace_flat
+from stagec.core.dims_values import composed
+from stagec.core.graph import Equation, Graph, Literal, replay, run_equation, trace_closed
 from stagec.core.location import Location
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.broadcast import broadcast_in_dim_p
@@ -142,26 +143,14 @@ class Step(NamedTuple):
         """A size as an array without axes."""
         if not isinstance(size, Dim):
             return Literal(np.asarray(size, np.int32), NUMBER)
-        total: Any = None
-        for monomial, coefficient in size.terms:
-            if coefficient.denominator != 1:
-                raise self.refused(f"needs {size}, which has fractions")
-            product = self.number(int(coefficient))
-            for variable, power in monomial:
-                for _ in range(power):
-                    product = arithmetic.mul(product, self._variable(variable))
-            total = product if total is None else arithmetic.add(total, product)
-        return total
+        if any(coefficient.denominator != 1 for _, coefficient in size.terms):
+            raise self.refused(f"needs {size}, which has fractions")
+        return composed(size, self.number, self._variable, _computed)
 
     def _variable(self, variable: Symbol | Function) -> Any:
         if isinstance(variable, Symbol):
             return self.numbers[variable]
-        left, right = self.number(variable.left), self.number(variable.right)
-        if variable.kind in ("max", "min"):
-            return getattr(arithmetic, variable.kind)(left, right)
-        rest = arithmetic.rem(left, right)  # of the sign of the dividend
-        rest = logic.select(logic.lt(rest, self.number(0)), arithmetic.add(rest, right), rest)
-        return rest if variable.kind == "%" else arithmetic.div(arithmetic.sub(left, rest), right)
+        return _computed(variable.kind, self.number(variable.left), self.number(variable.right))
 
     def masked(self, i: int, x: Any, axes: Sequence[int], fill: Any) -> Any:
         """An operand, with `fill` in the place of its padding along some axes."""
@@ -185,7 +174,17 @@ class Step(NamedTuple):
         def function(*args: Any) -> list[Any]:
             return as_avals(static.out_avals, padded(*args[count:], *args[:count]))
 
-        return trace_flat(function, [*[NUMBER] * count, *static.in_avals], name="body", static_arguments=False)[0]
+        return trace_closed(function, [*[NUMBER] * count, *static.in_avals], name="body", static_arguments=False)
+
+
+def _computed(kind: str, left: Any, right: Any) -> Any:
+    """What one of `+ * // % max min` makes of two sizes."""
+    plain = {"+": "add", "*": "mul", "max": "max", "min": "min"}.get(kind)
+    if plain is not None:
+        return getattr(arithmetic, plain)(left, right)
+    rest = arithmetic.rem(left, right)  # of the sign of the dividend
+    rest = logic.select(logic.lt(rest, like(rest, 0)), arithmetic.add(rest, right), rest)
+    return rest if kind == "%" else arithmetic.div(arithmetic.sub(left, rest), right)
 
 
 def as_avals(avals: Sequence[ShapedArray], results: Sequence[Any]) -> list[Any]:

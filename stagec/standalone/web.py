@@ -81,7 +81,7 @@ def module(function: Function, threads: bool) -> bytes:
     routines = function.routines[TARGET]
     data = () if function.in_file else function.constants.data
     constants = [_constant(constant(function.name, i), content) for i, content in enumerate(data)]
-    named = {f"{r.named(function.name)}_{name}": kernel for r in routines for name, kernel in r.kernels.items()}
+    named = {r.kernel(function.name, name): kernel for r in routines for name, kernel in r.kernels.items()}
     try:
         shared = [_resource("pool.ll")] if threads else []
         text = "".join([*constants, *shared, *[llvm_text.printed(function, routine, threads) for routine in routines]])
