@@ -333,8 +333,6 @@ LAZY = {
     "passes.match": "the compiler",
     "passes.pipeline": "the compiler",
     "stagec.compiler.build": "the compiler",
-    "stagec.compiler.driver": "the compiler",
-    "stagec.compiler.dispatches": "the compiler",
     "stagec.compiler.dump": "the compiler",
     "stagec.lowering.portable": "the compiler",
     "stagec.compiler.outside": "the compiler",

@@ -212,9 +212,7 @@ class Lowered(Stage):
         options = code.options
         module = build.with_open_kernels(module, code.graph, options, self._trace.name, code.used_names)
         asked = options.of_compiler()
-        way = outside if outside.is_needed(options.target) else stages
-        text: str = way.stage_text(module, options.target, stage, asked, name=self._trace.name)
-        return text
+        return outside.stage_text(module, options.target, stage, asked, name=self._trace.name)
 
     def serialize(self, version: str | None = None, *, locations: bool = False) -> bytes:
         """The program as a portable artifact of StableHLO, which JAX, XLA and other compilers read.

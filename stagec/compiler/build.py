@@ -408,16 +408,12 @@ def _compile_optimized(
     module: Any, options: ProgramOptions, name: str, queue: str, callbacks: bool = False
 ) -> tuple[bytes, dict[str, Any]]:
     """The module's bytes, and the metadata that follows from the module."""
-    from passes.match import operations_in
-    from stagec.compiler import driver, outside
+    from stagec.compiler import outside
 
     # The calling thread waits for its own work anyway, and for the Python functions that it calls.
     asynchronous = queue != "local-sync" and not callbacks
     asked = dataclasses.replace(options.of_compiler(), asynchronous=asynchronous)
-    # The compiler crashes on some loops over arrays of dynamic shape.
-    crashes = options.is_open and operations_in(module, "stablehlo.while")
-    way = outside if crashes or outside.is_needed(options.target) else driver
-    compiled = way.compile_module(module, options.target, name=name, options=asked)
+    compiled = outside.compile_module(module, options.target, name=name, options=asked)
     return compiled.vmfb, {
         "name": name,
         "mutated": list(compiled.memory.mutated),

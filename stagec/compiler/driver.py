@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from passes.match import operations_in, splat_of
 from passes.patterns import location_text
 from stagec.backends import Target
-from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, rare, reproducible
+from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, process, rare, reproducible
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.invocation import Invocation, invocation, is_well_formed
@@ -23,6 +23,7 @@ from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
 
 _CONSTANT = "stablehlo.constant"
+_CRASH = "the compiler crashed"
 # The compiler's phases, in its order.
 PHASES = (
     *("input", "abi", "preprocessing", "global-optimization", "dispatch-creation", "flow"),
@@ -60,6 +61,22 @@ class Opened(NamedTuple):
     source: bytes
 
 
+class CrashedError(CompileError):
+    """The compiler crashed on a module, and no flag set compiled it.
+
+    Args:
+      text: the message.
+      attempts: all of them, in order.
+    """
+
+    def __init__(self, text: str, attempts: list[Attempt]) -> None:
+        super().__init__(text)
+        self.attempts = attempts
+
+    def __reduce__(self) -> Any:
+        return CrashedError, (str(self), self.attempts)
+
+
 @dataclass(frozen=True)
 class CompilerResult:
     """A compiled program, and how it was compiled.
@@ -84,20 +101,28 @@ class CompilerResult:
 # One call: after an interrupt, nothing must close the session while the compiler uses it.
 @interruptible.function
 def compile_module(
-    module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
+    module: Any,
+    target: Target,
+    *,
+    options: CompileOptions | None = None,
+    name: str = "main",
+    guarded: bool = True,
 ) -> CompilerResult:
     """Compile a StableHLO module, going down the ladder of flag sets until one works.
 
-    Safe to call from many threads at once; other Python threads run meanwhile.
+    Safe to call from many threads at once; other Python threads run meanwhile. Where the compiler may crash, it runs in
+    a new process of Python, which takes half a second longer.
 
     Args:
       module: an `iree.compiler.ir.Module` (it is left as it was), MLIR text, or MLIR bytecode.
       target: what to compile for.
       options: flags and hints; see `CompileOptions`.
       name: the program's name in errors and events.
+      guarded: whether the compiler must not crash this process.
 
     Raises:
       CompileError: the module is not valid, or no flag set works; it names the user's line.
+      CrashedError: no flag set works, and the compiler crashed.
 
     >>> text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
     >>> compile_module(text, Target.parse("cpu:x86-64-v3")).flags
@@ -119,6 +144,9 @@ def compile_module(
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue
+        elif guarded and (attempts or may_crash(ready.source, target)):
+            # The compiler has crashed on modules that it refused with the flags before.
+            vmfb, attempt = _run_apart(ready.source, flag_set, target.on.has_linker, name)
         else:
             vmfb, attempt = run(ready.source, flag_set, link=target.on.has_linker)
         if target.on.has_races:
@@ -130,12 +158,35 @@ def compile_module(
     seconds = time.perf_counter() - started
     if not vmfb:
         saved = diag.save_module(given, name, options.dump)
-        raise diag.compile_error(name, str(target), attempts, saved, options.is_open)
+        refused = diag.compile_error(name, str(target), attempts, saved, options.is_open)
+        crashes = any(attempt.error.startswith(_CRASH) for attempt in attempts)
+        raise CrashedError(str(refused), attempts) if crashes else refused
     log.event(
         "compile", "compiled", name=name, target=str(target), flags=flag_set.name, seconds=seconds, bytes=len(vmfb)
     )
     said = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
     return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), memory)
+
+
+def may_crash(source: bytes, target: Target) -> bool:
+    """Whether the compiler may crash on a module: it has loops, or the target is one for which others crash it, too."""
+    # The name of the operation, as text and bytecode have it. What else has this name does no harm.
+    return target.on.crashes or b"while" in source
+
+
+def _run_apart(source: bytes, flag_set: FlagSet, link: bool, name: str) -> tuple[bytes, Attempt]:
+    """As `run`, in a new process; a crash is a refusal."""
+    started = time.perf_counter()
+    try:
+        found: tuple[bytes, Attempt] = process.call(run, name, source, flag_set, link=link)
+    except process.CrashError as crash:
+        return b"", crashed(flag_set.name, time.perf_counter() - started, crash)
+    return found
+
+
+def crashed(flag_set: str, seconds: float, crash: Exception) -> Attempt:
+    """The record of an attempt that ended the compiler's process."""
+    return Attempt(flag_set, seconds, False, (Diagnostic("error", f"{_CRASH} ({crash})"),))
 
 
 def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:

@@ -63,11 +63,10 @@ class Dump:
         self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
         if self._on:
-            from stagec.compiler import outside, stages  # take milliseconds to import, which only dumps need
+            from stagec.compiler import outside  # takes milliseconds to import, which only dumps need
 
             try:
-                way = outside if outside.is_needed(target) else stages
-                way.dump_all(module, target, os.path.join(self.directory, "iree"), options)
+                outside.dump_all(module, target, os.path.join(self.directory, "iree"), options)
             except OSError as error:
                 self._fail(error)
             log.event("compile", f"dumped to {self.directory}")

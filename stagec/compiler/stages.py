@@ -27,8 +27,9 @@ from stagec.runtime import interruptible
 # What the files end in that the compiler writes the kernels to.
 _ASSEMBLY = (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir")
 _CODE = ("llvm", "asm")
-# `stablehlo`, `optimized` and `kernels` come before the compiler's first phase.
-STAGES = ("stablehlo", "optimized", "kernels", *PHASES, *_CODE)
+# Those before the compiler's first phase.
+OWN = ("stablehlo", "optimized", "kernels")
+STAGES = (*OWN, *PHASES, *_CODE)
 
 
 @interruptible.function

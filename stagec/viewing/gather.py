@@ -59,8 +59,7 @@ def gather(
     steps += [(f"pass {record.name}", record.seconds) for record in report.records]
     after = dump.module_text(module)
     module = build.with_open_kernels(module, runnable.code.graph, options, name, runnable.code.used_names)
-    way = outside if outside.is_needed(options.target) else stages
-    followed = way.followed(module, options.target, _DISPATCHES, options.of_compiler(), name)
+    followed = outside.followed(module, options.target, _DISPATCHES, options.of_compiler(), name)
     steps += followed.phases
     kernels: dict[str, list[str]] = {}
     for launch in followed.launches:

@@ -1,19 +1,50 @@
-"""Compiles for AMD GPUs: in a process of their own, as the compiler crashes on some programs."""
+"""Where the compiler may crash, it runs in a process of its own: for AMD GPUs, for loops, and after a refusal."""
 
 import pytest
 from click.testing import CliRunner
 
 from stagec.backends import Target
 from stagec.cli import cli
-from stagec.compiler import outside
-from stagec.compiler.driver import PHASES, CompilerResult
+from stagec.compiler import driver, outside, process
+from stagec.compiler.diagnostics import Attempt, Diagnostic
+from stagec.compiler.driver import PHASES
 from stagec.compiler.flags import CompileOptions
 from stagec.core.errors import CompileError
 
 ROCM = Target.parse("rocm:gfx942")
+CPU = Target.parse("cpu")
 SMALL = """func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
   %0 = stablehlo.sqrt %x : tensor<5xf32>
   return %0 : tensor<5xf32>
+}"""
+LOOPS = """func.func @main(%n: tensor<i32>, %x: tensor<4xf32>, %y: tensor<f32>)
+    -> (tensor<i32>, tensor<4xf32>, tensor<f32>) {
+  %0:3 = stablehlo.while(%i = %n, %a = %x, %s = %y) : tensor<i32>, tensor<4xf32>, tensor<f32>
+  cond {
+    %most = stablehlo.constant dense<100.0> : tensor<f32>
+    %1 = stablehlo.compare LT, %s, %most : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %1 = stablehlo.add %a, %a : tensor<4xf32>
+    %2:3 = stablehlo.while(%j = %zero, %b = %a, %c = %1) : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+    cond {
+      %5 = stablehlo.compare LT, %j, %i : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %5 : tensor<i1>
+    } do {
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %5 = stablehlo.add %j, %one : tensor<i32>
+      %6 = stablehlo.add %b, %c : tensor<4xf32>
+      %7 = stablehlo.add %c, %c : tensor<4xf32>
+      stablehlo.return %5, %6, %7 : tensor<i32>, tensor<4xf32>, tensor<4xf32>
+    }
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %3 = stablehlo.add %i, %2#0 : tensor<i32>
+    %4 = stablehlo.reduce(%2#2 init: %none) applies stablehlo.add across dimensions = [0]
+      : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    stablehlo.return %3, %2#1, %4 : tensor<i32>, tensor<4xf32>, tensor<f32>
+  }
+  return %0#0, %0#1, %0#2 : tensor<i32>, tensor<4xf32>, tensor<f32>
 }"""
 # The passes would make products of real numbers of it.
 PRODUCT = """func.func @main(%x: tensor<3x4xcomplex<f32>>, %y: tensor<4x2xcomplex<f32>>) -> tensor<3x2xcomplex<f32>> {
@@ -44,15 +75,40 @@ def test_a_crash_is_an_error_that_names_the_operation_and_the_line(stage, tmp_pa
 def test_after_a_crash_the_other_flag_sets_are_tried(monkeypatch):
     tried = []
 
-    def call(function, program, source, target, *, options=None, **rest):
-        tried.append(options.flag_set)
-        if options.flag_set != "separate":
-            raise outside._CrashError("SIGSEGV")
-        return CompilerResult(b"code", options.flag_set, 1.0, ())
+    def call(function, program, source, flag_set, **rest):
+        tried.append(flag_set.name)
+        if flag_set.name != "separate":
+            raise process.CrashError("SIGSEGV")
+        return b"code", Attempt(flag_set.name, 1.0, True)
 
-    monkeypatch.setattr(outside, "call", call)
+    monkeypatch.setattr(process, "call", call)
     assert outside.compile_module(SMALL, ROCM).vmfb == b"code"
-    assert tried == ["", "separate"]
+    assert tried == ["plain", "separate"]
+
+
+def test_after_a_refusal_the_compiler_cannot_crash_this_process(monkeypatch):
+    """IREE has crashed on modules that it had refused with other flags."""
+
+    def run(source, flag_set, *, link):
+        return b"", Attempt(flag_set.name, 1.0, False, (Diagnostic("error", "no form"),))
+
+    def call(function, program, source, flag_set, **rest):
+        raise process.CrashError("SIGSEGV")
+
+    monkeypatch.setattr(driver, "run", run)
+    monkeypatch.setattr(process, "call", call)
+    with pytest.raises(CompileError, match="no form") as caught:
+        outside.compile_module(SMALL, CPU, options=CompileOptions(kernels=False), name="f")
+    assert "the compiler crashed (SIGSEGV)" in str(caught.value)
+
+
+def test_a_crash_on_loops_is_an_error(tmp_path):
+    """The passes would rewrite these loops; IREE crashes on them as they are."""
+    options = CompileOptions(dump=str(tmp_path), kernels=False)
+    with pytest.raises(CompileError, match=r"f was not compiled: the compiler crashed \(SIG[A-Z]+\)"):
+        outside.compile_module(LOOPS, CPU, options=options, name="f")
+    with pytest.raises(CompileError, match=r"f was not compiled: the compiler crashed \(SIG[A-Z]+\)"):
+        outside.stage_text(LOOPS, CPU, "vm", options, "f")
 
 
 @pytest.mark.parametrize(
@@ -67,14 +123,14 @@ def test_after_a_crash_the_other_flag_sets_are_tried(monkeypatch):
     ],
 )
 def test_a_crash_is_known_by_the_status_on_every_system(status, said):
-    assert outside._crash(status) == said
+    assert process._crash(status) == said
 
 
 def test_a_crash_on_windows_is_an_error_that_says_so(monkeypatch):
     class Done:
         returncode, stderr = 0xC00000FD, b""
 
-    monkeypatch.setattr(outside.subprocess, "run", lambda *_, **__: Done)
+    monkeypatch.setattr(process.subprocess, "run", lambda *_, **__: Done)
     with pytest.raises(CompileError, match=r"the compiler crashed \(stack overflow\)"):
         outside.compile_module(SMALL, ROCM, options=CompileOptions(flag_set="plain"), name="f")
 

@@ -225,6 +225,7 @@ def test_a_size_where_a_number_is_needed_names_the_operation(function, name):
 def test_what_the_compiler_refuses_says_that_a_static_dimension_may_help(dynamic, end, monkeypatch, tmp_path):
     refused = Attempt("plain", 0.1, False, (Diagnostic("error", "refused"),))
     monkeypatch.setattr(driver, "run", lambda *_, **__: (b"", refused))
+    monkeypatch.setattr(driver, "_run_apart", lambda *_: (b"", refused))
     f = stagec.jit(lambda x: snp.sort(x), dynamic=dynamic)
     refusal = pytest.raises(stagec.errors.CompileError, match=rf"Fix: run [^\n]* and report the .*{end}$")
     with stagec.config.override(cache_dir=str(tmp_path), cpu_kernels=False), refusal:

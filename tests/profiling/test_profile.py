@@ -99,7 +99,7 @@ def test_each_kernel_has_a_time_and_the_users_line():
 def test_lines_are_found_in_a_process_of_their_own_where_the_compiler_cannot_be_used(monkeypatch):
     f, x, w = layer(), snp.ones((256, 128)), snp.ones((128, 64))
     f(x, w)
-    monkeypatch.setattr(outside, "is_needed", lambda target: True)
+    monkeypatch.setattr(outside, "is_disturbed", lambda: True)
     monkeypatch.delattr(dispatches, "_lines")
     with stagec.profile() as found:
         f(x, w)

@@ -57,7 +57,7 @@ WORKAROUNDS = (
         symptom=Symptom.CRASH,
         fault="IREE or LLVM may crash on other programs, too, and end the process that called it",
         guard="runs the compiler in a new process, tries the other flag sets after a crash, and names the operation",
-        hooks=("stagec.backends.rocm:Rocm.crashes", "stagec.compiler.outside:compile_module"),
+        hooks=("stagec.backends.rocm:Rocm.crashes", "stagec.compiler.driver:may_crash"),
         upstream="none found: a precaution",
         shown_by="`tests/compiler/test_outside.py` compiles a program that crashes it",
     ),

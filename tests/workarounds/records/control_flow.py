@@ -299,6 +299,17 @@ func.func @main(%x: tensor<5x3xf32>) -> tensor<f32> {
         ),
     ),
     Workaround(
+        id="crashes-on-loops",
+        backends=("cpu", "vulkan", "cuda"),
+        versions=("3.13",),
+        symptom=Symptom.CRASH,
+        fault="IREE crashes on other loops in one another, most of them after it has refused them with other flags",
+        guard="runs it in a new process for modules with loops, and after a refusal: a crash is a refusal, too",
+        hooks=("stagec.compiler.driver:may_crash",),
+        upstream="none found (searched: scf.while nested segmentation fault RefineUsage timepoint coverage)",
+        shown_by="`tests/compiler/test_outside.py` compiles loops that crash it",
+    ),
+    Workaround(
         id="state-that-is-never-read",
         backends=("cpu", "vulkan", "cuda"),
         versions=("3.12", "3.13"),
