@@ -15,7 +15,7 @@ from stagec.core.config import config, state
 from stagec.core.containers import node_of
 from stagec.core.errors import StagecError
 from stagec.core.foreign import from_foreign
-from stagec.core.treedef import structure_of
+from stagec.core.treedef import make
 from stagec.runtime import memory
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.devices import cpu
@@ -157,10 +157,15 @@ def describe(value: Any, leaves: list[Any]) -> Any:
         return (kind, *[describe(v, leaves) for v in value])
     if value is None:
         return None
-    if node_of(kind) is None:
+    node = node_of(kind)
+    if node is None:
         return _described_numpy(_foreign(value), leaves, known)
-    inner: list[Any] = []
-    return (structure_of(value, inner), *[describe(v, leaves) for v in inner])
+    children, data = node.flatten(value)
+    try:
+        hash(data)
+    except TypeError:
+        data = make(kind, data, ())  # which can be compared
+    return (kind, data, *[describe(v, leaves) for v in children])
 
 
 # Smaller NumPy arrays are cheaper to copy than to borrow.

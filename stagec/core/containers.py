@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
@@ -311,19 +312,28 @@ def register_dataclass(
         )
     data, meta = _split_fields(nodetype, data_fields, meta_fields, drop_fields)
     keys = tuple(GetAttrKey(name) for name in data)
+    names = (*data, *meta)
+    children_of, static_of = _attributes(data), _attributes(meta)
 
-    def flatten(x: Any) -> tuple[list[Any], Any]:
-        return [getattr(x, name) for name in data], tuple([getattr(x, name) for name in meta])
+    def flatten(x: Any) -> tuple[tuple[Any, ...], Any]:
+        return children_of(x), static_of(x)
 
     def flatten_with_keys(x: Any) -> tuple[Iterable[tuple[Key, Any]], Any]:
         children, static = flatten(x)
         return zip(keys, children), static
 
     def unflatten(static: Any, children: Any) -> Any:
-        return nodetype(**dict(zip(meta, static)), **dict(zip(data, children)))
+        return nodetype(**dict(zip(names, (*children, *static))))
 
     register(nodetype, Node(flatten, unflatten, flatten_with_keys))
     return nodetype
+
+
+def _attributes(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that returns the attributes of an object with these names."""
+    if len(names) > 1:
+        return operator.attrgetter(*names)
+    return lambda x: tuple([getattr(x, name) for name in names])
 
 
 def _split_fields(

@@ -17,6 +17,8 @@ programs of npbench with Numba's.
 axis, by dtype, as in `axes/int8`. For `compile`, the table has the share of stagec's own code in the processor time of
 its compile, too.
 
+`--beside v0.2` adds stagec as it is in another revision of the repository, such as the last release.
+
 Each library has a process of its own. Their turns alternate, so that a slow
 moment of the machine meets all of them, and the fastest turn counts.
 """
@@ -24,13 +26,16 @@ moment of the machine meets all of them, and the fastest turn counts.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
 import math
 import os
+import pathlib
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -97,10 +102,13 @@ MEASUREMENTS: dict[str, Callable[[list[str]], None]] = {
 
 
 class Worker:
-    """A process that measures with one library."""
+    """A process that measures with one library, or with stagec as it is in another folder."""
 
-    def __init__(self, library: str, cold: bool = False, cpu: bool = False) -> None:
+    def __init__(self, library: str, cold: bool = False, cpu: bool = False, folder: str | None = None) -> None:
         environment = dict(os.environ)
+        self.library = library
+        if folder is not None:
+            environment["PYTHONPATH"] = folder
         if cold:
             environment["STAGEC_CACHE"] = "0"
         if cpu:
@@ -111,6 +119,7 @@ class Worker:
             stdout=subprocess.PIPE,
             text=True,
             env=environment,
+            cwd=folder,
         )
         self.greeting = self._read()
 
@@ -147,7 +156,7 @@ def run_case(case: Case, workers: dict[str, Worker], repeat: int, tiny: bool) ->
     """Best seconds of each library, and what went wrong."""
     row: dict[str, Any] = {"group": case.group, "name": case.name, "aim": case.aim, "seconds": {}, "notes": []}
     results: dict[str, list[Any]] = {}
-    active = [n for n in workers if n in case.libraries]
+    active = [n for n in workers if workers[n].library in case.libraries]
     for _ in range(repeat):
         for name in list(active):
             reply = workers[name].ask({"case": case.id, "tiny": tiny})
@@ -273,15 +282,22 @@ def chosen(patterns: list[str]) -> tuple[list[Case], list[str]]:
 
 
 def measure_all(
-    cases: list[Case], starts: list[str], libraries: list[str], repeat: int, tiny: bool, cpu: bool
+    cases: list[Case],
+    starts: list[str],
+    libraries: list[str],
+    repeat: int,
+    tiny: bool,
+    cpu: bool,
+    folders: dict[str, str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Every row, in the order of `GROUPS`."""
+    """Every row, in the order of `GROUPS`; `folders` has other versions of stagec, by their names."""
     rows: list[dict[str, Any]] = []
     for cold in (False, True):
         some = [c for c in cases if (c.group == "compile") == cold]
         if not some:
             continue
         workers = {name: Worker(name, cold, cpu) for name in libraries}
+        workers |= {name: Worker("stagec", cold, cpu, folder) for name, folder in (folders or {}).items()}
         try:
             rows += [run_case(c, workers, 1 if tiny else min(repeat, 3) if cold else repeat, tiny) for c in some]
         finally:
@@ -290,6 +306,22 @@ def measure_all(
     if starts:
         rows += run_starts(starts, libraries, 1 if tiny else repeat)
     return sorted(rows, key=lambda r: GROUPS.index(r["group"]))
+
+
+@contextlib.contextmanager
+def checked_out(revision: str | None) -> Iterator[dict[str, str]]:
+    """The folder of another revision of this repository, by the revision's name, until the block ends."""
+    if revision is None:
+        yield {}
+        return
+    root = pathlib.Path(__file__).parents[2]
+    with tempfile.TemporaryDirectory(prefix="stagec-beside-") as parent:
+        folder = os.path.join(parent, "stagec")
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, revision], cwd=root, check=True)
+        try:
+            yield {revision: folder}
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=root, check=True)
 
 
 def main() -> None:
@@ -305,6 +337,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print seconds as JSON instead of a table")
     parser.add_argument("--tiny", action="store_true", help="small inputs, one turn: does every case run?")
     parser.add_argument("--cpu", action="store_true", help="time of all processors instead of the clock's")
+    parser.add_argument("--beside", metavar="REVISION", help="a release, branch or commit of stagec, to compare with")
     options = parser.parse_args()
     libraries = options.libraries.split(",")
     unknown = sorted(set(libraries) - set(NAMES))
@@ -315,7 +348,11 @@ def main() -> None:
     cases, starts = chosen(options.case)
     if not cases and not starts:
         parser.error(f"no case matches {' '.join(options.case)}; groups are {', '.join(GROUPS)}")
-    rows = measure_all(cases, starts, libraries, options.repeat, options.tiny, options.cpu)
+    with checked_out(options.beside) as folders:
+        rows = measure_all(
+            cases, [] if folders else starts, libraries, options.repeat, options.tiny, options.cpu, folders
+        )
+    libraries += folders
     if options.json:
         print(json.dumps({"libraries": libraries, "missing": missing, "rows": rows}))
         return
