@@ -1,8 +1,8 @@
 """Which tests a change concerns: `python -m tests.changed [REVISION]` runs them, on all cores.
 
 What has changed is what differs from REVISION (`main`), committed or not. A changed test file runs itself. For a module
-`stagec/numpy/sorting.py`, the tests run whose file's name ends in its name, or that import it; if there are none, those of its
-folder, `tests/numpy`. For a page, its examples run. Those of the structure always run, and last.
+`stagec/numpy/sorting.py`, the tests run whose file's name ends in its name, or that import it; if there are none, those
+of its folder, `tests/numpy`. For a page, its examples run. Those of the structure always run, and last.
 """
 
 from __future__ import annotations
