@@ -74,7 +74,7 @@ def full(shape: Shape, fill_value: ArrayLike, dtype: DTypeLike = None, *, device
         value = convert_element_type(value, requested_dtype(dtype, "full"))
     elif is_wide(fill_value):
         value = as_operand(fill_value, "fill_value")
-    return on_device(to_array(broadcast_to_shape(value, as_shape(shape, "full"))), device)
+    return on_device(to_array(broadcast_to_shape(value, as_shape(shape, "full"), "full")), device)
 
 
 def _fill(fill_value: Any) -> Array:
@@ -87,7 +87,7 @@ def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any, device: An
     wanted = dtypes.canonicalize(aval.dtype) if dtype is None else requested_dtype(dtype, name)
     value = _fill(fill_value)
     value = convert_element_type(value, wanted, weak)
-    out = to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name)))
+    out = to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name), name))
     if device is None and shape is None and not isinstance(a, Tracer) and getattr(a, "committed", True):
         device = getattr(a, "sharding", None)  # of an array, or of what describes one
     return on_device(out, device)

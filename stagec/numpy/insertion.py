@@ -66,7 +66,7 @@ def insert(
         # One position with several values: axis 0 of the values becomes `axis`, as in NumPy.
         values = values if axis == 0 else _moved(values, axis)
         count = values.shape[axis]
-    values = broadcast_to_shape(values, tuple([count if i == axis else n for i, n in enumerate(a.shape)]))
+    values = broadcast_to_shape(values, tuple([count if i == axis else n for i, n in enumerate(a.shape)]), "insert")
     both = _joining.concatenate([a, values], axis)
     source = (_traced_sources if traced or is_open(size) else _sources)(flat, size, count)
     return getitem(both, (*[slice(None)] * axis, source))

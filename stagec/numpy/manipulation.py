@@ -212,14 +212,7 @@ def broadcast_to(array: ArrayLike, shape: Shape) -> Array:
            [0, 1]], dtype=int32)
     """
     array = array_argument(array, "array")
-    sizes = as_shape(shape, "broadcast_to")
-    if not promotion.stretches_to(array.shape, sizes):
-        raise shape_error(
-            "broadcast_to",
-            f"{array.aval.long()} does not broadcast to {sizes}",
-            "only axes of size 1 stretch, and new axes come first; reshape it, as with x[:, None]",
-        )
-    return promotion.broadcast_to_shape(array, sizes)
+    return promotion.broadcast_to_shape(array, as_shape(shape, "broadcast_to"))
 
 
 def broadcast_arrays(*args: ArrayLike) -> list[Array]:

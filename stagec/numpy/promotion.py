@@ -13,6 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.graph import Literal
 from stagec.core.trace import operand_rows
+from stagec.primitives.axes import shape_error
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of, literal, promotable
 from stagec.primitives.shape import broadcast_in_dim
@@ -113,12 +114,23 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def broadcast_to_shape(x: Array, shape: Sequence[int]) -> Array:
-    """Broadcast to `shape`, adding axes in front as needed."""
+def broadcast_to_shape(x: Array, shape: Sequence[int], name: str = "broadcast_to") -> Array:
+    """Broadcast to `shape`, adding axes in front as needed.
+
+    Args:
+      name: the function's name in the error.
+    """
     shape = tuple(shape)
-    have = aval_of(x).shape
+    aval = aval_of(x)
+    have = aval.shape
     if have == shape:
         return x
+    if not stretches_to(have, shape):
+        raise shape_error(
+            name,
+            f"{aval.long()} does not broadcast to {shape}",
+            "only axes of size 1 stretch, and new axes come first; reshape it, as with x[:, None]",
+        )
     return broadcast_in_dim(x, shape, tuple(range(len(shape) - len(have), len(shape))))
 
 
