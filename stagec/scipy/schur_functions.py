@@ -5,11 +5,13 @@ SciPy's arguments `overwrite_a` and `check_finite` change nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
 import numpy as np
 
+from stagec.control import custom
+from stagec.control.linear_solve import custom_linear_solve
 from stagec.core import dtypes, location
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
@@ -26,6 +28,7 @@ from stagec.numpy.diagonals import triu
 from stagec.numpy.padding import pad
 from stagec.numpy.promotion import promote_inexact
 from stagec.primitives.axes import shape_error
+from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, real
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
@@ -118,8 +121,18 @@ def sqrtm(A: ArrayLike, blocksize: int = 1) -> Array:
     Array([[2., 0.],
            [0., 3.]], dtype=float32)
     """
-    t, z = schur(A, "complex")
-    return z @ triangular_root_p(t) @ adjoint(z)
+    return custom.call(custom.custom_jvp_p, custom.Rule("sqrtm", _root, _root_derivative), [array_argument(A, "A")])[0]
+
+
+def _root(a: Array) -> list[Array]:
+    t, z = schur(a, "complex")
+    return [z @ triangular_root_p(t) @ adjoint(z)]
+
+
+def _root_derivative(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """From the derivative of `R @ R`."""
+    root = sqrtm(*primals)
+    return [root], [solve_sylvester(root, root, instantiate(tangents[0]))]
 
 
 @overload
@@ -175,6 +188,15 @@ def solve_sylvester(A: ArrayLike, B: ArrayLike, C: ArrayLike, *, method: str = "
             f"{aval_of(a).long()}, {aval_of(b).long()} and {aval_of(c).long()} do not match",
             "pass square A and B, and C with the rows of A and the columns of B",
         )
+    return custom_linear_solve(
+        lambda x: a @ x + x @ b,
+        c,
+        lambda _, c: _solved(a, b, c, tol),
+        lambda _, c: _solved(a.mT, b.mT, c, tol),
+    )
+
+
+def _solved(a: Array, b: Array, c: Array, tol: float) -> Array:
     (s, u), (t, v) = schur(a, "complex"), schur(b, "complex")
     inner = adjoint(u) @ c.astype(aval_of(u).dtype) @ v
     first, second = diagonal(s), diagonal(t)

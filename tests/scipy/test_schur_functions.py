@@ -104,3 +104,19 @@ def test_stacks_and_small_matrices():
     near(linalg.solve_sylvester(ONE, ONE, ONE), [[0.5]])
     h, q = linalg.hessenberg(ONE, calc_q=True)
     assert h.shape == q.shape == (1, 1) and float(q[0, 0]) == 1
+
+
+def test_derivatives_of_equations_and_roots_are_differences():
+    """In batches, along one direction of all matrices."""
+    wa, wb, wc = (np.cos(np.arange(m.size)).reshape(m.shape) for m in (P, B, C))
+
+    def value(step, scale):
+        a, b, c = scale * P + step * wa, B + step * wb, C + step * wc
+        return (linalg.solve_sylvester(a, b, c) * wc).sum() + (linalg.sqrtm(a).real * wa).sum()
+
+    with stagec.enable_x64():
+        scales, h = np.array([1.0, 2.0]), 1e-5
+        expected = [float(value(h, s) - value(-h, s)) / (2 * h) for s in scales]
+        for derivative in (stagec.grad(value), stagec.jit(stagec.grad(value)), stagec.jacfwd(value)):
+            found = stagec.vmap(derivative, (None, 0))(0.0, scales)
+            np.testing.assert_allclose(found, expected, rtol=1e-5)

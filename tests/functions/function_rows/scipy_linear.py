@@ -156,8 +156,8 @@ ROWS = [
     row("schur", lambda s: call(matrix(s, batch=(), kinds="f")), invariant=schur_rebuilt, derivative="refused"),
     row("solve", one_system),
     row("solve_triangular", _solve_triangular),
-    row("solve_sylvester", _sylvester, loose=600, derivative="refused"),
-    row("sqrtm", _sqrtm, derivative="refused"),
+    row("solve_sylvester", _sylvester, loose=600),
+    row("sqrtm", _sqrtm),
     row(
         "svd",
         lambda s: call(matrix(s, s.whole(1, 4), s.whole(1, 4), batch=()), full_matrices=s.chance(0.5) and not s.smooth),
