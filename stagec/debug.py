@@ -20,14 +20,9 @@ from stagec.runtime.array import Array as _Value
 from stagec.runtime.sharding import Sharding
 
 __all__ = [
-    "breakpoint",
-    "callback",
-    "inspect_array_sharding",
-    "log",
-    "print",
-    "visualize_array_sharding",
+    "breakpoint", "callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding",
     "visualize_sharding",
-]
+]  # fmt: skip
 
 _logger = logging.getLogger("stagec.debug")
 

@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import (
-    is_integer,
-    producer,
-    rank_of,
-    shape_of,
-    sides as operands_of,
-    single_op,
-    size_of,
-    splat_of,
-)
+from passes.match import is_integer, producer, rank_of, shape_of, sides as operands_of, single_op, size_of, splat_of
 from passes.patterns import laws_of
 from passes.simplify.moves import is_static_op, rebuilt, used_once
 from passes.simplify.proven import exact_if_proven

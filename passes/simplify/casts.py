@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build
-from passes.match import (
-    dtype_of,
-    is_floating,
-    is_integer,
-    is_static,
-    producer,
-    shape_of,
-)
+from passes.match import dtype_of, is_floating, is_integer, is_static, producer, shape_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.terms import law
 from passes.types import is_lossless

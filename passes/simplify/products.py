@@ -8,29 +8,11 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build
-from passes.match import (
-    SPLAT,
-    dtype_of,
-    is_integer,
-    is_static,
-    producer,
-    same_type,
-    shape_of,
-    size_of,
-)
+from passes.match import SPLAT, dtype_of, is_integer, is_static, producer, same_type, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.joins import whole_array
 from passes.simplify.moves import groups, is_static_op, producers_of, used_once
-from passes.simplify.sides import (
-    DOT,
-    Side,
-    has_elements,
-    labels,
-    once,
-    product,
-    repeated,
-    sides,
-)
+from passes.simplify.sides import DOT, Side, has_elements, labels, once, product, repeated, sides
 from passes.types import is_lossless
 
 # A product of matrices with fewer rows takes no longer than its diagonal.

@@ -11,17 +11,7 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.analysis.strided import View, box, row_strides
-from passes.match import (
-    SPLAT,
-    dtype_of,
-    is_splat,
-    is_static,
-    producer,
-    shape_of,
-    single_op,
-    size_of,
-    splat_of,
-)
+from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, shape_of, single_op, size_of, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.gathers import taken
 from passes.simplify.layouts import transposed

@@ -11,18 +11,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build
-from passes.match import (
-    SPLAT,
-    dtype_of,
-    is_integer,
-    is_real,
-    is_unsigned,
-    producer,
-    rank_of,
-    shape_of,
-    sides,
-    size_of,
-)
+from passes.match import SPLAT, dtype_of, is_integer, is_real, is_unsigned, producer, rank_of, shape_of, sides, size_of
 from passes.patterns import laws_of
 from passes.simplify.constants import computed
 from passes.simplify.moves import is_static_op

@@ -16,14 +16,9 @@ from stagec.runtime.processes import all_gather, world
 from stagec.runtime.sharding import NamedSharding
 
 __all__ = [
-    "assert_equal",
-    "broadcast_one_to_all",
-    "global_array_to_host_local_array",
-    "host_local_array_to_global_array",
-    "process_allgather",
-    "reached_preemption_sync_point",
-    "sync_global_devices",
-]
+    "assert_equal", "broadcast_one_to_all", "global_array_to_host_local_array", "host_local_array_to_global_array",
+    "process_allgather", "reached_preemption_sync_point", "sync_global_devices",
+]  # fmt: skip
 
 
 def sync_global_devices(name: str) -> None:

@@ -36,15 +36,11 @@ from stagec.numpy.repetition import *
 from stagec.numpy.namespace import *
 from stagec.numpy.nan_reductions import *
 from stagec.numpy.padding import *
-from stagec.numpy.phases import (
-    unwrap as unwrap,
-)
+from stagec.numpy.phases import unwrap as unwrap
 from stagec.numpy.printing import *
 from stagec.numpy.polynomials import *
 from stagec.numpy.positions import *
-from stagec.numpy.promotion import (
-    broadcast_shapes as broadcast_shapes,
-)
+from stagec.numpy.promotion import broadcast_shapes as broadcast_shapes
 from stagec.numpy.quantiles import *
 from stagec.numpy.reductions import *
 from stagec.numpy.rounding import *

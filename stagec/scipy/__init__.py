@@ -20,20 +20,7 @@ if _typing.TYPE_CHECKING:
         stats as stats,
     )
 
-_MODULES = (
-    "cluster",
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "signal",
-    "sparse",
-    "spatial",
-    "special",
-    "stats",
-)
+_MODULES = "cluster fft integrate interpolate linalg ndimage optimize signal sparse spatial special stats".split()
 
 
 def __dir__() -> list[str]:
