@@ -14,23 +14,9 @@ if _typing.TYPE_CHECKING:
     from passes.pipeline import Pass, PassOptions, PassRecord, Report, fingerprint, pass_names, run
 
 __all__ = [
-    "InterpretError",
-    "InvalidModuleError",
-    "Pass",
-    "PassError",
-    "PassOptions",
-    "PassRecord",
-    "Pattern",
-    "PatternError",
-    "PipelineError",
-    "Report",
-    "UnknownOpError",
-    "apply",
-    "fingerprint",
-    "pass_names",
-    "pattern",
-    "run",
-]
+    "InterpretError", "InvalidModuleError", "Pass", "PassError", "PassOptions", "PassRecord", "Pattern", "PatternError",
+    "PipelineError", "Report", "UnknownOpError", "apply", "fingerprint", "pass_names", "pattern", "run",
+]  # fmt: skip
 
 _MODULES = {
     **dict.fromkeys(("Pattern", "apply", "pattern"), "passes.patterns"),

@@ -19,29 +19,10 @@ from passes import bindings, match, operations
 from passes.types import element_type, numpy_dtype, tensor_type
 
 __all__ = [
-    "attribute",
-    "attribute_cache",
-    "broadcast_in_dim",
-    "compare",
-    "concatenate",
-    "constant",
-    "convert",
-    "dot_general",
-    "dynamic_slice",
-    "full",
-    "i64_array",
-    "inlined",
-    "op",
-    "pad",
-    "pairs",
-    "reshape",
-    "reverse",
-    "select",
-    "slice_",
-    "tensor_type",
-    "transpose",
-    "unary_region",
-]
+    "attribute", "attribute_cache", "broadcast_in_dim", "compare", "concatenate", "constant", "convert", "dot_general",
+    "dynamic_slice", "full", "i64_array", "inlined", "op", "pad", "pairs", "reshape", "reverse", "select", "slice_",
+    "tensor_type", "transpose", "unary_region",
+]  # fmt: skip
 
 _local = threading.local()
 _known = set(operations.TABLE)

@@ -119,245 +119,93 @@ _operators.supply_with(lambda: _importlib.import_module("stagec.numpy")._array_m
 __version__ = "0.2.0"
 
 __all__ = [
-    "Array",
-    "Device",
-    "Exported",
-    "Loaded",
-    "NamedSharding",
-    "P",
-    "Pass",
-    "Pattern",
-    "Ref",
-    "ShapeDtypeStruct",
-    "Shard",
-    "StagecError",
-    "ad_checkpoint",
-    "block_until_ready",
-    "check",
-    "check_tracer_leaks",
-    "checking_leaks",
-    "checkpoint",
-    "checkpoint_policies",
-    "clear_caches",
-    "closure_convert",
-    "compat",
-    "config",
-    "copy_to_host_async",
-    "custom_batching",
-    "custom_derivatives",
-    "custom_gradient",
-    "custom_jvp",
-    "custom_vjp",
-    "debug",
-    "debug_infs",
-    "debug_key_reuse",
-    "debug_nans",
-    "default_backend",
-    "default_device",
-    "default_matmul_precision",
-    "device_count",
-    "device_get",
-    "device_put",
-    "devices",
-    "disable_jit",
-    "distributed",
-    "dlpack",
-    "ds",
-    "dtypes",
-    "effects_barrier",
-    "empty_ref",
-    "enable_x64",
-    "ensure_compile_time_eval",
-    "errors",
-    "eval_shape",
-    "experimental",
-    "explain",
-    "export",
-    "flatten_util",
-    "float0",
-    "free_ref",
-    "freeze",
-    "from_stablehlo",
-    "fwd_and_bwd",
-    "grad",
-    "hessian",
-    "image",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jit",
-    "jvp",
-    "lax",
-    "linear_transpose",
-    "linearize",
-    "live_arrays",
-    "load",
-    "local_device_count",
-    "local_devices",
-    "log_compiles",
-    "make_array_from_callback",
-    "make_array_from_process_local_data",
-    "make_array_from_single_device_arrays",
-    "make_graph",
-    "make_jaxpr",
-    "make_mesh",
-    "memory_stats",
-    "named_call",
-    "named_scope",
-    "new_ref",
-    "nn",
-    "numpy",
-    "numpy_dtype_promotion",
-    "numpy_rank_promotion",
-    "ops",
-    "pattern",
-    "pmap",
-    "print_environment_info",
-    "process_count",
-    "process_index",
-    "process_indices",
-    "profile",
-    "pure_callback",
-    "random",
-    "ref",
-    "remat",
-    "reshard",
-    "save",
-    "scipy",
-    "set_mesh",
-    "shard_map",
-    "sharding",
-    "smap",
-    "test_util",
-    "tree",
-    "tree_util",
-    "typeof",
-    "typing",
-    "value_and_grad",
-    "view",
-    "vjp",
-    "vmap",
-]
+    "Array", "Device", "Exported", "Loaded", "NamedSharding", "P", "Pass", "Pattern", "Ref", "ShapeDtypeStruct",
+    "Shard", "StagecError", "ad_checkpoint", "block_until_ready", "check", "check_tracer_leaks", "checking_leaks",
+    "checkpoint", "checkpoint_policies", "clear_caches", "closure_convert", "compat", "config", "copy_to_host_async",
+    "custom_batching", "custom_derivatives", "custom_gradient", "custom_jvp", "custom_vjp", "debug", "debug_infs",
+    "debug_key_reuse", "debug_nans", "default_backend", "default_device", "default_matmul_precision", "device_count",
+    "device_get", "device_put", "devices", "disable_jit", "distributed", "dlpack", "ds", "dtypes", "effects_barrier",
+    "empty_ref", "enable_x64", "ensure_compile_time_eval", "errors", "eval_shape", "experimental", "explain", "export",
+    "flatten_util", "float0", "free_ref", "freeze", "from_stablehlo", "fwd_and_bwd", "grad", "hessian", "image",
+    "jacfwd", "jacobian", "jacrev", "jit", "jvp", "lax", "linear_transpose", "linearize", "live_arrays", "load",
+    "local_device_count", "local_devices", "log_compiles", "make_array_from_callback",
+    "make_array_from_process_local_data", "make_array_from_single_device_arrays", "make_graph", "make_jaxpr",
+    "make_mesh", "memory_stats", "named_call", "named_scope", "new_ref", "nn", "numpy", "numpy_dtype_promotion",
+    "numpy_rank_promotion", "ops", "pattern", "pmap", "print_environment_info", "process_count", "process_index",
+    "process_indices", "profile", "pure_callback", "random", "ref", "remat", "reshard", "save", "scipy", "set_mesh",
+    "shard_map", "sharding", "smap", "test_util", "tree", "tree_util", "typeof", "typing", "value_and_grad", "view",
+    "vjp", "vmap",
+]  # fmt: skip
 
-# Imported when first used: no program needs all of them, and one that only loads an artifact needs few.
-_LAZY = {
-    **dict.fromkeys(
-        (
-            "ad_checkpoint",
-            "compat",
-            "custom_batching",
-            "custom_derivatives",
-            "debug",
-            "distributed",
-            "dlpack",
-            "dtypes",
-            "errors",
-            "experimental",
-            "flatten_util",
-            "image",
-            "lax",
-            "nn",
-            "numpy",
-            "ops",
-            "random",
-            "ref",
-            "scipy",
-            "sharding",
-            "test_util",
-            "tree",
-            "tree_util",
-            "typing",
+# The modules of names that are imported when first used: no program needs all of them, and one that only loads an
+# artifact needs few. What is neither here nor imported above is a module of stagec.
+_HOMES = {
+    name: module
+    for module, names in {
+        "passes.patterns": "Pattern pattern",
+        "passes.pipeline": "Pass",
+        "stagec.api.arguments": "ShapeDtypeStruct",
+        "stagec.api.batching": "vmap",
+        "stagec.api.custom_jvp": "custom_jvp",
+        "stagec.api.custom_vjp": "closure_convert custom_gradient custom_vjp",
+        "stagec.api.derivatives": "jvp linear_transpose linearize vjp",
+        "stagec.api.devices": "block_until_ready device_get device_put memory_stats",
+        "stagec.api.environment": (
+            "check_tracer_leaks checking_leaks copy_to_host_async device_count effects_barrier live_arrays "
+            "local_devices print_environment_info process_count process_index process_indices typeof"
         ),
-        ("stagec.{}", ""),
-    ),
-    **dict.fromkeys(("Pattern", "pattern"), ("passes.patterns", "{}")),
-    "Pass": ("passes.pipeline", "{}"),
-    **dict.fromkeys(("clear_caches", "jit"), ("stagec.api.jit", "{}")),
-    **dict.fromkeys(("eval_shape", "make_graph"), ("stagec.api.shapes", "{}")),
-    "float0": ("stagec.core.dtypes", "{}"),
-    "make_jaxpr": ("stagec.api.shapes", "make_graph"),
-    "ShapeDtypeStruct": ("stagec.api.arguments", "{}"),
-    **dict.fromkeys(("block_until_ready", "device_get", "device_put", "memory_stats"), ("stagec.api.devices", "{}")),
-    **dict.fromkeys(
-        (
-            "check_tracer_leaks",
-            "checking_leaks",
-            "copy_to_host_async",
-            "device_count",
-            "effects_barrier",
-            "live_arrays",
-            "local_devices",
-            "print_environment_info",
-            "process_count",
-            "process_index",
-            "process_indices",
-            "typeof",
+        "stagec.api.explain": "explain",
+        "stagec.api.export": "export",
+        "stagec.api.exported": "Exported save",
+        "stagec.api.forward_backward": "fwd_and_bwd",
+        "stagec.api.gradients": "grad value_and_grad",
+        "stagec.api.jacobians": "hessian jacfwd jacobian jacrev",
+        "stagec.api.jit": "clear_caches jit",
+        "stagec.api.load": "Loaded load",
+        "stagec.api.naming": "named_call named_scope",
+        "stagec.api.pmap": "pmap",
+        "stagec.api.remat": "checkpoint checkpoint_policies remat",
+        "stagec.api.shapes": "eval_shape make_graph make_jaxpr",
+        "stagec.api.shard_map": "shard_map smap",
+        "stagec.api.sharded": (
+            "make_array_from_callback make_array_from_process_local_data make_array_from_single_device_arrays reshard"
         ),
-        ("stagec.api.environment", "{}"),
-    ),
-    "ensure_compile_time_eval": ("stagec.core.trace", "{}"),
-    "check": ("stagec.differential.check", "{}"),
-    "profile": ("stagec.profiling.profile", "{}"),
-    "explain": ("stagec.api.explain", "{}"),
-    "view": ("stagec.viewing.view", "{}"),
-    "load_ipython_extension": ("stagec.viewing.notebook", "{}"),
-    "pure_callback": ("stagec.control.callback", "{}"),
-    "ds": ("stagec.numpy.dynamic_slices", "{}"),
-    **dict.fromkeys(("Ref", "freeze", "new_ref"), ("stagec.primitives.references", "{}")),
-    **dict.fromkeys(("empty_ref", "free_ref"), ("stagec.ref", "{}")),
-    "export": ("stagec.api.export", "export"),
-    **dict.fromkeys(("Exported", "save"), ("stagec.api.exported", "{}")),
-    **dict.fromkeys(("Loaded", "load"), ("stagec.api.load", "{}")),
-    "from_stablehlo": ("stagec.foreign.function", "{}"),
-    **dict.fromkeys(("grad", "value_and_grad"), ("stagec.api.gradients", "{}")),
-    **dict.fromkeys(("vjp", "jvp", "linearize", "linear_transpose"), ("stagec.api.derivatives", "{}")),
-    "fwd_and_bwd": ("stagec.api.forward_backward", "{}"),
-    **dict.fromkeys(("hessian", "jacfwd", "jacobian", "jacrev"), ("stagec.api.jacobians", "{}")),
-    "custom_jvp": ("stagec.api.custom_jvp", "{}"),
-    **dict.fromkeys(("closure_convert", "custom_gradient", "custom_vjp"), ("stagec.api.custom_vjp", "{}")),
-    **dict.fromkeys(("checkpoint", "checkpoint_policies", "remat"), ("stagec.api.remat", "{}")),
-    **dict.fromkeys(("named_call", "named_scope"), ("stagec.api.naming", "{}")),
-    "vmap": ("stagec.api.batching", "{}"),
-    "pmap": ("stagec.api.pmap", "{}"),
-    **dict.fromkeys(("shard_map", "smap"), ("stagec.api.shard_map", "{}")),
-    **dict.fromkeys(
-        (
-            "make_array_from_callback",
-            "make_array_from_process_local_data",
-            "make_array_from_single_device_arrays",
-            "reshard",
-        ),
-        ("stagec.api.sharded", "{}"),
-    ),
-    "P": ("stagec.runtime.mesh", "PartitionSpec"),
-    **dict.fromkeys(("make_mesh", "set_mesh"), ("stagec.runtime.mesh", "{}")),
-    **dict.fromkeys(("NamedSharding", "Shard"), ("stagec.runtime.sharding", "{}")),
+        "stagec.control.callback": "pure_callback",
+        "stagec.core.dtypes": "float0",
+        "stagec.core.trace": "ensure_compile_time_eval",
+        "stagec.differential.check": "check",
+        "stagec.foreign.function": "from_stablehlo",
+        "stagec.numpy.dynamic_slices": "ds",
+        "stagec.primitives.references": "Ref freeze new_ref",
+        "stagec.profiling.profile": "profile",
+        "stagec.ref": "empty_ref free_ref",
+        "stagec.runtime.mesh": "P make_mesh set_mesh",
+        "stagec.runtime.sharding": "NamedSharding Shard",
+        "stagec.viewing.notebook": "load_ipython_extension",
+        "stagec.viewing.view": "view",
+    }.items()
+    for name in names.split()
 }
+_RENAMED = {"P": "PartitionSpec", "make_jaxpr": "make_graph"}
 
 
 @_boundary.short_tracebacks
 def __getattr__(name: str) -> _Any:
-    if name not in _LAZY:
+    if name not in _HOMES and name not in __all__:
         raise _missing.error("stagec", name, __all__)
-    module, attribute = _place(name)
     try:
         with _forking.importing():
-            found = _importlib.import_module(module)
+            found = _importlib.import_module(_HOMES.get(name, f"stagec.{name}"))
     except ModuleNotFoundError as missing:
         raise _not_installed(f"stagec.{name}", missing) from None
-    value = _boundary.published(getattr(found, attribute), "stagec", name) if attribute else found
-    globals()[name] = value
-    return value
-
-
-def _place(name: str) -> tuple[str, str]:
-    """The module that a lazy name is in, and what it is called there; no name stands for the module itself."""
-    module, attribute = (text.format(name) for text in _LAZY[name])
-    return module, attribute
+    if name in _HOMES:
+        found = _boundary.published(getattr(found, _RENAMED.get(name, name)), "stagec", name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted(name for name in __all__ if name not in _LAZY or _is_installed(_place(name)[0]))
+    return sorted(name for name in __all__ if name in globals() or _is_installed(_HOMES.get(name, f"stagec.{name}")))
 
 
 def _is_installed(module: str) -> bool:

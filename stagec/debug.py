@@ -20,14 +20,9 @@ from stagec.runtime.array import Array as _Value
 from stagec.runtime.sharding import Sharding
 
 __all__ = [
-    "breakpoint",
-    "callback",
-    "inspect_array_sharding",
-    "log",
-    "print",
-    "visualize_array_sharding",
+    "breakpoint", "callback", "inspect_array_sharding", "log", "print", "visualize_array_sharding",
     "visualize_sharding",
-]
+]  # fmt: skip
 
 _logger = logging.getLogger("stagec.debug")
 
@@ -220,10 +215,6 @@ def _check_format(name: str, fmt: str, args: tuple[Any, ...], kwargs: dict[str, 
     except (ValueError, TypeError) as error:
         what, fix = f"is not one: {error}", "write {x} for an argument, and {{ }} for braces that are to be printed"
     raise location.error(errors.FormatError, f"debug.{name}: the format string {what}", [("fmt", repr(fmt), "")], fix)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 def inspect_array_sharding(value: Array, *, callback: Callable[[Any], None]) -> None:

@@ -15,33 +15,15 @@ import numpy as np
 from stagec.core import dtypes as _dtypes
 from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo, iinfo, isdtype, issubdtype as _issubdtype
-from stagec.core.dtypes import (
-    DtypeLike,
-    float0,
-    itemsize_bits,
-    promote_types,
-    scalar_type_of,
-)
+from stagec.core.dtypes import DtypeLike, float0, itemsize_bits, promote_types, scalar_type_of
 from stagec.core.errors import DtypeError
 from stagec.core.key_dtype import extended, prng_key
 from stagec.core.location import assists as _assists
 
 __all__ = [
-    "TypePromotionError",
-    "bfloat16",
-    "canonicalize_dtype",
-    "extended",
-    "finfo",
-    "float0",
-    "iinfo",
-    "isdtype",
-    "issubdtype",
-    "itemsize_bits",
-    "prng_key",
-    "promote_types",
-    "result_type",
-    "scalar_type_of",
-]
+    "TypePromotionError", "bfloat16", "canonicalize_dtype", "extended", "finfo", "float0", "iinfo", "isdtype",
+    "issubdtype", "itemsize_bits", "prng_key", "promote_types", "result_type", "scalar_type_of",
+]  # fmt: skip
 
 bfloat16: type[Any] = ml_dtypes.bfloat16
 # What promotion raises, under JAX's name.
@@ -96,10 +78,6 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> np.dtype[Any
     (dtype('float32'), True)
     """
     return _dtypes.result_type_and_weak(*args) if return_weak_type_flag else _dtypes.result_type(*args)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 _publish(globals())

@@ -23,27 +23,10 @@ from stagec.runtime.mesh import (
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, make_single_device_sharding
 
 __all__ = [
-    "AbstractMesh",
-    "AxisType",
-    "Infer",
-    "Mesh",
-    "NamedSharding",
-    "PartitionSpec",
-    "Sharding",
-    "SingleDeviceSharding",
-    "auto_axes",
-    "explicit_axes",
-    "get_abstract_mesh",
-    "get_mesh",
-    "make_single_device_sharding",
-    "reshard",
-    "set_mesh",
+    "AbstractMesh", "AxisType", "Infer", "Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding",
+    "auto_axes", "explicit_axes", "get_abstract_mesh", "get_mesh", "make_single_device_sharding", "reshard", "set_mesh",
     "use_abstract_mesh",
-]
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+]  # fmt: skip
 
 
 _publish(globals())

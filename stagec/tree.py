@@ -26,21 +26,9 @@ from stagec.tree_util import (
 )
 
 __all__ = [
-    "all",
-    "broadcast",
-    "flatten",
-    "flatten_with_path",
-    "leaves",
-    "leaves_with_path",
-    "map",
-    "map_with_path",
-    "reduce",
-    "reduce_associative",
-    "static",
-    "structure",
-    "transpose",
-    "unflatten",
-]
+    "all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path", "map", "map_with_path", "reduce",
+    "reduce_associative", "static", "structure", "transpose", "unflatten",
+]  # fmt: skip
 
 
 def static(**kwargs: Any) -> Any:
@@ -56,10 +44,6 @@ def static(**kwargs: Any) -> Any:
     [1.0]
     """
     return dataclasses.field(**{**kwargs, "metadata": {**(kwargs.get("metadata") or {}), "static": True}})
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 _publish(globals())

@@ -15,17 +15,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.legalize import elementary as el, special as sp
-from passes.legalize.expressions import (
-    Tensor,
-    copysign,
-    has_doubles,
-    has_sign,
-    mapped,
-    maximum,
-    minimum,
-    sqrt,
-    where,
-)
+from passes.legalize.expressions import Tensor, copysign, has_doubles, has_sign, mapped, maximum, minimum, sqrt, where
 from passes.match import combinations, dtype_of, is_assignment, is_static, shape_of, splat_of
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type

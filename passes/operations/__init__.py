@@ -17,20 +17,9 @@ from passes.operations import elementwise, moves, others
 from passes.operations.record import Cost, Memory, Operation, Precision, Regions
 
 __all__ = [
-    "CONDITIONALS",
-    "CONTROL",
-    "IN_PLACE",
-    "TABLE",
-    "Cost",
-    "Memory",
-    "Operation",
-    "Precision",
-    "Regions",
-    "names",
-    "of",
-    "unknown_op",
-    "where",
-]
+    "CONDITIONALS", "CONTROL", "IN_PLACE", "TABLE", "Cost", "Memory", "Operation", "Precision", "Regions", "names",
+    "of", "unknown_op", "where",
+]  # fmt: skip
 
 TABLE: dict[str, Operation] = {row.name: row for row in (*elementwise.ROWS, *moves.ROWS, *others.ROWS)}
 

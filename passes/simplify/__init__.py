@@ -44,19 +44,9 @@ from passes.simplify import (
 from passes.unmatched import Unmatched
 
 __all__ = [
-    "ALGEBRA",
-    "CASTS",
-    "CONSTANTS",
-    "CONTROL_FLOW",
-    "CSE",
-    "DCE",
-    "INLINE",
-    "LAWS",
-    "PRODUCTS",
-    "REDUCTIONS",
-    "SHAPES",
+    "ALGEBRA", "CASTS", "CONSTANTS", "CONTROL_FLOW", "CSE", "DCE", "INLINE", "LAWS", "PRODUCTS", "REDUCTIONS", "SHAPES",
     "SIMPLIFY",
-]
+]  # fmt: skip
 
 # Laws of ops that move elements.
 MOVES = (

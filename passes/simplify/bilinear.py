@@ -6,16 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import (
-    is_integer,
-    producer,
-    rank_of,
-    shape_of,
-    sides as operands_of,
-    single_op,
-    size_of,
-    splat_of,
-)
+from passes.match import is_integer, producer, rank_of, shape_of, sides as operands_of, single_op, size_of, splat_of
 from passes.patterns import laws_of
 from passes.simplify.moves import is_static_op, rebuilt, used_once
 from passes.simplify.proven import exact_if_proven
@@ -35,7 +26,7 @@ from passes.simplify.sides import (
 )
 
 _BILINEAR = (DOT, "stablehlo.convolution")
-_NEGATE, _MULTIPLY = "stablehlo.negate", "stablehlo.multiply"
+_MULTIPLY = "stablehlo.multiply"
 # Changing the order of a chain of products must save more than this share of its multiplications.
 _WORTHWHILE = 0.75
 
@@ -98,7 +89,7 @@ def product_of_scaled(op: Any, exactly: bool) -> Any:
     The same for convolutions. Exact for integers; differs by rounding, and where a product overflows.
     """
     result = op.operation.results[0]
-    if not is_static_op(op) or not is_wide_real(op) or (exactly and not is_integer(result)) or not rank_of(result):
+    if not is_wide_real(op) or (exactly and not is_integer(result)) or not rank_of(result):
         return None
     first, second = _scaled(op.lhs), _scaled(op.rhs)
     if first is not None and second is not None:
@@ -141,7 +132,7 @@ def chain_of_dots(op: Any, exactly: bool) -> Any:
 
     Exact for integers; differs by rounding, and where a sum overflows.
     """
-    if not is_wide_real(op) or not is_static_op(op) or (exactly and not is_integer(op.operation.results[0])):
+    if not is_wide_real(op) or (exactly and not is_integer(op.operation.results[0])):
         return None
     for number, outer, other in either_side(op):
         inner = _maker(outer.value)

@@ -8,18 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import (
-    SPLAT,
-    is_boolean,
-    is_static,
-    operations_in,
-    producer,
-    sides,
-    size_of,
-    splat_of,
-    uses,
-    yielded,
-)
+from passes.match import SPLAT, is_boolean, is_static, operations_in, producer, sides, size_of, splat_of, uses, yielded
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import WEIGHT
 from passes.simplify.regions import (

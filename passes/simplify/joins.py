@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
@@ -15,7 +12,6 @@ from passes.simplify.moves import (
     all_static,
     elementwise,
     groups,
-    is_elementwise,
     is_static_op,
     producers_of,
     spread,
@@ -53,7 +49,7 @@ def pad_of_pad(op: Any) -> Any:
 def pad_of_splat(op: Any) -> Any:
     """pad(c, c), where all elements are equal -> a larger constant, also where the operand has no elements. Exact."""
     result = op.operation.results[0]
-    if not is_static_op(op) or dtype_of(result).kind == "c" or size_of(result) == 0:
+    if dtype_of(result).kind == "c" or size_of(result) == 0:
         return None
     if size_of(op.operand) and not same_number(op.operand, op.padding_value):
         return None
@@ -63,8 +59,6 @@ def pad_of_splat(op: Any) -> Any:
 @pattern(*ELEMENTWISE, of="stablehlo.pad")
 def elementwise_of_pads(op: Any) -> Any:
     """f(pad(x, c), pad(y, d)) -> pad(f(x, y), f(c, d)) for equal padding by constants. Exact: less is computed."""
-    if not is_elementwise(op) or not is_static_op(op):
-        return None
     values = spread(op)
     pads = producers_of(values, "stablehlo.pad")
     producers = dict(zip(values, pads))
@@ -98,14 +92,14 @@ def concatenate_of_concatenates(op: Any) -> Any:
             changed = True
         else:
             parts.append(value)
-    return build.concatenate(parts, dim) if changed and all_static(op.operation.results[0], *parts) else None
+    return build.concatenate(parts, dim) if changed and all_static(*parts) else None
 
 
 @pattern("stablehlo.concatenate")
 def concatenate_of_equal_parts(op: Any) -> Any:
     """concatenate(x, x, x) -> broadcast(x), and a reshape where x has several elements along the dimension. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if len(values) < 2 or any(value != values[0] for value in values[1:]) or not is_static_op(op):
+    if len(values) < 2 or any(value != values[0] for value in values[1:]):
         return None
     x, result = values[0], op.operation.results[0]
     shape = shape_of(x)
@@ -130,7 +124,7 @@ def concatenate_of_moves(op: Any) -> Any:
     """
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
     first = producer(values[0])
-    if len(values) < 2 or first is None or first.operation.name not in _MOVES or not is_static_op(op):
+    if len(values) < 2 or first is None or first.operation.name not in _MOVES:
         return None
     makers = producers_of(values, first.operation.name)
     if not makers or not all(used_once(maker) and is_static_op(maker) for maker in makers):
@@ -158,7 +152,7 @@ def concatenate_of_reshapes(op: Any) -> Any:
     """
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
     makers = producers_of(values, "stablehlo.reshape")
-    if len(values) < 2 or not makers or not is_static_op(op) or not all(used_once(maker) for maker in makers):
+    if len(values) < 2 or not makers or not all(used_once(maker) for maker in makers):
         return None
     sizes = [shape_of(value)[dim] for value in values]
     # An axis of one element may be any such axis before the reshape.
@@ -208,19 +202,11 @@ def _before(makers: list[Any], dim: int) -> int | None:
     return along if len(different) == 1 and smaller else None
 
 
-def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
-    """Whether all broadcasts are of the same array to the same dimensions, and repeat it along `dim`."""
-    x, dims = broadcasts[0].operand, attrs.ints(broadcasts[0], "broadcast_dimensions")
-    if any(op.operand != x or attrs.ints(op, "broadcast_dimensions") != dims for op in broadcasts):
-        return False
-    return dim not in dims or shape_of(x)[dims.index(dim)] == 1
-
-
 @pattern("stablehlo.concatenate", of="stablehlo.constant")
 def concatenate_that_pads(op: Any) -> Any:
     """concatenate(c, x) for a constant of equal numbers -> pad(x), the form that other laws look for. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if not 2 <= len(values) <= 3 or not is_static_op(op) or dtype_of(values[0]).kind == "c":
+    if not 2 <= len(values) <= 3 or dtype_of(values[0]).kind == "c":
         return None
     others = [i for i, value in enumerate(values) if splat_of(value) is None]
     if len(others) != 1:
@@ -237,74 +223,11 @@ def concatenate_that_pads(op: Any) -> Any:
     return build.pad(values[middle], number, low, high)
 
 
-def whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:
-    """Return a function that builds the concatenation of `values` from whole arrays, or None if there is none."""
-    first = producer(values[0])
-    if first is None:
-        return None
-    shape = list(shape_of(values[0]))
-    shape[dim] = sum(shape_of(value)[dim] for value in values)
-    number = splat_of(values[0])
-    if number is not None:
-        type_ = build.tensor_type(shape, values[0].type.element_type)
-        return (lambda: build.full(number, type_)) if all(same_number(values[0], v) for v in values) else None
-    producers = producers_of(values, first.operation.name)
-    if not producers:
-        return None
-    if first.operation.name == "stablehlo.slice":
-        return _whole_slice(values, dim)
-    if first.operation.name == "stablehlo.broadcast_in_dim":
-        dims = attrs.ints(first, "broadcast_dimensions")
-        return (lambda: build.broadcast_in_dim(first.operand, shape, dims)) if _repeat_one(producers, dim) else None
-    if not is_elementwise(first) or not all(used_once(one) for one in producers):
-        return None
-    if any(attrs.copied(one) != attrs.copied(first) for one in producers):
-        return None
-    columns = list(zip(*(one.operation.operands for one in producers)))
-    rank = len(shape)
-    plans: list[Callable[[], Any]] = []
-    for column in columns:
-        if len(column[0].type.shape) != rank:
-            if any(value != column[0] for value in column):
-                return None
-            plans.append(functools.partial(_itself, column[0]))
-            continue
-        plan = whole_array(list(column), dim)
-        if plan is None:
-            return None
-        plans.append(plan)
-    type_ = build.tensor_type(shape, values[0].type.element_type)
-    return lambda: build.op(first.operation.name, [p() for p in plans], type_, attributes=attrs.copied(first))
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _whole_slice(values: list[Any], dim: int) -> Callable[[], Any] | None:
-    """Return a function that builds one slice for adjacent slices of one array, or None."""
-    parts = producers_of(values, "stablehlo.slice")
-    x = parts[0].operand
-    bounds = [list(zip(attrs.ints(p, "start_indices"), attrs.ints(p, "limit_indices"))) for p in parts]
-    if any(part.operand != x or any(step != 1 for step in attrs.ints(part, "strides")) for part in parts):
-        return None
-    if any(here[dim][0] != before[dim][1] for before, here in itertools.pairwise(bounds)):
-        return None
-    whole = bounds[0][dim][0], bounds[-1][dim][1]
-    for bound in bounds:
-        bound[dim] = whole
-    if any(bound != bounds[0] for bound in bounds):
-        return None
-    return lambda: build.slice_(x, *zip(*bounds[0]))
-
-
 @pattern("stablehlo.concatenate", of="stablehlo.slice")
 def concatenate_of_neighbors(op: Any) -> Any:
     """Adjacent slices of one array among the parts of a concatenate -> one slice of it. Exact."""
     dim, changed = attrs.integer(op, "dimension"), False
     parts: list[Any] = []
-    if not is_static_op(op):
-        return None
     for value in op.operation.operands:
         joined = _joined(parts[-1], value, dim) if parts else None
         changed = changed or joined is not None

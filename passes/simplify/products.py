@@ -2,35 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from passes import attributes as attrs, build
-from passes.match import (
-    SPLAT,
-    dtype_of,
-    is_integer,
-    is_static,
-    producer,
-    same_type,
-    shape_of,
-    size_of,
-)
+from passes.match import SPLAT, dtype_of, is_integer, is_static, producer, same_type, shape_of, size_of
 from passes.patterns import laws_of, pattern
-from passes.simplify.joins import whole_array
-from passes.simplify.moves import groups, is_static_op, producers_of, used_once
-from passes.simplify.sides import (
-    DOT,
-    Side,
-    has_elements,
-    labels,
-    once,
-    product,
-    repeated,
-    sides,
-)
+from passes.simplify.moves import groups, is_static_op, used_once
+from passes.simplify.sides import DOT, Side, has_elements, labels, once, product, repeated, sides
 from passes.types import is_lossless
 
 # A product of matrices with fewer rows takes no longer than its diagonal.
@@ -41,7 +21,7 @@ _REPEATS = ("stablehlo.broadcast_in_dim", SPLAT)
 @pattern(DOT)
 def dot_of_nothing(op: Any) -> Any:
     """A product that sums over a dimension of size 0 -> zeros. Exact."""
-    if 0 not in shape_of(op.lhs) or not is_static_op(op):
+    if 0 not in shape_of(op.lhs):
         return None
     left, _ = sides(op)
     if left.size(left.contract):
@@ -84,7 +64,7 @@ def _by_size(op: Any) -> tuple[Side, Side]:
 
 def _sum_of_products(op: Any, large: Side, small: Side) -> Any:
     result, shape = op.operation.results[0], shape_of(large.value)
-    if small.size(small.free) != 1 or (dtype := dtype_of(result)).kind == "b" or not is_static_op(op):
+    if small.size(small.free) != 1 or (dtype := dtype_of(result)).kind == "b":
         return None
     # As in products, sums of narrow floats are rounded once.
     wide = np.dtype(np.float32) if dtype.kind in "fV" and dtype.itemsize < 4 else dtype
@@ -132,7 +112,7 @@ def dot_of_single_terms(op: Any) -> Any:
     AVX-512: 1.6 times as fast for 512 elements, 2.2 times for 2048.
     """
     result = op.operation.results[0]
-    if not is_static_op(op) or size_of(op.lhs) > size_of(result) or size_of(op.rhs) > size_of(result):
+    if size_of(op.lhs) > size_of(result) or size_of(op.rhs) > size_of(result):
         return None
     left, right = sides(op)
     if left.size(left.contract) != 1 or dtype_of(result).kind == "b":
@@ -244,41 +224,6 @@ def reshape_of_dot(op: Any) -> Any:
     if inner is None or not used_once(inner) or not is_static_op(inner):
         return None
     return _without_reshapes(inner, shape_of(op.operation.results[0]))
-
-
-@pattern("stablehlo.concatenate", of=DOT)
-def concatenate_of_dots(op: Any) -> Any:
-    """dot(x[0:2], y) ++ dot(x[2:4], y) -> dot(x[0:4], y): products of parts of an array become one of the whole.
-
-    Exact. Along a batch dimension, both operands are parts.
-    """
-    values, along = list(op.operation.operands), attrs.integer(op, "dimension")
-    makers = producers_of(values, DOT)
-    if len(values) < 2 or not makers or not is_static_op(op) or 0 in shape_of(op.operation.results[0]):
-        return None
-    if not all(used_once(maker) for maker in makers):
-        return None
-    if any(attrs.copied(maker) != attrs.copied(makers[0]) for maker in makers[1:]):
-        return None
-    left, right = sides(makers[0])
-    role, index = labels(left, right)[along]
-    dims = {"batch": (left.batch, right.batch), "left": ((index,), ()), "right": ((), (index,))}[role]
-    plans: list[Callable[[], Any]] = []
-    for number in (0, 1):
-        column = [maker.operation.operands[number] for maker in makers]
-        where = dims[number][index] if role == "batch" else index if dims[number] else None
-        plan = _whole(column, where)
-        if plan is None:
-            return None
-        plans.append(plan)
-    return product(makers[0], left._replace(value=plans[0]()), right._replace(value=plans[1]()))
-
-
-def _whole(values: list[Any], dim: int | None) -> Callable[[], Any] | None:
-    """Return a function for the array whose parts along `dim` are `values`; without `dim`, for their common value."""
-    if dim is not None:
-        return whole_array(values, dim)
-    return (lambda: values[0]) if all(value == values[0] for value in values[1:]) else None
 
 
 @pattern("stablehlo.slice", of="stablehlo.reshape")

@@ -8,10 +8,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.analysis.facts import KNOWN, Facts, of
-from passes.match import (
-    dtype_of,
-    producer,
-)
+from passes.match import dtype_of, producer
 from passes.patterns import laws_of, pattern
 from passes.simplify.terms import law
 from passes.types import is_lossless

@@ -13,17 +13,7 @@ from passes import attributes as attrs, build, operations
 from passes.analysis import facts
 from passes.errors import PatternError, caller, message
 from passes.fast_math import FastMath, flags
-from passes.match import (
-    SPLAT,
-    dtype_of,
-    has_one_use,
-    is_constant,
-    is_integer,
-    is_splat,
-    producer,
-    remembered,
-    splat_of,
-)
+from passes.match import SPLAT, dtype_of, has_one_use, is_constant, is_integer, is_splat, producer, remembered, splat_of
 from passes.patterns import Pattern
 from passes.simplify.term_text import (
     COMPARE,

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.api.custom_rule import (
-    CustomRule,
-    Use,
-    fitted,
-    is_zero_leaf,
-    no_rule,
-    pair,
-    user_tangent,
-)
+from stagec.api.custom_rule import CustomRule, Use, fitted, is_zero_leaf, no_rule, pair, user_tangent
 from stagec.api.flat import given, operand, with_references
 from stagec.control.custom import custom_vjp_p
 from stagec.core import dtypes, errors, location, pytree

@@ -6,13 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, overload
 
 from stagec.api.arguments import leaf_aval
-from stagec.api.flat import (
-    FlatFunction,
-    as_tangent,
-    is_float0,
-    leaf_names,
-    operand,
-)
+from stagec.api.flat import FlatFunction, as_tangent, is_float0, leaf_names, operand
 from stagec.api.references import passed_references
 from stagec.control.collective_rows import alike
 from stagec.core import errors, location, pytree

@@ -19,13 +19,7 @@ from stagec.api.differences import why_again
 from stagec.api.open_dimensions import OpenDimensions, solve, suggestion, unified
 from stagec.api.pickling import reduced
 from stagec.api.program import clear_executables
-from stagec.api.references import (
-    TracedReferences,
-    all_references,
-    only_called,
-    passed_references,
-    write_back,
-)
+from stagec.api.references import TracedReferences, all_references, only_called, passed_references, write_back
 from stagec.api.settings import JitSettings
 from stagec.api.sharded import single_device, with_shardings
 from stagec.api.stage import struct

@@ -13,17 +13,9 @@ from stagec.core import pytree
 from stagec.core.wrapping import shown_name
 
 __all__ = [
-    "argnums_partial",
-    "debug_info",
-    "donation_vector",
-    "flatten_axes",
-    "flatten_fun",
-    "flatten_fun_nokwargs",
-    "infer_argnums_and_argnames",
-    "rebase_donate_argnums",
-    "safe_map",
-    "shaped_abstractify",
-]
+    "argnums_partial", "debug_info", "donation_vector", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs",
+    "infer_argnums_and_argnames", "rebase_donate_argnums", "safe_map", "shaped_abstractify",
+]  # fmt: skip
 
 shaped_abstractify = typeof
 

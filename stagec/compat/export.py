@@ -27,21 +27,11 @@ from stagec.primitives.operand import aval_of
 from stagec.runtime.devices import default
 
 __all__ = [
-    "DisabledSafetyCheck",
-    "Exported",
-    "SymbolicScope",
-    "default_export_platform",
-    "deserialize",
-    "export",
-    "is_symbolic_dim",
-    "maximum_supported_calling_convention_version",
-    "minimum_supported_calling_convention_version",
-    "register_namedtuple_serialization",
-    "register_pytree_node_serialization",
-    "symbolic_args_specs",
-    "symbolic_dim_bounds",
-    "symbolic_shape",
-]
+    "DisabledSafetyCheck", "Exported", "SymbolicScope", "default_export_platform", "deserialize", "export",
+    "is_symbolic_dim", "maximum_supported_calling_convention_version", "minimum_supported_calling_convention_version",
+    "register_namedtuple_serialization", "register_pytree_node_serialization", "symbolic_args_specs",
+    "symbolic_dim_bounds", "symbolic_shape",
+]  # fmt: skip
 minimum_supported_calling_convention_version = 9
 maximum_supported_calling_convention_version = jax_export.CONVENTION
 

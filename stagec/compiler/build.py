@@ -19,12 +19,7 @@ from stagec.core import location
 from stagec.core.config import config
 from stagec.core.duration import Duration
 from stagec.core.errors import brief
-from stagec.core.graph import (
-    Graph,
-    all_equations as all_equations,
-    has_callbacks,
-    has_users_callbacks,
-)
+from stagec.core.graph import Graph, all_equations as all_equations, has_callbacks, has_users_callbacks
 from stagec.core.open_graph import is_open, typical
 from stagec.runtime import interruptible
 

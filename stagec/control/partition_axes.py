@@ -14,12 +14,7 @@ from stagec.primitives.padding import pad_p
 from stagec.primitives.shape import rev_p
 from stagec.primitives.slicing import split_p
 from stagec.primitives.sort import sort_p
-from stagec.primitives.window import (
-    reduce_window_max_p,
-    reduce_window_min_p,
-    reduce_window_prod_p,
-    reduce_window_sum_p,
-)
+from stagec.primitives.window import reduce_window_max_p, reduce_window_min_p, reduce_window_prod_p, reduce_window_sum_p
 
 
 class Grid(Protocol):

@@ -8,14 +8,7 @@ from typing import Any
 from stagec.control.cond import cond_p
 from stagec.control.loops import while_p
 from stagec.control.partition_axes import BESIDE, Divided, Parts, Rule, Spec, joined, part, whole
-from stagec.control.partition_indexing import (
-    added,
-    dynamic_slice,
-    dynamic_update_slice,
-    lookup,
-    static_slice,
-    written,
-)
+from stagec.control.partition_indexing import added, dynamic_slice, dynamic_update_slice, lookup, static_slice, written
 from stagec.control.scan import scan_p
 from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive

@@ -18,17 +18,7 @@ from types import FrameType
 from typing import Any
 
 from stagec.core import dims_facts, dims_residues, errors, location
-from stagec.core.dims_terms import (
-    Function,
-    Monomial,
-    Size,
-    Symbol,
-    Terms,
-    Variable,
-    order,
-    polynomial_text,
-    symbols_of,
-)
+from stagec.core.dims_terms import Function, Monomial, Size, Symbol, Terms, Variable, order, polynomial_text, symbols_of
 
 
 class Dim:

@@ -42,36 +42,12 @@ R = TypeVar("R")
 Leaf = TypeVar("Leaf", bound="ArrayLike")
 
 __all__ = [
-    "LEAF",
-    "DictKey",
-    "FlattenedIndexKey",
-    "GetAttrKey",
-    "Key",
-    "Partial",
-    "Path",
-    "PyTreeDef",
-    "SequenceKey",
-    "all_leaves",
-    "broadcast_prefix",
-    "children_with_keys",
-    "flatten",
-    "flatten_with_path",
-    "is_leaf_type",
-    "keystr",
-    "leaf_paths",
-    "leaves",
-    "map_leaves",
-    "register_dataclass",
-    "register_pytree_node",
-    "register_pytree_node_class",
-    "register_pytree_with_keys",
-    "register_pytree_with_keys_class",
-    "register_static",
-    "structure",
-    "transpose",
-    "treedef_tuple",
-    "unflatten",
-]
+    "LEAF", "DictKey", "FlattenedIndexKey", "GetAttrKey", "Key", "Partial", "Path", "PyTreeDef", "SequenceKey",
+    "all_leaves", "broadcast_prefix", "children_with_keys", "flatten", "flatten_with_path", "is_leaf_type", "keystr",
+    "leaf_paths", "leaves", "map_leaves", "register_dataclass", "register_pytree_node", "register_pytree_node_class",
+    "register_pytree_with_keys", "register_pytree_with_keys_class", "register_static", "structure", "transpose",
+    "treedef_tuple", "unflatten",
+]  # fmt: skip
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], PyTreeDef]:

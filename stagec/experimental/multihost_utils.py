@@ -16,14 +16,9 @@ from stagec.runtime.processes import all_gather, world
 from stagec.runtime.sharding import NamedSharding
 
 __all__ = [
-    "assert_equal",
-    "broadcast_one_to_all",
-    "global_array_to_host_local_array",
-    "host_local_array_to_global_array",
-    "process_allgather",
-    "reached_preemption_sync_point",
-    "sync_global_devices",
-]
+    "assert_equal", "broadcast_one_to_all", "global_array_to_host_local_array", "host_local_array_to_global_array",
+    "process_allgather", "reached_preemption_sync_point", "sync_global_devices",
+]  # fmt: skip
 
 
 def sync_global_devices(name: str) -> None:
@@ -122,10 +117,6 @@ def global_array_to_host_local_array(global_inputs: X, global_mesh: Mesh, pspecs
     """The blocks of arrays that this process has."""
     found: X = pytree.map_leaves(lambda v: v if getattr(v, "local", None) is None else v.local, global_inputs)
     return found
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 _publish(globals())

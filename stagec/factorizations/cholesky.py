@@ -22,10 +22,7 @@ from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.slicing import (
-    dynamic_slice_in_dim,
-    dynamic_update_slice_in_dim,
-)
+from stagec.primitives.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from stagec.typing import ArrayLike
 
 # Matrices of up to _WHOLE rows are factorized column by column, larger ones in panels of _PANEL columns.

@@ -31,11 +31,7 @@ from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.complex import imag, real
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of, check_matrix
-from stagec.primitives.slicing import (
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_update_slice_in_dim,
-)
+from stagec.primitives.slicing import dynamic_slice, dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from stagec.typing import ArrayLike
 
 # Matrices of up to _WHOLE columns are factorized column by column, larger ones in panels of _PANEL columns.

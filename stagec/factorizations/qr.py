@@ -27,10 +27,7 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of, promote_weak_scalars
-from stagec.primitives.slicing import (
-    dynamic_slice_in_dim,
-    dynamic_update_slice_in_dim,
-)
+from stagec.primitives.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from stagec.typing import ArrayLike
 
 # Up to _WHOLE columns are reflected one by one, more in panels of _PANEL columns.

@@ -23,11 +23,7 @@ from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, zeros
 from stagec.primitives.operand import Operand, aval_of, check_matrix, promote_weak_scalars
 from stagec.primitives.shape import reshape
-from stagec.primitives.slicing import (
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_update_slice_in_dim,
-)
+from stagec.primitives.slicing import dynamic_slice, dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from stagec.typing import ArrayLike
 
 # Systems of up to _WHOLE rows are solved row by row, larger ones in panels of _PANEL rows.

@@ -2,75 +2,72 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.factorizations.cholesky import cholesky as cholesky, cholesky_p as cholesky_p
+from stagec.factorizations.cholesky import cholesky, cholesky_p as cholesky_p
 from stagec.factorizations.eig import eig as _eig, eig_p as eig_p
 from stagec.factorizations.eigh import eigh as _eigh, eigh_p as eigh_p
-from stagec.factorizations.halley import qdwh as qdwh
-from stagec.factorizations.hessenberg import hessenberg as hessenberg, hessenberg_p as hessenberg_p
-from stagec.factorizations.lu import lu as lu, lu_p as lu_p
-from stagec.factorizations.permutation import lu_pivots_to_permutation as lu_pivots_to_permutation
+from stagec.factorizations.halley import qdwh
+from stagec.factorizations.hessenberg import hessenberg, hessenberg_p as hessenberg_p
+from stagec.factorizations.lu import lu, lu_p as lu_p
+from stagec.factorizations.permutation import lu_pivots_to_permutation
 from stagec.factorizations.pivoted import permuted
 from stagec.factorizations.qr import (
-    householder_product as householder_product,
+    householder_product,
     householder_product_p as householder_product_p,
     qr_factors,
     qr_p as qr_p,
 )
-from stagec.factorizations.reflections import ormqr as ormqr, ormqr_p as ormqr_p
+from stagec.factorizations.reflections import ormqr, ormqr_p as ormqr_p
 from stagec.factorizations.row import matrix_argument
 from stagec.factorizations.schur import schur as _schur, schur_p as schur_p
 from stagec.factorizations.svd import svd as _svd, svd_p as svd_p
-from stagec.factorizations.triangular import (
-    triangular_solve as triangular_solve,
-    triangular_solve_p as triangular_solve_p,
-)
-from stagec.factorizations.tridiagonal_form import tridiagonal as tridiagonal, tridiagonal_p as tridiagonal_p
-from stagec.factorizations.tridiagonal_systems import (
-    tridiagonal_solve as tridiagonal_solve,
-    tridiagonal_solve_p as tridiagonal_solve_p,
-)
-from stagec.factorizations.updates import (
-    cholesky_update as cholesky_update,
-    symmetric_product as symmetric_product,
-)
-from stagec.lax.linalg_choices import (
-    EighImplementation as EighImplementation,
-    EigImplementation as EigImplementation,
-    SvdAlgorithm as SvdAlgorithm,
-)
+from stagec.factorizations.triangular import triangular_solve, triangular_solve_p as triangular_solve_p
+from stagec.factorizations.tridiagonal_form import tridiagonal, tridiagonal_p as tridiagonal_p
+from stagec.factorizations.tridiagonal_systems import tridiagonal_solve, tridiagonal_solve_p as tridiagonal_solve_p
+from stagec.factorizations.updates import cholesky_update, symmetric_product
 from stagec.numpy.decompositions import svd as _part_of_svd
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
+
+class EigImplementation(enum.Enum):
+    """Libraries that JAX computes eigenvalues with. It is ignored here."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class EighImplementation(enum.Enum):
+    """Algorithms that JAX has for Hermitian matrices. It is ignored here: the algorithm is always QR."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+class SvdAlgorithm(enum.Enum):
+    """Algorithms that JAX has for singular values. It is ignored here: the algorithm is always QR."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
+
 __all__ = [
-    "EigImplementation",
-    "EighImplementation",
-    "SvdAlgorithm",
-    "cholesky",
-    "cholesky_update",
-    "eig",
-    "eigh",
-    "hessenberg",
-    "householder_product",
-    "lu",
-    "lu_pivots_to_permutation",
-    "ormqr",
-    "qdwh",
-    "qr",
-    "schur",
-    "svd",
-    "symmetric_product",
-    "triangular_solve",
-    "tridiagonal",
-    "tridiagonal_solve",
-]
+    "EigImplementation", "EighImplementation", "SvdAlgorithm", "cholesky", "cholesky_update", "eig", "eigh",
+    "hessenberg", "householder_product", "lu", "lu_pivots_to_permutation", "ormqr", "qdwh", "qr", "schur", "svd",
+    "symmetric_product", "triangular_solve", "tridiagonal", "tridiagonal_solve",
+]  # fmt: skip
 
 
 @overload
@@ -242,10 +239,6 @@ def schur(
             fix="leave sort_eig_vals and select_callable out",
         )
     return list(_schur(x, compute_schur_vectors=compute_schur_vectors))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 _cover(globals())

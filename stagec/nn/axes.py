@@ -8,14 +8,7 @@ from typing import Any
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array, Axis
 from stagec.numpy.arguments import array_argument
-from stagec.numpy.arithmetic import (
-    add,
-    divide,
-    dtype_of,
-    multiply,
-    square,
-    subtract,
-)
+from stagec.numpy.arithmetic import add, divide, dtype_of, multiply, square, subtract
 from stagec.numpy.conditionals import where as choose
 from stagec.numpy.elementary import exp, log, tanh as tanh
 from stagec.numpy.extremes import maximum

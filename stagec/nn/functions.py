@@ -6,15 +6,7 @@ import math
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.numpy.arithmetic import (
-    absolute,
-    add,
-    divide,
-    multiply,
-    negative,
-    sqrt,
-    square,
-)
+from stagec.numpy.arithmetic import absolute, add, divide, multiply, negative, sqrt, square
 from stagec.numpy.conditionals import where as choose
 from stagec.numpy.elementary import expm1, tanh as tanh
 from stagec.numpy.extremes import clip, logaddexp, maximum, minimum

@@ -9,7 +9,6 @@ Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
 import typing as _typing
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.numpy import fft as fft, methods
 from stagec.numpy.arithmetic import *
 from stagec.numpy.averages import *
@@ -36,15 +35,11 @@ from stagec.numpy.repetition import *
 from stagec.numpy.namespace import *
 from stagec.numpy.nan_reductions import *
 from stagec.numpy.padding import *
-from stagec.numpy.phases import (
-    unwrap as unwrap,
-)
+from stagec.numpy.phases import unwrap as unwrap
 from stagec.numpy.printing import *
 from stagec.numpy.polynomials import *
 from stagec.numpy.positions import *
-from stagec.numpy.promotion import (
-    broadcast_shapes as broadcast_shapes,
-)
+from stagec.numpy.promotion import broadcast_shapes as broadcast_shapes
 from stagec.numpy.quantiles import *
 from stagec.numpy.reductions import *
 from stagec.numpy.rounding import *
@@ -72,8 +67,4 @@ if _typing.TYPE_CHECKING:
     from stagec.numpy import linalg as linalg
 
 
-def __dir__() -> list[str]:
-    return _exported(globals(), "fft", "linalg")
-
-
-_publish(globals(), "linalg")
+_publish(globals(), "fft", "linalg")

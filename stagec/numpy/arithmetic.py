@@ -9,12 +9,7 @@ import numpy as np
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.numpy.promotion import (
-    promote,
-    promote_floating,
-    promote_inexact,
-    promote_numeric,
-)
+from stagec.numpy.promotion import promote, promote_floating, promote_inexact, promote_numeric
 from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.convert import as_array

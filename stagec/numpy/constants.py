@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stagec.core import dtypes
-from stagec.core.dtype_info import (
-    finfo as finfo,
-    iinfo as iinfo,
-    isdtype as isdtype,
-    issubdtype as issubdtype,
-)
+from stagec.core.dtype_info import finfo as finfo, iinfo as iinfo, isdtype as isdtype, issubdtype as issubdtype
 from stagec.core.dtypes import promote_types as promote_types, result_type as result_type
 from stagec.numpy.values import array
 

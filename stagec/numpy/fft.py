@@ -31,25 +31,9 @@ from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft", "irfft",
+    "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
 
 # By the name of the norm, the power of 1/n that scales the forward and the inverse transform.
 _NORMS = {None: (0, 1), "backward": (0, 1), "ortho": (0.5, 0.5), "forward": (1, 0)}
@@ -333,10 +317,6 @@ def _shifted(name: str, x: Any, axes: Any, by: Any) -> Array:
     values = array_argument(as_array(x), name)
     positions = canonical_axes(range(values.ndim) if axes is None else axes, values.ndim, name)
     return roll(values, [by(values.shape[p]) for p in positions], positions)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 _cover(globals())

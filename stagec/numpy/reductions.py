@@ -24,20 +24,8 @@ from stagec.primitives.shape import expand_dims, reshape
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
-    "all",
-    "amax",
-    "amin",
-    "any",
-    "argmax",
-    "argmin",
-    "count_nonzero",
-    "max",
-    "min",
-    "minmax",
-    "prod",
-    "ptp",
-    "sum",
-]
+    "all", "amax", "amin", "any", "argmax", "argmin", "count_nonzero", "max", "min", "minmax", "prod", "ptp", "sum",
+]  # fmt: skip
 
 
 def strong(x: Any, dtype: Any = None) -> Array:

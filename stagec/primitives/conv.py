@@ -14,10 +14,7 @@ from stagec.core.primitive import SinglePrimitive
 from stagec.primitives import conv_rules as rules
 from stagec.primitives.axes import dilated, shape_error
 from stagec.primitives.checks import HALF, check_dtype, i64_array, i64_pairs, same_dtype
-from stagec.primitives.conv_dimensions import (
-    ConvGeneralDilatedDimensionNumbers,
-    conv_dimension_numbers,
-)
+from stagec.primitives.conv_dimensions import ConvGeneralDilatedDimensionNumbers, conv_dimension_numbers
 from stagec.primitives.operand import aval_of, promote_weak_scalars
 from stagec.primitives.precision import PrecisionLike, canonical_precision
 from stagec.primitives.rules import bilinear

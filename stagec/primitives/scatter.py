@@ -12,10 +12,7 @@ from stagec.core.primitive import SinglePrimitive
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather import gather
 from stagec.primitives.gather_checks import as_dimensions, check_dimensions
-from stagec.primitives.gather_parts import (
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-)
+from stagec.primitives.gather_parts import GatherScatterMode, ScatterDimensionNumbers
 from stagec.primitives.gather_scatter import (
     scatter_add_p,
     scatter_max_p,

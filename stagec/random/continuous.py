@@ -13,14 +13,7 @@ from stagec.core.dtype_info import finfo
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape
 from stagec.random.discrete import draw_signs
-from stagec.random.draws import (
-    draw_normal,
-    draw_uniform,
-    drawn_shape,
-    float_dtype,
-    parameter,
-    wanted_dtype,
-)
+from stagec.random.draws import draw_normal, draw_uniform, drawn_shape, float_dtype, parameter, wanted_dtype
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 

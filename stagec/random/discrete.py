@@ -20,15 +20,7 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
 from stagec.primitives.operand import Operand, literal
 from stagec.primitives.special import lgamma
-from stagec.random.draws import (
-    draw_uniform,
-    drawn_shape,
-    float_dtype,
-    floats,
-    parameter,
-    random_bits,
-    wanted_dtype,
-)
+from stagec.random.draws import draw_uniform, drawn_shape, float_dtype, floats, parameter, random_bits, wanted_dtype
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 

@@ -20,24 +20,7 @@ if _typing.TYPE_CHECKING:
         stats as stats,
     )
 
-_MODULES = (
-    "cluster",
-    "fft",
-    "integrate",
-    "interpolate",
-    "linalg",
-    "ndimage",
-    "optimize",
-    "signal",
-    "sparse",
-    "spatial",
-    "special",
-    "stats",
-)
-
-
-def __dir__() -> list[str]:
-    return sorted(_MODULES)
+_MODULES = "cluster fft integrate interpolate linalg ndimage optimize signal sparse spatial special stats".split()
 
 
 _publish(globals(), *_MODULES)

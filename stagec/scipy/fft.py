@@ -10,26 +10,7 @@ import numpy as np
 from stagec.core import location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.numpy.fft import (
-    fft as fft,
-    fft2 as fft2,
-    fftfreq as fftfreq,
-    fftn as fftn,
-    fftshift as fftshift,
-    hfft as hfft,
-    ifft as ifft,
-    ifft2 as ifft2,
-    ifftn as ifftn,
-    ifftshift as ifftshift,
-    ihfft as ihfft,
-    irfft as irfft,
-    irfft2 as irfft2,
-    irfftn as irfftn,
-    rfft as rfft,
-    rfft2 as rfft2,
-    rfftfreq as rfftfreq,
-    rfftn as rfftn,
-)
+from stagec.numpy.fft import *
 from stagec.numpy.fft_arguments import (
     as_array,
     axis_last,
@@ -50,30 +31,9 @@ from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
 
 __all__ = [
-    "dct",
-    "dctn",
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "idct",
-    "idctn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "next_fast_len",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
+    "dct", "dctn", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idctn", "ifft", "ifft2", "ifftn",
+    "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "next_fast_len", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
 
 
 def dct(
@@ -215,10 +175,6 @@ def next_fast_len(target: int, real: bool = False) -> int:
         if remaining == 1:
             return found
         found += 1
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 _cover(globals())

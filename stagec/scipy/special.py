@@ -11,7 +11,7 @@ from stagec.core.boundary import publish as _publish
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import to_array
 from stagec.numpy.arithmetic import dtype_of
-from stagec.numpy.elementary import i0 as i0
+from stagec.numpy.elementary import i0
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, logic, special as sp, transcendental as tr
 from stagec.primitives.axes import as_int
@@ -19,78 +19,25 @@ from stagec.primitives.operand import Operand
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.arguments import real_operands as _real
 from stagec.scipy.derived import derived
-from stagec.scipy.error_functions import dawsn as dawsn, erfcx as erfcx, owens_t as owens_t, wofz as wofz
-from stagec.scipy.exponential_integrals import exp1 as exp1, expi as expi, expn as expn
-from stagec.scipy.gamma_functions import bernoulli as bernoulli, comb as comb, loggamma as loggamma, spence as spence
-from stagec.scipy.harmonics import sph_harm_y as sph_harm_y
-from stagec.scipy.hypergeometric import hyp1f1 as hyp1f1, hyp2f1 as hyp2f1
-from stagec.scipy.incomplete_beta import betainc as betainc
-from stagec.scipy.incomplete_gamma import gammainc as gammainc, gammaincc as gammaincc
-from stagec.scipy.oscillating import bessel_jn as bessel_jn, fresnel as fresnel, sici as sici
+from stagec.scipy.error_functions import dawsn, erfcx, owens_t, wofz
+from stagec.scipy.exponential_integrals import exp1, expi, expn
+from stagec.scipy.gamma_functions import bernoulli, comb, loggamma, spence
+from stagec.scipy.harmonics import sph_harm_y
+from stagec.scipy.hypergeometric import hyp1f1, hyp2f1
+from stagec.scipy.incomplete_beta import betainc
+from stagec.scipy.incomplete_gamma import gammainc, gammaincc
+from stagec.scipy.oscillating import bessel_jn, fresnel, sici
 from stagec.scipy.stirling import log_beta
-from stagec.scipy.sums import (
-    log_softmax as log_softmax,
-    logsumexp as logsumexp,
-    softmax as softmax,
-)
+from stagec.scipy.sums import log_softmax, logsumexp, softmax
 from stagec.typing import ArrayLike
 
 __all__ = [
-    "bernoulli",
-    "bessel_jn",
-    "beta",
-    "betainc",
-    "betaln",
-    "boxcox",
-    "boxcox1p",
-    "comb",
-    "dawsn",
-    "digamma",
-    "entr",
-    "erf",
-    "erfc",
-    "erfcx",
-    "erfinv",
-    "exp1",
-    "expi",
-    "expit",
-    "expn",
-    "factorial",
-    "fresnel",
-    "gamma",
-    "gammainc",
-    "gammaincc",
-    "gammaln",
-    "gammasgn",
-    "hyp1f1",
-    "hyp2f1",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "kl_div",
-    "log_ndtr",
-    "log_softmax",
-    "loggamma",
-    "logit",
-    "logsumexp",
-    "multigammaln",
-    "ndtr",
-    "ndtri",
-    "owens_t",
-    "poch",
-    "polygamma",
-    "psi",
-    "rel_entr",
-    "sici",
-    "softmax",
-    "spence",
-    "sph_harm_y",
-    "wofz",
-    "xlog1py",
-    "xlogy",
-    "zeta",
-]
+    "bernoulli", "bessel_jn", "beta", "betainc", "betaln", "boxcox", "boxcox1p", "comb", "dawsn", "digamma", "entr",
+    "erf", "erfc", "erfcx", "erfinv", "exp1", "expi", "expit", "expn", "factorial", "fresnel", "gamma", "gammainc",
+    "gammaincc", "gammaln", "gammasgn", "hyp1f1", "hyp2f1", "i0", "i0e", "i1", "i1e", "kl_div", "log_ndtr",
+    "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "owens_t", "poch", "polygamma",
+    "psi", "rel_entr", "sici", "softmax", "spence", "sph_harm_y", "wofz", "xlog1py", "xlogy", "zeta",
+]  # fmt: skip
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -485,10 +432,6 @@ def _boxcox(log_x: Operand, lmbda: Operand) -> Array:
     zero = logic.eq(lmbda, 0.0)
     safe = logic.select(zero, 1.0, lmbda)
     return logic.select(zero, log_x, ar.div(tr.expm1(ar.mul(safe, log_x)), safe))
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
 
 
 _cover(globals())

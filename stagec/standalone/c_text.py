@@ -11,20 +11,7 @@ from stagec.core.location import Location
 from stagec.standalone.c_sizes import by_sizes
 from stagec.standalone.function import Function, Parameter, Routine
 from stagec.standalone.names import constant
-from stagec.standalone.plan import (
-    Address,
-    Assign,
-    Base,
-    Keep,
-    Load,
-    Move,
-    Repeat,
-    Run,
-    Statement,
-    Store,
-    Switch,
-    While,
-)
+from stagec.standalone.plan import Address, Assign, Base, Keep, Load, Move, Repeat, Run, Statement, Store, Switch, While
 
 _TYPES = {"i1": "int32_t", "i32": "int32_t", "i64": "int64_t"}
 _ORDERS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}

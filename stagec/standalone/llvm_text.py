@@ -8,20 +8,7 @@ from collections.abc import Callable, Sequence
 from stagec.compiler.direct.program import Number
 from stagec.standalone.function import Function, Routine
 from stagec.standalone.names import constant
-from stagec.standalone.plan import (
-    Address,
-    Assign,
-    Base,
-    Keep,
-    Load,
-    Move,
-    Repeat,
-    Run,
-    Statement,
-    Store,
-    Switch,
-    While,
-)
+from stagec.standalone.plan import Address, Assign, Base, Keep, Load, Move, Repeat, Run, Statement, Store, Switch, While
 
 _TYPES = {"i1": "i32", "i32": "i32", "i64": "i64"}
 _ORDERS = {"EQ": "eq", "NE": "ne", "LT": "slt", "LE": "sle", "GT": "sgt", "GE": "sge"}

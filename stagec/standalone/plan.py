@@ -8,19 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from stagec.compiler.direct.memory import Layout, assign_memory
 from stagec.compiler.direct.parts import exchanged
-from stagec.compiler.direct.program import (
-    Call,
-    Conditional,
-    Copy,
-    Fill,
-    Loop,
-    Number,
-    Program,
-    Read,
-    Step,
-    every,
-    read,
-)
+from stagec.compiler.direct.program import Call, Conditional, Copy, Fill, Loop, Number, Program, Read, Step, every, read
 
 _ALIGNMENT = 64
 

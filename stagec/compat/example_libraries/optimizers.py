@@ -14,26 +14,10 @@ from stagec import tree
 from stagec.core import errors, location
 
 __all__ = [
-    "Optimizer",
-    "OptimizerState",
-    "adagrad",
-    "adam",
-    "adamax",
-    "clip_grads",
-    "constant",
-    "exponential_decay",
-    "inverse_time_decay",
-    "l2_norm",
-    "make_schedule",
-    "momentum",
-    "nesterov",
-    "piecewise_constant",
-    "polynomial_decay",
-    "rmsprop",
-    "rmsprop_momentum",
-    "sgd",
-    "sm3",
-]
+    "Optimizer", "OptimizerState", "adagrad", "adam", "adamax", "clip_grads", "constant", "exponential_decay",
+    "inverse_time_decay", "l2_norm", "make_schedule", "momentum", "nesterov", "piecewise_constant", "polynomial_decay",
+    "rmsprop", "rmsprop_momentum", "sgd", "sm3",
+]  # fmt: skip
 
 Schedule = Callable[[Any], Any]
 

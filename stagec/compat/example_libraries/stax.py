@@ -15,38 +15,11 @@ from stagec import lax, nn, random
 from stagec.core import location
 
 __all__ = [
-    "AvgPool",
-    "BatchNorm",
-    "Conv",
-    "Conv1DTranspose",
-    "ConvTranspose",
-    "Dense",
-    "Dropout",
-    "Elu",
-    "Exp",
-    "FanInConcat",
-    "FanInSum",
-    "FanOut",
-    "Flatten",
-    "Gelu",
-    "GeneralConv",
-    "GeneralConvTranspose",
-    "Identity",
-    "LeakyRelu",
-    "LogSoftmax",
-    "MaxPool",
-    "Relu",
-    "Selu",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "SumPool",
-    "Tanh",
-    "elementwise",
-    "parallel",
-    "serial",
-    "shape_dependent",
-]
+    "AvgPool", "BatchNorm", "Conv", "Conv1DTranspose", "ConvTranspose", "Dense", "Dropout", "Elu", "Exp", "FanInConcat",
+    "FanInSum", "FanOut", "Flatten", "Gelu", "GeneralConv", "GeneralConvTranspose", "Identity", "LeakyRelu",
+    "LogSoftmax", "MaxPool", "Relu", "Selu", "Sigmoid", "Softmax", "Softplus", "SumPool", "Tanh", "elementwise",
+    "parallel", "serial", "shape_dependent",
+]  # fmt: skip
 
 Layer: TypeAlias = tuple[Callable[..., Any], Callable[..., Any]]
 

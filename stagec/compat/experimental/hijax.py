@@ -18,22 +18,10 @@ from stagec.core.config import state
 from stagec.primitives.references import AbstractRef
 
 __all__ = [
-    "AbstractRef",
-    "AbstractValue",
-    "AvalMutableQDD",
-    "AvalQDD",
-    "HiPrimitive",
-    "HiType",
-    "MutableHiType",
-    "ShapedArray",
-    "Zero",
-    "aval_method",
-    "aval_property",
-    "control_flow_allowed_effects",
-    "instantiate_zeros",
-    "is_undefined_primal",
-    "register_hitype",
-]
+    "AbstractRef", "AbstractValue", "AvalMutableQDD", "AvalQDD", "HiPrimitive", "HiType", "MutableHiType",
+    "ShapedArray", "Zero", "aval_method", "aval_property", "control_flow_allowed_effects", "instantiate_zeros",
+    "is_undefined_primal", "register_hitype",
+]  # fmt: skip
 
 
 class HiType:

@@ -13,24 +13,10 @@ from stagec.primitives.rules import add_p as add_jaxvals_p
 from stagec.transforms.jvp import JvpTrace as JVPTrace, JvpTracer as JVPTracer
 
 __all__ = [
-    "JVPTrace",
-    "JVPTracer",
-    "UndefinedPrimal",
-    "Zero",
-    "add_jaxvals",
-    "add_jaxvals_p",
-    "add_tangents",
-    "defbilinear",
-    "defjvp",
-    "defjvp2",
-    "deflinear",
-    "deflinear2",
-    "instantiate_zeros",
-    "is_undefined_primal",
-    "primitive_jvps",
-    "primitive_transposes",
-    "zeros_like_aval",
-]
+    "JVPTrace", "JVPTracer", "UndefinedPrimal", "Zero", "add_jaxvals", "add_jaxvals_p", "add_tangents", "defbilinear",
+    "defjvp", "defjvp2", "deflinear", "deflinear2", "instantiate_zeros", "is_undefined_primal", "primitive_jvps",
+    "primitive_transposes", "zeros_like_aval",
+]  # fmt: skip
 
 
 def deflinear2(primitive: Primitive, transpose_rule: Callable[..., Any]) -> None:

@@ -15,18 +15,9 @@ from stagec.core.containers import node_of
 from stagec.numpy.manipulation import broadcast_to, expand_dims, moveaxis
 
 __all__ = [
-    "axis_primitive_batchers",
-    "bdim_at_front",
-    "broadcast",
-    "defbroadcasting",
-    "defreducer",
-    "defvectorized",
-    "fancy_primitive_batchers",
-    "not_mapped",
-    "primitive_batchers",
-    "register_vmappable",
-    "unregister_vmappable",
-]
+    "axis_primitive_batchers", "bdim_at_front", "broadcast", "defbroadcasting", "defreducer", "defvectorized",
+    "fancy_primitive_batchers", "not_mapped", "primitive_batchers", "register_vmappable", "unregister_vmappable",
+]  # fmt: skip
 
 # The dimension of an operand that is the same for all elements of a batch.
 not_mapped = None

@@ -14,12 +14,8 @@ from stagec.primitives.operand import as_operand, aval_of
 from stagec.transforms.linearize import PartialTrace
 
 __all__ = [
-    "DynamicJaxprTrace",
-    "DynamicJaxprTracer",
-    "PartialVal",
-    "trace_to_jaxpr_dynamic",
-    "trace_to_jaxpr_nounits",
-]
+    "DynamicJaxprTrace", "DynamicJaxprTracer", "PartialVal", "trace_to_jaxpr_dynamic", "trace_to_jaxpr_nounits",
+]  # fmt: skip
 
 
 class PartialVal(NamedTuple):
