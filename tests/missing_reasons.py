@@ -63,6 +63,9 @@ ARGUMENTS = {
     "they name processes, and how values vary between devices": "host_id to",
 }
 
+# reason -> functions and their arguments that are at another position, or have another default
+DIFFERENT: dict[str, str] = {}
+
 # The same of NumPy and SciPy.
 NUMPY_NAMES = {
     "**What writes to arrays, or looks at their memory**: arrays cannot be changed; `x.at[...]` "
