@@ -104,7 +104,14 @@ if _typing.TYPE_CHECKING:
     from stagec.primitives.references import Ref, freeze, new_ref
     from stagec.profiling.profile import profile
     from stagec.ref import empty_ref, free_ref
-    from stagec.runtime.mesh import PartitionSpec as P, make_mesh, set_mesh
+    from stagec.runtime.mesh import (
+        PartitionSpec as P,
+        get_abstract_mesh,
+        get_mesh,
+        make_mesh,
+        set_mesh,
+        use_abstract_mesh,
+    )
     from stagec.runtime.sharding import NamedSharding, Shard
     from stagec.viewing.view import view
 else:
@@ -179,6 +186,8 @@ __all__ = [
     "freeze",
     "from_stablehlo",
     "fwd_and_bwd",
+    "get_abstract_mesh",
+    "get_mesh",
     "grad",
     "hessian",
     "image",
@@ -233,6 +242,7 @@ __all__ = [
     "tree_util",
     "typeof",
     "typing",
+    "use_abstract_mesh",
     "value_and_grad",
     "view",
     "vjp",
@@ -330,7 +340,9 @@ _LAZY = {
         ("stagec.api.sharded", "{}"),
     ),
     "P": ("stagec.runtime.mesh", "PartitionSpec"),
-    **dict.fromkeys(("make_mesh", "set_mesh"), ("stagec.runtime.mesh", "{}")),
+    **dict.fromkeys(
+        ("get_abstract_mesh", "get_mesh", "make_mesh", "set_mesh", "use_abstract_mesh"), ("stagec.runtime.mesh", "{}")
+    ),
     **dict.fromkeys(("NamedSharding", "Shard"), ("stagec.runtime.sharding", "{}")),
 }
 

@@ -1,8 +1,8 @@
 """Writes the lists of docs/reference/missing.md: what JAX, NumPy, SciPy and the array API have, and stagec has not.
 
 `python tests/missing.py` compares stagec with the names in jax_names.txt and numpy_names.txt. `python tests/missing.py
---jax` writes the first of these files from the JAX that is installed, and needs no stagec: run it where a new version of
-JAX is, look at what `git diff` says is new, and then write the page. `--numpy` writes the other.
+--jax` writes the first of these files from the JAX that is installed, and needs no stagec: run it where a new version
+of JAX is, look at what `git diff` says is new, and then write the page. `--numpy` writes the other.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _rows(module: types.ModuleType) -> list[str]:
 
 
 def arguments(value: object) -> list[str]:
-    """The arguments of a function, as in its signature: what stands before `/` has no name, what follows `*` no position."""
+    """The arguments of a function, as in its signature: those before `/` have no name, those after `*` no position."""
     if isinstance(value, type) or not callable(value):
         return []
     try:
@@ -281,7 +281,8 @@ def _compared(wanted: list[str], value: object) -> tuple[list[str], list[str]]:
         if name not in names:
             lacking += [] if inspect.Parameter.VAR_KEYWORD in kinds else [name]
             continue
-        moved = shown in either.split() and inspect.Parameter.VAR_POSITIONAL not in kinds and placed[i : i + 1] != [name]
+        any_place = inspect.Parameter.VAR_POSITIONAL in kinds or shown in after.split()
+        moved = not any_place and placed[i : i + 1] != [name]
         own = _default(found[names.index(name)].default)
         if moved or (default and OTHER not in (default, own) and default != own):
             different.append(shown)

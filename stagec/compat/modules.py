@@ -10,9 +10,10 @@ import importlib.util
 import sys
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NewType
 
 from stagec.compat import options, version
+from stagec.compat.compiler import CompilerEffortLevel, Inline
 from stagec.compat.dtypes import finfo
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
@@ -20,6 +21,7 @@ from stagec.core.errors import DimensionError
 from stagec.numpy.arguments import constrained
 from stagec.runtime.array import Array
 from stagec.runtime.devices import before_listing
+from stagec.runtime.mesh import make_mesh
 from stagec.tree_util import default_registry
 
 VERSION = version.__version__
@@ -79,12 +81,23 @@ _KNOWN = """
     tree_util typing version
 """.split()
 
+
+@functools.wraps(make_mesh)
+def _make_mesh(*args: Any, **kwargs: Any) -> Any:
+    if "axis_shapes" in kwargs:  # until JAX 0.11
+        kwargs["axis_sizes"] = kwargs.pop("axis_shapes")
+    return make_mesh(*args, **kwargs)
+
+
 # Attributes of JAX's modules that stagec's modules lack.
 _EXTRA: dict[str, dict[str, Any]] = {
     "jax": {
         "__version__": VERSION,
         "__version_info__": tuple(map(int, VERSION.split("."))),
         "config": options.config,
+        "CompilerEffortLevel": CompilerEffortLevel,
+        "Inline": Inline,
+        "make_mesh": _make_mesh,
         **options.OF_JAX,
     },
     "jax._src.tree_util": {"_registry": default_registry},
@@ -92,6 +105,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "jax.errors": {"InconclusiveDimensionOperation": DimensionError},
     "jax.experimental": {"cur_qdd": lambda x: x.cur_qdd()},
     "jax.numpy": {"finfo": finfo, "ndarray": Array},
+    "jax.random": {"Key": NewType("Key", Array)},
 }
 
 
