@@ -17,8 +17,12 @@ from stagec.compat.compiler import CompilerEffortLevel, Inline
 from stagec.compat.dtypes import finfo
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
+from stagec.core.config import state
 from stagec.core.errors import DimensionError
+from stagec.core.graph import GraphTrace
+from stagec.core.trace import Tracer
 from stagec.numpy.arguments import constrained
+from stagec.primitives.convert import convert_element_type_p
 from stagec.runtime.array import Array
 from stagec.runtime.devices import before_listing
 from stagec.runtime.mesh import make_mesh
@@ -134,7 +138,7 @@ class Alias(types.ModuleType):
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
                 value = alias(own)
             elif self.__name__ == "jax.random" or name in _PLACED.get(self.__name__, ()):
-                value = _with_sharding(self.__name__, value)
+                value = _with_sharding(self.__name__, _traced(value) if name in ("array", "asarray") else value)
         # Looked up once: the names of stagec's modules do not change.
         self.__dict__[name] = value
         return value
@@ -170,6 +174,24 @@ def _with_sharding(module: str, function: Any) -> Any:
     def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
         return found if out_sharding is None else constrained(found, out_sharding, f"{module}.{function.__name__}")
+
+    return call
+
+
+def _traced(function: Any) -> Any:
+    """Wrap a function that makes arrays so that those of a traced function's numbers have no values, as in JAX.
+
+    Libraries ask for the value of such an array to find out whether a function is traced.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made, trace = function(*args, **kwargs), state.trace
+        if isinstance(made, Tracer) or any(made is given for given in args):
+            return made
+        while trace is not None and not isinstance(trace, GraphTrace):
+            trace = trace.parent
+        return made if trace is None else convert_element_type_p(made, new_dtype=made.dtype, weak_type=made.weak_type)
 
     return call
 
