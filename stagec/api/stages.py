@@ -131,7 +131,7 @@ class Traced(Stage):
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, and how they are split along explicit axes, as `ShapeDtypeStruct`s."""
-        return self._described(self._out_shardings)
+        return self._split_results(self._out_shardings)
 
     @property
     def graph(self) -> ClosedGraph:
