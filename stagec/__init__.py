@@ -104,7 +104,14 @@ if _typing.TYPE_CHECKING:
     from stagec.primitives.references import Ref, freeze, new_ref
     from stagec.profiling.profile import profile
     from stagec.ref import empty_ref, free_ref
-    from stagec.runtime.mesh import PartitionSpec as P, make_mesh, set_mesh
+    from stagec.runtime.mesh import (
+        PartitionSpec as P,
+        get_abstract_mesh,
+        get_mesh,
+        make_mesh,
+        set_mesh,
+        use_abstract_mesh,
+    )
     from stagec.runtime.sharding import NamedSharding, Shard
     from stagec.viewing.view import view
 else:
@@ -126,14 +133,16 @@ __all__ = [
     "debug_key_reuse", "debug_nans", "default_backend", "default_device", "default_matmul_precision", "device_count",
     "device_get", "device_put", "devices", "disable_jit", "distributed", "dlpack", "ds", "dtypes", "effects_barrier",
     "empty_ref", "enable_x64", "ensure_compile_time_eval", "errors", "eval_shape", "experimental", "explain", "export",
-    "flatten_util", "float0", "free_ref", "freeze", "from_stablehlo", "fwd_and_bwd", "grad", "hessian", "image",
+    "flatten_util", "float0", "free_ref", "freeze", "from_stablehlo", "fwd_and_bwd", "get_abstract_mesh",
+    "get_mesh", "grad", "hessian", "image",
     "jacfwd", "jacobian", "jacrev", "jit", "jvp", "lax", "linear_transpose", "linearize", "live_arrays", "load",
     "local_device_count", "local_devices", "log_compiles", "make_array_from_callback",
     "make_array_from_process_local_data", "make_array_from_single_device_arrays", "make_graph", "make_jaxpr",
     "make_mesh", "memory_stats", "named_call", "named_scope", "new_ref", "nn", "numpy", "numpy_dtype_promotion",
     "numpy_rank_promotion", "ops", "pattern", "pmap", "print_environment_info", "process_count", "process_index",
     "process_indices", "profile", "pure_callback", "random", "ref", "remat", "reshard", "save", "scipy", "set_mesh",
-    "shard_map", "sharding", "smap", "test_util", "tree", "tree_util", "typeof", "typing", "value_and_grad", "view",
+    "shard_map", "sharding", "smap", "test_util", "tree", "tree_util", "typeof", "typing", "use_abstract_mesh",
+    "value_and_grad", "view",
     "vjp", "vmap",
 ]  # fmt: skip
 
@@ -179,7 +188,7 @@ _HOMES = {
         "stagec.primitives.references": "Ref freeze new_ref",
         "stagec.profiling.profile": "profile",
         "stagec.ref": "empty_ref free_ref",
-        "stagec.runtime.mesh": "P make_mesh set_mesh",
+        "stagec.runtime.mesh": "P get_abstract_mesh get_mesh make_mesh set_mesh use_abstract_mesh",
         "stagec.runtime.sharding": "NamedSharding Shard",
         "stagec.viewing.notebook": "load_ipython_extension",
         "stagec.viewing.view": "view",

@@ -20,12 +20,13 @@ from stagec.typing import ArrayLike
 __all__ = ["AbstractRef", "Ref", "addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "set", "swap"]
 
 
-def empty_ref(ty: Described, memory_space: None = None) -> Ref:
+def empty_ref(ty: Described, memory_space: None = None, pin: bool = False) -> Ref:
     """A reference that holds zeros until it is written; JAX leaves open what it holds.
 
     Args:
       ty: has a shape and a dtype, as a `ShapeDtypeStruct` has.
       memory_space: None; for code written for JAX.
+      pin: accepted for code written for JAX.
 
     >>> import stagec
     >>> from stagec import ref

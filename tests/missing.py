@@ -1,7 +1,8 @@
 """Writes the lists of docs/reference/missing.md: what JAX, NumPy, SciPy and the array API have, and stagec has not.
 
 `python tests/missing.py` compares stagec with the names in jax_names.txt and numpy_names.txt. `python tests/missing.py
---names` reads the names of these files from an installed JAX, NumPy and SciPy first.
+--jax` writes the first of these files from the JAX that is installed, and needs no stagec: run it where a new version
+of JAX is, look at what `git diff` says is new, and then write the page. `--numpy` writes the other.
 """
 
 from __future__ import annotations
@@ -61,12 +62,14 @@ ARRAY_API = {
 }
 # What the page says of names without a reason.
 UNEXPLAINED = "**Without a reason.**"
+# What stands for a default in jax_names.txt that is no number, string, bool, None or empty tuple.
+OTHER = "..."
 # Arguments for what stagec does not have at all, named once on the page.
 SHARDING = {"out_sharding", "sharding", "in_shardings", "out_shardings", "sum_match"}
 
 
 def jax_names() -> str:
-    """The public names of an installed JAX, one a line: module, name, and the arguments that have names."""
+    """The public names of an installed JAX, one a line: module, name, and the arguments of functions."""
     import jax
 
     modules = set(MODULES)
@@ -112,15 +115,28 @@ def _rows(module: types.ModuleType) -> list[str]:
 
 
 def arguments(value: object) -> list[str]:
-    """The arguments of a function that may be passed by name."""
+    """The arguments of a function, as in its signature: those before `/` have no name, those after `*` no position."""
     if isinstance(value, type) or not callable(value):
         return []
     try:
         found = inspect.signature(value).parameters.values()
     except (TypeError, ValueError):
         return []
-    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    return [p.name for p in found if p.kind in named and not p.name.startswith("_")]
+    shown, kinds = [], [p.kind for p in found]
+    for i, p in enumerate(found):
+        if p.kind is p.KEYWORD_ONLY and "*" not in shown:
+            shown.append("*")
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and not p.name.startswith("_"):
+            shown.append(p.name if p.default is p.empty else f"{p.name}={_default(p.default)}")
+        if p.kind is p.POSITIONAL_ONLY and kinds[i + 1 : i + 2] != [p.kind]:
+            shown.append("/")
+    return [] if shown == ["*"] else shown
+
+
+def _default(value: object) -> str:
+    text = repr(value)
+    plain = value is None or type(value) in (bool, int, float, str) or text == "()"
+    return text if plain and not {" ", "/", "*"} & {*text} else OTHER
 
 
 def ours(module: str) -> object:
@@ -142,7 +158,7 @@ def lists() -> str:
     for line in lines:
         module, name, *given = line.split()
         modules.setdefault(module, {})[name] = given
-    rows, short = [], {}
+    rows, short, different = [], {}, {}
     lacks: dict[str, list[str]] = {}
     for module, names in modules.items():
         here = ours(module)
@@ -154,9 +170,12 @@ def lists() -> str:
         if missing:
             lacks[module] = missing
         for name in names.keys() - {*missing}:
-            lacking = _lacking(names[name], getattr(here, name))
+            shown = f"{module.removeprefix('jax.')}.{name}"
+            lacking, changed = _compared(names[name], getattr(here, name))
             if lacking:
-                short[f"{module.removeprefix('jax.')}.{name}"] = lacking
+                short[shown] = lacking
+            if changed:
+                different[shown] = changed
     table = ["| Module | Names in JAX | Here |", "|---|---|---|", *rows]
     parts = [
         f"The names are those of {heading.removeprefix('# ')}.",
@@ -165,7 +184,9 @@ def lists() -> str:
         _explained(lacks),
         "### Arguments",
         "Functions that are here, but do not take these arguments by name, except those of sharding:",
-        _wrapped(_arguments_explained(short)),
+        _wrapped(_arguments_explained(short, missing_reasons.ARGUMENTS)),
+        "Arguments that are at another position, or have another default, which is JAX's in parentheses:",
+        _wrapped(_arguments_explained(different, missing_reasons.DIFFERENT)),
         numpy_lists(),
     ]
     return "\n\n".join(parts)
@@ -222,29 +243,50 @@ def _explained(lacks: dict[str, list[str]], reasons: Any = missing_reasons.NAMES
     return "\n\n".join(out)
 
 
-def _arguments_explained(short: dict[str, list[str]]) -> list[str]:
+def _arguments_explained(short: dict[str, list[str]], given: dict[str, str]) -> list[str]:
+    """The arguments by reason, which is that of the function and the argument, or else of all with this name."""
     out = []
-    reasons = {n: reason for reason, names in missing_reasons.ARGUMENTS.items() for n in names.split()}
-    for reason in dict.fromkeys([*missing_reasons.ARGUMENTS, UNEXPLAINED]):
+    reasons = {n: reason for reason, names in given.items() for n in names.split()}
+    for reason in dict.fromkeys([*given, UNEXPLAINED]):
         found = []
         for name, lacking in sorted(short.items()):
-            chosen = [f"`{n}`" for n in lacking if reasons.get(n, UNEXPLAINED) == reason]
+            named = [(n, n.partition("=")[0]) for n in lacking]
+            chosen = [
+                f"`{shown}`" for shown, n in named if reasons.get(f"{name}:{n}", reasons.get(n, UNEXPLAINED)) == reason
+            ]
             found += [f"`{name}` ({', '.join(chosen)})"] if chosen else []
         if found:
             out.append(f"- {', '.join(found)}: {reason.rstrip('.')}.")
     return out
 
 
-def _lacking(wanted: list[str], value: object) -> list[str]:
-    """Arguments of JAX's function that ours does not have."""
+def _compared(wanted: list[str], value: object) -> tuple[list[str], list[str]]:
+    """Arguments of JAX's function that ours does not have, and those that it has otherwise."""
+    if isinstance(value, type):
+        return [], []
     try:
-        found = inspect.signature(value).parameters.values()
+        found = list(inspect.signature(value).parameters.values())
     except (TypeError, ValueError):
-        return []
-    if any(p.kind is p.VAR_KEYWORD for p in found):
-        return []
-    known = {p.name for p in found} | SHARDING
-    return [name for name in wanted if name not in known]
+        return [], []
+    names = [p.name for p in found]
+    kinds = [p.kind for p in found]
+    placed = [p.name for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    before, _, after = " ".join(wanted).partition("*")
+    without, _, either = before.rpartition("/")
+    lacking, different = [], []
+    for i, shown in enumerate([*without.split(), *either.split(), *after.split()]):
+        name, _, default = shown.partition("=")
+        if i < len(without.split()) or name in SHARDING:
+            continue
+        if name not in names:
+            lacking += [] if inspect.Parameter.VAR_KEYWORD in kinds else [name]
+            continue
+        any_place = inspect.Parameter.VAR_POSITIONAL in kinds or shown in after.split()
+        moved = not any_place and placed[i : i + 1] != [name]
+        own = _default(found[names.index(name)].default)
+        if moved or (default and OTHER not in (default, own) and default != own):
+            different.append(shown)
+    return lacking, different
 
 
 def _wrapped(paragraphs: list[str]) -> str:
@@ -263,7 +305,9 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    if "--names" in sys.argv:
+    if "--jax" in sys.argv:
         NAMES.write_text(jax_names())
+    elif "--numpy" in sys.argv:
         NUMPY_NAMES.write_text(numpy_names())
-    PAGE.write_text(page())
+    else:
+        PAGE.write_text(page())

@@ -5,10 +5,10 @@ NAMES = {
     "**Several accelerators in one program**, and types of arrays that say how they are split: the devices of a "
     "process [share one memory](../how-to/several-devices.md).": {
         "jax": "auto_pcast host_count host_id host_ids remove_size_one_mesh_axis_from_type thread_guard",
-        "jax.experimental": "array_serialization colocated_python compute_on custom_partitioning layout shard_alike "
+        "jax.experimental": "array_serialization colocated_python compute_on custom_partitioning layout overlap "
         "topologies transfer",
-        "jax.lax": "precv psend ragged_all_to_all",
-        "jax.sharding": "AbstractDevice ManualAxisType",
+        "jax.lax": "psum_scatter_start ragged_all_to_all",
+        "jax.sharding": "AbstractDevice ManualAxisType UnreducedKind no_collectives",
     },
     "**Options of JAX's own machinery**, for which stagec has [options of its own](config.md), or no use: its "
     "checks of itself, its caches and guards, changes of its own that it makes step by step. `stagec.explain` says "
@@ -34,8 +34,8 @@ NAMES = {
         "jax.stages": None,
     },
     "**XLA, Pallas and TPUs**: programs are compiled by IREE, and host functions are called with `pure_callback`.": {
-        "jax.experimental": "buffer_callback control_deps fused jax2tf mosaic pallas roofline scheduling_groups "
-        "serialize_executable xla_metadata",
+        "jax.experimental": "buffer_callback fused jax2tf mosaic pallas roofline scheduling_groups "
+        "serialize_executable thunky xla_metadata",
         "jax.ffi": None,
         "jax.profiler": None,
     },
@@ -44,8 +44,14 @@ NAMES = {
         "jax.errors": "InconclusiveDimensionOperation",
         "jax.export": None,
     },
-    "**Policies of `checkpoint` with three answers**: policies here return a bool, and nothing is offloaded.": {
-        "jax.ad_checkpoint": "Offloadable Recompute Saveable",
+    "**Policies of `checkpoint` with three answers**: policies here return a bool, and nothing is offloaded. A name "
+    "counts for derivatives of all kinds.": {
+        "jax.ad_checkpoint": "Offloadable Recompute Saveable checkpoint_name_fwd",
+    },
+    "**Under `stagec.compat` alone**: levels of XLA's effort, how it inlines calls (`jit(inline=True)` here), and a "
+    "name for annotations.": {
+        "jax": "CompilerEffortLevel Inline",
+        "jax.random": "Key",
     },
     "**One-bit integers**: JAX has the names, and does not compute with them on the CPU.": {
         "jax.numpy": "int1 uint1",
@@ -61,6 +67,15 @@ NAMES = {
 ARGUMENTS = {
     "JAX takes nothing but None for them; for `where`, use `numpy.where`": "out where",
     "they name processes, and how values vary between devices": "host_id to",
+    "what a function saves, logs and accumulates for its derivative is not for others to read or replace": "remat "
+    "saveable_args with_accums with_logs",
+}
+
+# reason -> functions and their arguments that are at another position, or have another default
+DIFFERENT = {
+    "arrays hold no objects": "allow_pickle",
+    "the same for all arguments that JAX takes": "random.weibull_min:shape scipy.special.zeta:q",
+    "singular values are computed either way": "scipy.linalg.polar:method",
 }
 
 # The same of NumPy and SciPy.

@@ -64,17 +64,25 @@ def test_names_of_numpy_and_the_standard_are_listed(monkeypatch):
 def test_the_names_are_those_of_numpy_and_scipy():
     scipy = pytest.importorskip("scipy", reason="the names of SciPy were read when it was installed")
     if NUMPY_NAMES.read_text().splitlines()[0] != f"# NumPy {np.__version__} and SciPy {scipy.__version__}":
-        pytest.skip("the names are those of other versions: python tests/missing.py --names")
+        pytest.skip("the names are those of other versions: python tests/missing.py --numpy")
     assert numpy_names() == NUMPY_NAMES.read_text()
 
 
-def test_only_arguments_with_names_count():
-    assert arguments(lambda a, /, b, *c, d=1, _e=2, **f: 0) == ["b", "d"]
+def test_another_default_or_position_is_listed(monkeypatch):
+    monkeypatch.setattr(stagec.numpy, "flip", lambda m, axis=0: m)
+    assert f"- `numpy.flip` (`axis=None`): {UNEXPLAINED}" in lists()
+    monkeypatch.setattr(stagec.numpy, "flip", lambda axis=None, m=None: m)
+    assert f"- `numpy.flip` (`m`, `axis=None`): {UNEXPLAINED}" in lists()
+
+
+def test_arguments_are_those_of_the_signature():
+    assert arguments(lambda a, /, b, *c, d=1, _e=2, **f: 0) == ["a", "/", "b", "*", "d=1"]
+    assert arguments(lambda x, *, y="p q", z=(), w=int: 0) == ["x", "*", "y=...", "z=()", "w=..."]
     assert arguments(int) == arguments(3) == []
 
 
 def test_the_names_are_those_of_jax():
     jax = pytest.importorskip("jax", reason="the names of JAX were read when it was installed")
     if NAMES.read_text().splitlines()[0] != f"# JAX {jax.__version__}":
-        pytest.skip("the names are those of another version of JAX: python tests/missing.py --names")
+        pytest.skip("the names are those of another version of JAX: python tests/missing.py --jax")
     assert jax_names() == NAMES.read_text()

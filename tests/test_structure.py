@@ -243,7 +243,7 @@ def test_public_names_are_these():
         jacrev jit jvp lax linear_transpose linearize live_arrays load local_device_count local_devices
         log_compiles make_array_from_callback make_array_from_process_local_data
         make_array_from_single_device_arrays make_graph make_jaxpr make_mesh memory_stats named_call named_scope
-        new_ref nn numpy
+        new_ref nn numpy use_abstract_mesh get_abstract_mesh get_mesh
         numpy_dtype_promotion numpy_rank_promotion ops pattern pmap print_environment_info process_count
         process_index process_indices profile pure_callback random ref remat reshard save scipy set_mesh
         shard_map sharding smap test_util tree tree_util typeof

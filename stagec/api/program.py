@@ -104,6 +104,7 @@ def runnable_graph(
     kept, used = prune(Graph(graph.inputs, graph.equations, computed), keep_unused or opened)
     inputs = [i for i, u in enumerate(used) if u]
     reused = tuple(i + hidden for i in donated)
+    returned = {i for kind, i in plan if kind == "input"}
     names = [f"captured{i}" for i in range(hidden)] + list(argument_names)
     code = GraphCode(
         with_host_calls(kept, options.libraries) if _runs_here_alone(options.target) else kept,
@@ -112,7 +113,7 @@ def runnable_graph(
         device,
         argument_names,
         [names[i] if i < len(names) else "" for i in inputs],
-        donated=[n for n, i in enumerate(inputs) if i in reused],
+        donated=[n for n, i in enumerate(inputs) if i in reused and i not in returned],
         captured=[n for n, i in enumerate(inputs) if i < hidden] if packs else [],
         definition=definition,
     )

@@ -28,10 +28,10 @@ from stagec.primitives.convert import convert_element_type
 def make_graph(
     fun: Callable[P, Any],
     static_argnums: int | Iterable[int] = (),
-    *,
-    static_argnames: str | Iterable[str] | None = None,
     axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: Literal[False] = False,
+    *,
+    static_argnames: str | Iterable[str] | None = None,
 ) -> Function[P, ClosedGraph]: ...
 @overload
 def make_graph(
@@ -45,10 +45,10 @@ def make_graph(
 def make_graph(
     fun: Callable[..., Any],
     static_argnums: int | Iterable[int] = (),
-    *,
-    static_argnames: str | Iterable[str] | None = None,
     axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False,
+    *,
+    static_argnames: str | Iterable[str] | None = None,
 ) -> Any:
     """A function that traces `fun` and returns its graph instead of its result.
 

@@ -94,7 +94,14 @@ class Stage(OwnCopy):
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, as a pytree of `ShapeDtypeStruct`."""
-        return self.out_tree.unflatten(list(map(struct, self._trace.graph.out_avals)))
+        return self._split_results([None] * len(self._trace.graph.out_avals))
+
+    def _split_results(self, shardings: Sequence[Any]) -> Any:
+        """The results, with how they are split along explicit axes, which are part of a type."""
+        found = list(map(struct, self._trace.graph.out_avals))
+        for each, sharding in zip(found, shardings):
+            each.sharding = sharding if sharding is not None and sharding.mesh.explicit_axes else None
+        return self.out_tree.unflatten(found)
 
     @property
     def _avals(self) -> list[Any]:

@@ -129,6 +129,11 @@ class Traced(Stage):
         self.fun_name = trace.name
 
     @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, and how they are split along explicit axes, as `ShapeDtypeStruct`s."""
+        return self._split_results(self._out_shardings)
+
+    @property
     def graph(self) -> ClosedGraph:
         """The traced program."""
         return ClosedGraph(self._trace.graph, self._trace.captured, self._trace.out_tree)

@@ -10,16 +10,22 @@ import importlib.util
 import sys
 import types
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NewType
 
 from stagec.compat import options, version
+from stagec.compat.compiler import CompilerEffortLevel, Inline
 from stagec.compat.dtypes import finfo
 from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
+from stagec.core.config import state
 from stagec.core.errors import DimensionError
+from stagec.core.graph import GraphTrace
+from stagec.core.trace import Tracer
 from stagec.numpy.arguments import constrained
+from stagec.primitives.convert import convert_element_type_p
 from stagec.runtime.array import Array
 from stagec.runtime.devices import before_listing
+from stagec.runtime.mesh import make_mesh
 from stagec.tree_util import default_registry
 
 VERSION = version.__version__
@@ -79,12 +85,23 @@ _KNOWN = """
     tree_util typing version
 """.split()
 
+
+@functools.wraps(make_mesh)
+def _make_mesh(*args: Any, **kwargs: Any) -> Any:
+    if "axis_shapes" in kwargs:  # until JAX 0.11
+        kwargs["axis_sizes"] = kwargs.pop("axis_shapes")
+    return make_mesh(*args, **kwargs)
+
+
 # Attributes of JAX's modules that stagec's modules lack.
 _EXTRA: dict[str, dict[str, Any]] = {
     "jax": {
         "__version__": VERSION,
         "__version_info__": tuple(map(int, VERSION.split("."))),
         "config": options.config,
+        "CompilerEffortLevel": CompilerEffortLevel,
+        "Inline": Inline,
+        "make_mesh": _make_mesh,
         **options.OF_JAX,
     },
     "jax._src.tree_util": {"_registry": default_registry},
@@ -92,6 +109,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "jax.errors": {"InconclusiveDimensionOperation": DimensionError},
     "jax.experimental": {"cur_qdd": lambda x: x.cur_qdd()},
     "jax.numpy": {"finfo": finfo, "ndarray": Array},
+    "jax.random": {"Key": NewType("Key", Array)},
 }
 
 
@@ -120,7 +138,7 @@ class Alias(types.ModuleType):
             if isinstance(value, types.ModuleType) and not name.startswith("_"):
                 value = alias(own)
             elif self.__name__ == "jax.random" or name in _PLACED.get(self.__name__, ()):
-                value = _with_sharding(self.__name__, value)
+                value = _with_sharding(self.__name__, _traced(value) if name in ("array", "asarray") else value)
         # Looked up once: the names of stagec's modules do not change.
         self.__dict__[name] = value
         return value
@@ -156,6 +174,24 @@ def _with_sharding(module: str, function: Any) -> Any:
     def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
         return found if out_sharding is None else constrained(found, out_sharding, f"{module}.{function.__name__}")
+
+    return call
+
+
+def _traced(function: Any) -> Any:
+    """Wrap a function that makes arrays so that those of a traced function's numbers have no values, as in JAX.
+
+    Libraries ask for the value of such an array to find out whether a function is traced.
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        made, trace = function(*args, **kwargs), state.trace
+        if isinstance(made, Tracer) or any(made is given for given in args):
+            return made
+        while trace is not None and not isinstance(trace, GraphTrace):
+            trace = trace.parent
+        return made if trace is None else convert_element_type_p(made, new_dtype=made.dtype, weak_type=made.weak_type)
 
     return call
 

@@ -12,6 +12,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.trace import operand_rows
 from stagec.numpy.arguments import array_argument, requested_dtype, to_array
+from stagec.numpy.interpolation import UNROLL, horner
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.primitives import arithmetic as ar, convert, logic
 from stagec.primitives.axes import as_shape, canonical_axis
@@ -23,7 +24,7 @@ from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
     "approx_max_k", "approx_min_k", "broadcast_like", "broadcast_to_rank", "convert_element_type", "dtype", "empty",
-    "index_take", "log2", "mulhi", "shape_as_value", "stack", "tile", "unstack",
+    "index_take", "log2", "mulhi", "polynomial", "shape_as_value", "stack", "tile", "unstack",
 ]  # fmt: skip
 
 
@@ -84,6 +85,31 @@ def log2(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     x = array_argument(x, "log2")
     check_dtype("log2", aval_of(x).dtype, dtypes.INEXACT)
     return snp.log2(x)
+
+
+def polynomial(x: ArrayLike, coeffs: Sequence[ArrayLike] | Array, *, unroll: int | None = None) -> Array:
+    """The polynomial with coefficients `coeffs`, the lowest power first, at `x`, whose dtype it has.
+
+    Args:
+      coeffs: numbers, or arrays that broadcast with `x`.
+      unroll: more numbers than this, by default 16, are a loop, with so many in each round.
+
+    Raises:
+      DtypeError: `x` has bools.
+
+    >>> polynomial(3.0, [1.0, 5.0, 2.0])
+    Array(34., dtype=float32, weak_type=True)
+    """
+    at = array_argument(x, "polynomial")
+    check_dtype("polynomial", at.dtype, dtypes.NUMERIC)
+    weak = aval_of(at).weak_type
+    factors = [convert.convert_element_type(array_argument(c, "polynomial"), at.dtype, weak) for c in coeffs][::-1]
+    if not factors:
+        return snp.zeros_like(at)
+    shapes = [aval_of(f).shape for f in factors]
+    first = broadcast_to_shape(factors[0], snp.broadcast_shapes(aval_of(at).shape, *shapes))
+    looped = len(factors) > (unroll or UNROLL) and not any(shapes)
+    return horner(first, snp.stack(factors[1:]) if looped else factors[1:], at, unroll)
 
 
 def empty(shape: Sequence[int], dtype: DTypeLike) -> Array:

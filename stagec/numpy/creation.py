@@ -249,7 +249,7 @@ def arange(
     return on_device(from_numpy(value, wanted), device)
 
 
-def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Coordinate matrices from coordinate vectors.
 
     Args:
@@ -286,7 +286,7 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
         shape = [size if i == axis else 1 for i, size in enumerate(full_shape)]
         x = x.reshape(shape)
         out.append(x if sparse else to_array(broadcast_to_shape(x, full_shape)))
-    return out
+    return tuple(out)
 
 
 @overload

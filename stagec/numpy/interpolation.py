@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from stagec.control.scan import scan
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.numpy.arguments import array_argument
+from stagec.numpy.arguments import array_argument, to_array
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import zeros_like
 from stagec.numpy.extremes import clip
 from stagec.numpy.joining import concatenate
-from stagec.numpy.promotion import promote_dtypes, promote_inexact
+from stagec.numpy.promotion import broadcast_to_shape, promote_dtypes, promote_inexact
 from stagec.numpy.sorting import argsort, searchsorted
 from stagec.primitives.operand import aval_of
 from stagec.typing import ArrayLike
 
 __all__ = ["interp", "polyval"]
+# More coefficients than this are a loop.
+UNROLL = 16
 
 
 def interp(
@@ -89,13 +94,24 @@ def _beyond(side: ArrayLike | str | None, name: str, end: Array) -> ArrayLike | 
     return end if side is None else side
 
 
-def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
+def horner(first: Any, rest: Sequence[Any] | Array, at: Any, unroll: int | None = None) -> Array:
+    """The polynomial at `at` whose leading coefficient is `first`, which has the result's shape, and then `rest`."""
+    terms, result = unroll or UNROLL, to_array(first)
+    if not isinstance(rest, list) and len(rest) >= terms:
+        result, _ = scan(lambda result, factor: (result * at + factor, None), result, rest, unroll=terms)
+        return result
+    for i in range(len(rest)):
+        result = result * at + rest[i]
+    return result
+
+
+def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int | None = None) -> Array:
     """The polynomial with coefficients `p`, the highest power first, at `x`.
 
     Args:
       p: coefficients, of rank 1.
       x: where to evaluate it, of any shape.
-      unroll: more coefficients than this are a loop, with so many in each round.
+      unroll: more coefficients than this, by default 16, are a loop, with so many in each round.
 
     Raises:
       ShapeError: `p` does not have rank 1.
@@ -111,10 +127,6 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
             f"polyval: p is {aval_of(factors).long()}",
             fix="pass a vector of coefficients, the highest power first",
         )
-    result = zeros_like(at)
-    if len(factors) > unroll:
-        result, _ = scan(lambda result, factor: (result * at + factor, None), result, factors, unroll=unroll)
-        return result
-    for i in range(len(factors)):
-        result = result * at + factors[i]
-    return result
+    if not len(factors):
+        return zeros_like(at)
+    return horner(broadcast_to_shape(factors[0], aval_of(at).shape), factors[1:], at, unroll)

@@ -116,7 +116,7 @@ def take_along_axis(
     mode: str | None = None,
     fill_value: ArrayLike | None = None,
     *,
-    wrap_negative_indices: bool | None = None,
+    wrap_negative_indices: bool = True,
 ) -> Array:
     """For each vector along an axis, its entries at its own indices.
 
@@ -153,7 +153,7 @@ def take_along_axis(
     mode = check_mode(mode, "take_along_axis")
     if mode == "wrap":
         indices, mode = wrapped(indices, size), "clip"
-    elif wrap_negative_indices is not False:
+    elif wrap_negative_indices:
         indices = wrap_negative(indices, size)
     elif indices.dtype.itemsize < 4:
         indices = convert_element_type(indices, dtypes.int32)

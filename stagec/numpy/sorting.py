@@ -15,21 +15,34 @@ from stagec.numpy.arguments import array_argument, requested_dtype_of
 from stagec.numpy.promotion import promote_dtypes
 from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
-from stagec.primitives.axes import as_int, canonical_axis
+from stagec.primitives.axes import as_int, canonical_axis, shape_error
+from stagec.primitives.checks import check_dtype
 from stagec.primitives.complex import imag, real
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import gather
 from stagec.primitives.gather_parts import GatherDimensionNumbers
 from stagec.primitives.iota import broadcasted_iota, full
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import bitwise_and, bitwise_not, bitwise_or, eq, lt, ne, select, shift_right_logical
+from stagec.primitives.logic import (
+    ORDERED,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    eq,
+    lt,
+    ne,
+    select,
+    shift_right_logical,
+)
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import broadcast_in_dim, reshape, rev
 from stagec.primitives.slicing import index_in_dim, slice_in_dim
 from stagec.typing import ArrayLike, Arrays, DTypeLike
 
-__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex"]
+__all__ = [
+    "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex", "top_k",
+]  # fmt: skip
 
 
 def _order_refused(name: str, kind: Any, order: Any) -> None:
@@ -116,12 +129,49 @@ def _positions(shape: Sequence[int], axis: int) -> Array:
     return broadcasted_iota(dtypes.int32, shape, axis)
 
 
-def lexsort(keys: Arrays, axis: int = -1) -> Array:
+def top_k(
+    a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+) -> tuple[Array, Array]:
+    """The `k` largest or smallest elements along an axis, in this order, and their indices.
+
+    Args:
+      a: a real array; NaN counts as larger than all numbers, and of equal elements the first come first.
+      k: how many, at most the size of the axis.
+      axis: which.
+      mode: `"largest"` or `"smallest"`.
+      sorted: accepted; the elements are always in order.
+
+    Raises:
+      DtypeError: `a` is complex.
+      ShapeError: `k` is negative, or larger than the axis.
+      ValueError: `mode` is neither of the two.
+
+    >>> import stagec.numpy as snp
+    >>> snp.top_k(snp.array([3, 1, 4, 1]), 2, mode="smallest")
+    (Array([1, 1], dtype=int32), Array([1, 3], dtype=int32))
+    """
+    if mode not in ("largest", "smallest"):
+        raise location.error(ValueError, f"top_k: mode={mode!r}", fix="use 'largest' or 'smallest'")
+    x = array_argument(a, "top_k")
+    if mode == "largest":
+        values, positions = so.top_k(x, k, axis=axis)
+        return values, positions
+    check_dtype("top_k", aval_of(x).dtype, ORDERED)
+    axis, count = canonical_axis(axis, aval_of(x).ndim, "top_k"), as_int(k, "top_k", "k")
+    if not 0 <= count <= aval_of(x).shape[axis]:
+        raise shape_error("top_k", f"k={count} of {aval_of(x).long()}", "give k from 0 to the size of the axis")
+    parts = so.sort([x, _positions(aval_of(x).shape, axis)], axis, is_stable=False, num_keys=2)
+    values, positions = (slice_in_dim(strong(part), 0, count, axis=axis) for part in parts)
+    return values, positions
+
+
+def lexsort(keys: Arrays, axis: int = -1, *, batch_size: int = 16) -> Array:
     """The indices that sort by several keys, the last one most significant.
 
     Args:
       keys: a sequence of arrays of one shape, or an array whose rows are the keys.
       axis: the axis to sort along.
+      batch_size: accepted; all keys are compared in one sort.
 
     Raises:
       ShapeError: there are no keys.

@@ -125,12 +125,13 @@ class Ref:
         return f"Ref{text}"
 
 
-def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None) -> Ref:
+def new_ref(init_val: ArrayLike, *, memory_space: None = None, kind: None = None, pin: bool = False) -> Ref:
     """A reference that holds an array, and can be written.
 
     Args:
       init_val: the initial value. The array itself is never changed.
       memory_space, kind: None; for code written for JAX.
+      pin: accepted for code written for JAX.
 
     Under `jit`, in the loops and conditionals of `lax`, and in differentiated functions, references may be made inside,
     and those from outside may be read and written. Outside, their values are the last ones written.

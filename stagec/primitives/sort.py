@@ -260,7 +260,7 @@ top_k_p = MultiplePrimitive(
 )
 
 
-def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Array]:
     """The `k` largest elements along an axis, in descending order, and where they are.
 
     NaN counts as larger than all numbers; of equal elements the first come first.
@@ -269,6 +269,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1) -> list[Array]:
       operand: a real array of rank 1 or more.
       k: how many, at most the size of the axis.
       axis: which; by default the last one.
+      is_stable: accepted; equal elements always keep their order.
 
     Returns:
       Values and int32 positions, of size `k` along the axis.

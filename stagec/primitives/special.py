@@ -17,6 +17,7 @@ from stagec.core.dtypes import FLOATING
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar, logic
 from stagec.primitives.operand import Operand, as_operand, promote_weak_scalars
+from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import each
 from stagec.primitives.table import elementwise, spread
 from stagec.primitives.transcendental import exp
@@ -176,12 +177,13 @@ def erf(x: ArrayLike) -> Array:
     return erf_p(as_operand(x))
 
 
-def erfc(x: ArrayLike) -> Array:
+def erfc(x: ArrayLike, *, accuracy: Accuracy = None) -> Array:
     """`1 - erf(x)` for each element, accurate for large x.
 
     >>> round(float(erfc(0.5)), 4)
     0.4795
     """
+    check_accuracy("erfc", accuracy)
     return erfc_p(as_operand(x))
 
 

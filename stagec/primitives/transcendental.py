@@ -10,7 +10,7 @@ import numpy as np
 
 from stagec.core import dtypes
 from stagec.core.array import Array
-from stagec.core.dtypes import FLOATING, INEXACT
+from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.arithmetic import log_p
@@ -23,8 +23,8 @@ from stagec.typing import ArrayLike
 __all__ = [
     "acos", "acos_p", "acosh", "acosh_p", "asin", "asin_p", "asinh", "asinh_p", "atan", "atan2", "atan2_p",
     "atan_p", "atanh", "atanh_p", "cos", "cos_p", "cosh", "cosh_p", "exp", "exp2", "exp2_p", "exp_p", "expm1",
-    "expm1_p", "log", "log1p", "log1p_p", "logistic", "logistic_p", "sin", "sin_p", "sinh", "sinh_p", "tan",
-    "tan_p", "tanh", "tanh_p",
+    "expm1_p", "log", "log1p", "log1p_p", "logistic", "logistic_p", "one_minus_square", "one_minus_square_p", "sin",
+    "sin_p", "sinh", "sinh_p", "tan", "tan_p", "tanh", "tanh_p",
 ]  # fmt: skip
 
 
@@ -123,12 +123,26 @@ logistic_p = _function(
     "logistic", _logistic_eval, "stablehlo.logistic", lambda out, x: ar.mul(out, ar.sub(1, out)), result=True
 )
 
+
+def _one_minus_square_lower(cx: Any, x: Any) -> Any:
+    one = cx.constant(1, cx.in_avals[0])
+    return cx.emit("stablehlo.multiply", [cx.emit("stablehlo.add", [one, x]), cx.emit("stablehlo.subtract", [one, x])])
+
+
+one_minus_square_p = elementwise(
+    "one_minus_square",
+    accepts=NUMERIC,
+    eval=computed_in_float32(lambda x: (x.dtype.type(1) + x) * (x.dtype.type(1) - x)),
+    lower=_one_minus_square_lower,
+    jvp=each(lambda x, t: ar.mul(t, ar.mul(x, -2))),
+    transpose=NOT_LINEAR,
+)
 sin_p = _function("sin", np.sin, "stablehlo.sine", lambda x: cos(x))
 cos_p = _function("cos", np.cos, "stablehlo.cosine", lambda x: ar.neg(sin(x)))
 tan_p = _function("tan", np.tan, "stablehlo.tan", lambda out, x: ar.add(1, ar.square(out)), result=True)
 tanh_p = _function("tanh", np.tanh, "stablehlo.tanh", lambda out, x: ar.sub(1, ar.square(out)), result=True)
-asin_p = _function("asin", np.arcsin, "chlo.asin", lambda x: ar.rsqrt(ar.sub(1, ar.square(x))))
-acos_p = _function("acos", np.arccos, "chlo.acos", lambda x: ar.neg(ar.rsqrt(ar.sub(1, ar.square(x)))))
+asin_p = _function("asin", np.arcsin, "chlo.asin", lambda x: ar.rsqrt(one_minus_square(x)))
+acos_p = _function("acos", np.arccos, "chlo.acos", lambda x: ar.neg(ar.rsqrt(one_minus_square(x))))
 atan_p = _function("atan", np.arctan, "chlo.atan", lambda x: ar.div(1, ar.add(1, ar.square(x))))
 sinh_p = _function("sinh", np.sinh, "chlo.sinh", lambda x: cosh(x))
 cosh_p = _function("cosh", np.cosh, "chlo.cosh", lambda x: sinh(x))
@@ -140,7 +154,7 @@ acosh_p = _function(
     lambda x: ar.mul(ar.rsqrt(ar.sub(x, 1)), ar.rsqrt(ar.add(x, 1))),
     numpy_ns=5,
 )
-atanh_p = _function("atanh", np.arctanh, "chlo.atanh", lambda x: ar.div(1, ar.mul(ar.sub(1, x), ar.add(1, x))))
+atanh_p = _function("atanh", np.arctanh, "chlo.atanh", lambda x: ar.div(1, one_minus_square(x)))
 
 
 def _atan2_lower(cx: Any, x: Any, y: Any) -> Any:
@@ -219,6 +233,11 @@ def tanh(x: ArrayLike, accuracy: Accuracy = None) -> Array:
     """The hyperbolic tangent of each element."""
     check_accuracy("tanh", accuracy)
     return tanh_p(as_operand(x))
+
+
+def one_minus_square(x: ArrayLike) -> Array:
+    """`1 - x * x` for each element, accurate near 1 and -1."""
+    return one_minus_square_p(as_operand(x))
 
 
 def asin(x: ArrayLike) -> Array:

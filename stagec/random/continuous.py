@@ -13,7 +13,15 @@ from stagec.core.dtype_info import finfo
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape
 from stagec.random.discrete import draw_signs
-from stagec.random.draws import draw_normal, draw_uniform, drawn_shape, float_dtype, parameter, wanted_dtype
+from stagec.random.draws import (
+    draw_exponential,
+    draw_normal,
+    draw_uniform,
+    drawn_shape,
+    float_dtype,
+    parameter,
+    wanted_dtype,
+)
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -32,11 +40,6 @@ def exponential(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Arr
     """
     wanted = float_dtype("exponential", dtype)
     return draw_exponential(as_key("exponential", key), as_shape(shape, "exponential"), wanted)
-
-
-def draw_exponential(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
-    """As `exponential`, for checked arguments."""
-    return -tr.log1p(-draw_uniform(key, shape, dtype))
 
 
 def cauchy(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:

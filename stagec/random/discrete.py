@@ -20,7 +20,16 @@ from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
 from stagec.primitives.operand import Operand, literal
 from stagec.primitives.special import lgamma
-from stagec.random.draws import draw_uniform, drawn_shape, float_dtype, floats, parameter, random_bits, wanted_dtype
+from stagec.random.approximate import approximate_poisson, is_approximate
+from stagec.random.draws import (
+    draw_uniform,
+    drawn_shape,
+    float_dtype,
+    floats,
+    parameter,
+    random_bits,
+    wanted_dtype,
+)
 from stagec.random.keys import KeyLike, PRNGKeyArray, as_key, split_key
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -155,8 +164,17 @@ def geometric(key: KeyLike, p: ArrayLike, shape: Shape | None = None, dtype: DTy
     return convert_element_type(ar.floor(tr.log(unit) / failure) + 1, wanted)
 
 
-def poisson(key: KeyLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
+def poisson(
+    key: KeyLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None, *, method: str = "exact"
+) -> Array:
     """Numbers of the Poisson distribution; -1 where `lam` is NaN or negative, as in JAX.
+
+    Args:
+      method: `"exact"`, or `"approximate"` for other numbers, whose probabilities are exact to 1e-4, from a program
+        without loops.
+
+    Raises:
+      ValueError: `method` is neither of the two.
 
     Sources: for means below 10, Knuth's multiplication of uniform numbers; otherwise Hörmann, "The transformed
     rejection method for generating Poisson random variables" (1993).
@@ -168,6 +186,8 @@ def poisson(key: KeyLike, lam: ArrayLike, shape: Shape | None = None, dtype: DTy
     wanted = _integer_dtype("poisson", dtype)
     sizes = drawn_shape("poisson", shape, lam)
     single = as_key("poisson", key)
+    if is_approximate("poisson", method):
+        return approximate_poisson(single, lam, sizes, wanted)
     mean = parameter("poisson", lam, dtypes.float32, sizes)
     few = (mean != mean) | (mean < 10)
     counted = _poisson_by_products(single, logic.select(few, mean, full(sizes, literal(0, mean.dtype))), wanted)

@@ -11,7 +11,7 @@ from stagec.core.array import Array, Shape
 from stagec.core.dtype_info import finfo
 from stagec.numpy.arguments import array_argument, requested_dtype
 from stagec.numpy.promotion import broadcast_to_shape, stretches_to
-from stagec.primitives import arithmetic as ar, logic
+from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.axes import as_shape
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.complex import complex
@@ -164,6 +164,11 @@ def uniform(
     wanted = float_dtype("uniform", dtype)
     sizes = drawn_shape("uniform", shape, minval, maxval)
     return draw_uniform(as_key("uniform", key), sizes, wanted, minval, maxval)
+
+
+def draw_exponential(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
+    """As `exponential`, for checked arguments."""
+    return -tr.log1p(-draw_uniform(key, shape, dtype))
 
 
 def normal_of(unit: Any, dtype: Any) -> Array:

@@ -20,9 +20,10 @@ from stagec.primitives.iota import full
 from stagec.primitives.operand import literal
 from stagec.primitives.shape import reshape
 from stagec.primitives.threefry import threefry2x32
-from stagec.random.continuous import draw_exponential
+from stagec.random.approximate import approximate_gamma, is_approximate
 from stagec.random.discrete import draw_signs
 from stagec.random.draws import (
+    draw_exponential,
     draw_normal,
     drawn_shape,
     float_dtype,
@@ -114,34 +115,62 @@ def _differentiable(key: PRNGKeyArray, alpha: Array, log_space: bool) -> Array:
     return row(draw_gamma(key, stop_gradient(alpha), log_space), alpha)
 
 
-def gamma(key: KeyLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
+def gamma(
+    key: KeyLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None, *, method: str = "exact"
+) -> Array:
     """Numbers of the gamma distribution of shape `a` and scale 1; differentiable by `a`.
+
+    Args:
+      method: `"exact"`, or `"approximate"` for other numbers, whose quantiles are exact to 0.1 %, from a program
+        without loops.
+
+    Raises:
+      ValueError: `method` is neither of the two.
 
     >>> from stagec import random
     >>> bool((random.gamma(random.key(0), 2.0, (100,)) > 0).all())
     True
     """
-    return _gamma("gamma", key, a, shape, dtype, False)
+    return _gamma("gamma", key, a, shape, dtype, False, method)
 
 
-def loggamma(key: KeyLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
+def loggamma(
+    key: KeyLike, a: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None, *, method: str = "exact"
+) -> Array:
     """Logarithms of gamma numbers, which do not underflow where `a` is small; differentiable by `a`.
+
+    Args:
+      method: as for `gamma`.
 
     >>> from stagec import random
     >>> bool(random.loggamma(random.key(0), 1e-4) < -100)
     True
     """
-    return _gamma("loggamma", key, a, shape, dtype, True)
+    return _gamma("loggamma", key, a, shape, dtype, True, method)
 
 
-def _gamma(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool) -> Array:
+def _gamma(name: str, key: Any, a: Any, shape: Any, dtype: Any, log_space: bool, method: str) -> Array:
     wanted = float_dtype(name, dtype)
     sizes = drawn_shape(name, shape, a)
+    if is_approximate(name, method):
+        work = dtypes.float32 if wanted.itemsize < 4 else wanted
+        return approximate_gamma(as_key(name, key), parameter(name, a, work, sizes), wanted, log_space)
     return _differentiable(as_key(name, key), parameter(name, a, wanted, sizes), log_space)
 
 
-def beta(key: KeyLike, a: ArrayLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
+def beta(
+    key: KeyLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    shape: Shape | None = None,
+    dtype: DTypeLike = None,
+    *,
+    method: str = "exact",
+) -> Array:
     """Numbers of the beta distribution; differentiable by `a` and `b`.
+
+    Args:
+      method: as for `gamma`.
 
     >>> from stagec import random
     >>> random.beta(random.key(0), 2.0, 3.0, (100,)).shape
@@ -150,7 +179,8 @@ def beta(key: KeyLike, a: ArrayLike, b: ArrayLike, shape: Shape | None = None, d
     wanted = float_dtype("beta", dtype)
     sizes = drawn_shape("beta", shape, a, b)
     keys = split_key(as_key("beta", key), (2,))
-    logs = [_differentiable(k, parameter("beta", v, wanted, sizes), True) for k, v in zip(keys, (a, b))]
+    given = [parameter("beta", v, wanted, sizes) for v in (a, b)]
+    logs = [_gamma("beta", k, v, sizes, wanted, True, method) for k, v in zip(keys, given)]
     largest = ar.max(*logs)
     first, second = (tr.exp(v - largest) for v in logs)
     return first / (first + second)
@@ -182,8 +212,13 @@ def dirichlet(
     return softmax(_differentiable(as_key("dirichlet", key), parameter("dirichlet", given, wanted, sizes), True))
 
 
-def chisquare(key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
+def chisquare(
+    key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None, *, method: str = "exact"
+) -> Array:
     """Numbers of the chi-squared distribution; differentiable by `df`.
+
+    Args:
+      method: as for `gamma`.
 
     >>> from stagec import random
     >>> bool((random.chisquare(random.key(0), 3.0, (100,)) > 0).all())
@@ -191,11 +226,11 @@ def chisquare(key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DT
     """
     wanted = float_dtype("chisquare", dtype)
     sizes = drawn_shape("chisquare", shape, df)
-    return _draw_chisquare(as_key("chisquare", key), parameter("chisquare", df, wanted, sizes))
+    return _draw_chisquare(as_key("chisquare", key), parameter("chisquare", df, wanted, sizes), method)
 
 
-def _draw_chisquare(key: PRNGKeyArray, df: Array) -> Array:
-    return tr.exp(_differentiable(key, df / 2, True)) * 2
+def _draw_chisquare(key: PRNGKeyArray, df: Array, method: str = "exact") -> Array:
+    return tr.exp(_gamma("chisquare", key, df / 2, df.shape, df.dtype, True, method)) * 2
 
 
 def f(key: KeyLike, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:

@@ -465,7 +465,7 @@ def get_abstract_mesh() -> AbstractMesh:
 
 
 def make_mesh(
-    axis_shapes: Sequence[int],
+    axis_sizes: Sequence[int],
     axis_names: Sequence[Any],
     axis_types: AxisType | Sequence[AxisType] | None = None,
     *,
@@ -474,7 +474,7 @@ def make_mesh(
     """A mesh of the first devices.
 
     Args:
-      axis_shapes: the size of each axis.
+      axis_sizes: the size of each axis.
       axis_names: their names.
       axis_types: an `AxisType` for each; by default Explicit, as in JAX.
       devices: which devices; by default those of the default platform.
@@ -486,7 +486,7 @@ def make_mesh(
     >>> stagec.make_mesh((1, 1), ("x", "y"))
     Mesh(axis_sizes=(1, 1), axis_names=('x', 'y'), axis_types=(Explicit, Explicit))
     """
-    sizes = tuple(axis_shapes)
+    sizes = tuple(axis_sizes)
     known = list(devices_of() if devices is None else devices)
     count = math.prod(sizes)
     if len(sizes) != len(axis_names):

@@ -72,9 +72,7 @@ def _sharding(value: Any) -> Any:
 def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | None]:
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, graph.in_avals)]
-    found = walk.graph(graph, specs)
-    mesh = walk.mesh
-    return [NamedSharding(mesh, as_partitions(s)) if isinstance(mesh, Mesh) else None for s in found]
+    return [walk.placed(s) for s in walk.graph(graph, specs)]
 
 
 def _joint(mesh: Mesh | AbstractMesh | None, other: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
@@ -207,10 +205,20 @@ class _Walk:
 
     Attributes:
       mesh: the devices, once an operand or a constraint has named them.
+      meshes: all that have been named, whose axes may have other names.
+      sizes: of the axes of all meshes.
     """
 
     def __init__(self, mesh: Mesh | AbstractMesh | None) -> None:
         self.mesh = mesh
+        self.meshes: list[Mesh | AbstractMesh] = [] if mesh is None else [mesh]
+        self.sizes: dict[Any, int] = {} if mesh is None else dict(mesh.shape)
+
+    def placed(self, spec: Spec) -> NamedSharding | None:
+        """How a result is split, on the last mesh that has the axes."""
+        names = {name for axis in spec or () if type(axis) is tuple for name in axis}
+        mesh = next((m for m in self.meshes[::-1] if names <= set(m.axis_names)), None)
+        return NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None
 
     def graph(self, graph: Graph, specs: Sequence[Spec]) -> list[Spec]:
         known: dict[Any, Spec] = dict(zip(graph.inputs, specs))
@@ -223,6 +231,8 @@ class _Walk:
         given = [None if type(a) is Literal else known.get(a) for a in e.inputs]
         if e.primitive is sharding_constraint_p:
             self.mesh = _joint(self.mesh, e.params["mesh"])
+            self.sizes |= self.mesh.shape
+            self.meshes.append(self.mesh)
             known[e.outputs[0]] = e.params["spec"].after(given[0])
         elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
             outs = [v.aval for v in e.outputs]
@@ -260,14 +270,13 @@ class _Walk:
 
     def _joined(self, out: ShapedArray, candidates: Iterable[Sequence[Any]]) -> Spec:
         """Each axis as the first operand that is split there, unless another axis is split along the same names."""
-        sizes = {} if self.mesh is None else self.mesh.shape
         used: set[Any] = set()
         found = []
         for n, options in zip(out.shape, candidates):
             names = next((o for o in options if o and not used & set(o)), ())
             count = 1
             for name in names:
-                count *= sizes.get(name, 1)
+                count *= self.sizes.get(name, 1)
             names = names if n % count == 0 else ()
             used.update(names)
             found.append(names)

@@ -315,26 +315,26 @@ def eigh(
     type: int = 1,
     check_finite: bool = True,
 ) -> Array | tuple[Array, Array]:
-    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, `a v = w v`, or `a v = w b v`.
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, `a v = w v`, or of one of three products.
 
     Args:
       b: positive definite matrices.
       lower: which triangles are read.
       eigvals_only: return no vectors.
       eigvals: None; all eigenvalues are returned.
-      type: 1.
+      type: with `b`, 1 for `a v = w b v`, 2 for `a b v = w v`, 3 for `b a v = w v`.
 
     >>> import stagec.numpy as snp
     >>> w, v = eigh(snp.array([[2.0, 0.0], [0.0, 6.0]]), snp.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> w.round(4)
     Array([2., 3.], dtype=float32)
     """
-    if type != 1 or eigvals is not None:
+    if eigvals is not None:
         raise location.error(
-            errors.UnsupportedError,
-            "eigh: problems of types 2 and 3, and parts of the spectrum, are not supported",
-            fix="leave type and eigvals out",
+            errors.UnsupportedError, "eigh: parts of the spectrum are not supported", fix="leave eigvals out"
         )
+    if type not in (1, 2, 3):
+        raise location.error(ValueError, f"eigh: type={type!r}", fix="use 1, 2 or 3")
     side = "L" if lower else "U"
     if b is None:
         if eigvals_only:
@@ -348,9 +348,14 @@ def eigh(
     factor = lower_factor(b, symmetrize_input=False)
     low = tril(a, -1)
     whole = low + adjoint(tril(a))
-    inner = triangular_solve(factor, whole, left_side=True, lower=True)
-    inner = triangular_solve(factor, inner, lower=True, transpose_a=True, conjugate_a=True)
+    if type == 1:
+        inner = triangular_solve(factor, whole, left_side=True, lower=True)
+        inner = triangular_solve(factor, inner, lower=True, transpose_a=True, conjugate_a=True)
+    else:
+        inner = adjoint(factor) @ whole @ factor
     if eigvals_only:
         return decompositions.eigvalsh(inner)
     w, v = decompositions.eigh(inner)
+    if type == 3:
+        return w, factor @ v
     return w, triangular_solve(factor, v, left_side=True, lower=True, transpose_a=True, conjugate_a=True)

@@ -210,6 +210,13 @@ GAMMAS = [
         "0.1 to 20, x from 0.05 to 0.95",
     ),
 ]
+
+
+def _erfcinv(y):
+    with mpmath.workdps(60):
+        return mpmath.erfinv(1 - y)
+
+
 ERRORS = [
     Row("scipy.special.erf", mpmath.erf, (logs(-10, 0.7, True),), "10^-10 to 5, both signs"),
     Row("scipy.special.erfc", mpmath.erfc, (uniform(-3, 8),), "-3 to 8"),
@@ -217,6 +224,8 @@ ERRORS = [
     Row("scipy.special.erfcx", _erfcx, (uniform(-5, 0),), "-5 to 0"),
     Row("scipy.special.erfinv", mpmath.erfinv, (uniform(-0.999, 0.999),), "-0.999 to 0.999"),
     Row("scipy.special.erfinv", mpmath.erfinv, (lambda rng, n: 1 - 10 ** rng.uniform(-15, -1, n),), "near 1"),
+    Row("scipy.special.erfcinv", _erfcinv, (uniform(0.001, 1.999),), "0.001 to 1.999"),
+    Row("scipy.special.erfcinv", _erfcinv, (logs(-35, -2),), "10^-35 to 0.01"),
     Row("scipy.special.dawsn", _dawsn, (logs(-5, 1.3, True),), "10^-5 to 20, both signs"),
     Row("scipy.special.ndtr", mpmath.ncdf, (uniform(-10, 5),), "-10 to 5"),
     Row("scipy.special.log_ndtr", lambda x: mpmath.log(mpmath.ncdf(x)), (uniform(-30, 5),), "-30 to 5"),

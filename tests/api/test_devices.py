@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -186,6 +187,14 @@ def test_eight_threads_call_and_compile_the_same_functions(shape):
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_donated_array_that_is_returned_is_no_warning():
+    x = snp.ones((2, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        total, same = stagec.jit(lambda x: (x.sum(), x), donate_argnums=0)(x)
+    assert x.is_deleted() and float(total) == 6 and same.tolist() == [[1, 1, 1]] * 2
 
 
 def test_a_donated_array_that_no_result_can_use_is_a_warning():

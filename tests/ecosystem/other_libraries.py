@@ -2,7 +2,6 @@
 
 from tests.ecosystem.library import Library
 
-_CONSTANTS = "an array that a function makes from numbers is not traced, so its value can be asked for inside jit"
 _ROUNDING = "results inside and outside of jit differ by rounding, and the test wants the same bits"
 _THREEFRY = "the test sets jax_threefry_partitionable=False, for other numbers"
 _TEXTS = "the test wants the text of JAX's error"
@@ -251,7 +250,6 @@ print(array_api_extra.one_hot(jnp.asarray([0, 2]), 3), array_api_extra.nunique(x
         needs=("hypothesis",),
         select="jax",
         reasons={
-            "test_lazy_apply": _CONSTANTS,
             "test_lazy_xp_function_classes": _TEXTS,
             "test_class_methods_wrapped": _TEXTS,
         },

@@ -117,6 +117,16 @@ CASES = [
         lambda: [snp.searchsorted(V, V, method=m) for m in ("scan", "scan_unrolled", "sort", "compare_all")],
     ),
     (
+        "use 'largest' or 'smallest'",
+        lambda: snp.top_k(V, 1, mode="last"),
+        lambda: (snp.top_k(V, 1, mode="largest"), snp.top_k(V, 1, mode="smallest")),
+    ),
+    (
+        "use 'exact' or 'approximate'",
+        lambda: random.gamma(random.key(0), 2.0, method="quick"),
+        lambda: [random.gamma(random.key(0), 2.0, method=m) for m in ("exact", "approximate")],
+    ),
+    (
         "take fewer, or pass replace=True",
         lambda: random.choice(random.key(0), 3, (4,), replace=False),
         lambda: (random.choice(random.key(0), 3, (3,), replace=False), random.choice(random.key(0), 3, (4,))),

@@ -183,7 +183,8 @@ CASES += [
         lambda: linalg.qr(M, mode="reduced"),
         lambda: [linalg.qr(X, mode=mode) for mode in ("full", "economic", "r")],
     ),
-    ("leave type and eigvals out", lambda: linalg.eigh(M, M, type=2), lambda: linalg.eigh(M, M)),
+    ("leave eigvals out", lambda: linalg.eigh(M, eigvals=(0, 1)), lambda: linalg.eigh(M)),
+    ("use 1, 2 or 3", lambda: linalg.eigh(M, M, type=4), lambda: [linalg.eigh(M, M, type=t) for t in (1, 2, 3)]),
     (
         "pass 'right' or 'left', and 'svd' or 'qdwh'",
         lambda: linalg.polar(M, "both"),

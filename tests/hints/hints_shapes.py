@@ -141,6 +141,11 @@ CASES = [
         ),
         lambda: (lax.reduce(V, 0.0, lambda a, b: 2 * a + b, (0,)), lax.reduce(V * BIG.sum(), 0.0, operator.add, (0,))),
     ),
+    (
+        "give k from 0 to the size of the axis",
+        lambda: snp.top_k(V, 4, mode="smallest"),
+        lambda: (snp.top_k(V, 0, mode="smallest"), snp.top_k(V, 3, mode="smallest")),
+    ),
     ("give k from 0 to the size of the last axis", lambda: lax.top_k(V, 4), lambda: (lax.top_k(V, 0), lax.top_k(V, 3))),
     ("pass at least one array", lambda: lax.sort(()), lambda: lax.sort((V,))),
     (

@@ -71,4 +71,12 @@ KNOWN = [
     ("categorical", "np.float32([[0, 1, 2], [2, 1, 0]])", "int32", [2, 0]),
     ("categorical", "np.float32([0, 1, 2, 3]), -1, (6,)", "int32", [3, 3, 3, 3, 3, 3]),
     ("categorical", "np.float32([0, 1, 2, 3]), -1, (3,), False", "int32", [3, 2, 1]),
+    # As jax 0.12.0.1 printed them.
+    ("gamma", "2.0, (4,), method='approximate'", "float32", [1.59273505, 1.39684319, 5.38136673, 4.7161746]),
+    ("gamma", "np.float32([0.1, 2, 30]), method='approximate'", "float32", [4.49960226e-06, 1.82071507, 39.8965454]),
+    ("loggamma", "0.3, (4,), method='approximate'", "float32", [-3.96764302, -4.76750851, 0.490520597, 0.192784429]),
+    ("beta", "2.0, 3.0, (4,), method='approximate'", "float32", [0.0452885106, 0.517217994, 0.163325042, 0.579500914]),
+    ("chisquare", "3.0, (4,), method='approximate'", "float32", [2.16145396, 1.83761954, 9.09129333, 7.98094368]),
+    ("poisson", "4.0, (6,), method='approximate'", "int32", [4, 5, 4, 4, 4, 4]),
+    ("poisson", "40.0, (6,), method='approximate'", "int32", [40, 43, 42, 41, 39, 41]),
 ]

@@ -37,7 +37,7 @@ def test_the_compiled_cipher_is_the_evaluated_one():
 
 
 def drawn(name, arguments, key):
-    return getattr(random, name)(key, *eval(f"({arguments},)", {"np": np}))
+    return eval(f"draw(key, {arguments})", {"np": np, "draw": getattr(random, name), "key": key})
 
 
 def check(name, dtype, expected, actual):

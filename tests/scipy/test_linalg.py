@@ -165,6 +165,16 @@ def test_derivatives():
             )
 
 
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("kind", [2, 3])
+def test_generalized_problems_of_products(kind, lower):
+    a, whole = A + A.T, {2: (A + A.T) @ C, 3: C @ (A + A.T)}[kind]
+    w, v = linalg.eigh(a, C, lower=lower, type=kind)
+    expected, vectors = reference.eigh(a, C, lower=lower, type=kind)
+    agree([w, linalg.eigh(a, C, lower, True, type=kind)], [expected, expected])
+    agree([abs(np.asarray(v)), whole @ np.asarray(v)], [abs(vectors), np.asarray(v) * expected])
+
+
 def test_generalized_eigenvectors():
     w, v = linalg.eigh(snp.asarray(A + A.T), snp.asarray(C))
     agree([(A + A.T) @ np.asarray(v)], [C @ np.asarray(v) * np.asarray(w)])

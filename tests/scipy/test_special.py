@@ -23,6 +23,7 @@ UNARY = {
     **dict.fromkeys(["i0", "i1"], WIDE / 5),
     **dict.fromkeys(["logit", "ndtri"], UNIT),
     "erfinv": 2 * UNIT - 1,
+    "erfcinv": np.concatenate([2 * UNIT, [0.0, 1e-30, 2.0]]),
 }
 TWO = {
     "betaln": (POSITIVE, POSITIVE[::-1]),

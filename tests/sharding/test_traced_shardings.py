@@ -160,3 +160,28 @@ def test_callbacks_run_for_each_device(mesh):
 def test_a_batch_without_a_name_has_none():
     with pytest.raises(NameError, match="batch"):
         stagec.pmap(lambda x: lax.psum(x, "batch"))(snp.ones(4))
+
+
+def test_results_may_be_on_meshes_whose_axes_have_other_names():
+    auto = (AxisType.Auto,) * 2
+    squares, rows = stagec.make_mesh((2, 2), ("a", "b"), auto), stagec.make_mesh((1, 4), ("c", "d"), auto)
+    wanted = NamedSharding(squares, P("a", "b")), NamedSharding(rows, P("c", "d"))
+
+    @stagec.jit
+    def f(x):
+        return tuple(lax.with_sharding_constraint(x + i, s) for i, s in enumerate(wanted))
+
+    assert [y.shape for y in stagec.eval_shape(f, snp.ones((4, 4)))] == [(4, 4)] * 2
+    found = f(snp.ones((4, 4)))
+    assert [y.sharding for y in found] == list(wanted)
+    assert [float(y.sum()) for y in found] == [16, 32]
+
+
+def test_shapes_of_results_say_how_they_are_split_along_explicit_axes():
+    for kind in (AxisType.Explicit, AxisType.Auto):
+        mesh = stagec.make_mesh((2, 2), ("a", "b"), (kind,) * 2)
+        split = NamedSharding(mesh, P("a", "b"))
+        given = stagec.ShapeDtypeStruct((4, 8), "float32", sharding=split)
+        turned = NamedSharding(mesh, P("b", "a")) if kind is AxisType.Explicit else None
+        assert stagec.eval_shape(lambda x: x.T, given).sharding == turned
+        assert stagec.jit(lambda x: x.T).trace(given).out_info.sharding == turned

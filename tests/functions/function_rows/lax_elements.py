@@ -62,6 +62,16 @@ def _divisions(s: Draw) -> Call:
     return _small_ints(s)
 
 
+def _coefficients(s: Draw) -> Call:
+    shape, kind = s.shape(), s.kind("fc")
+    numbers = [s.array(s.one_of((), shape), kind, -1, 1) for _ in range(s.whole(1, 4))]
+    return call(s.array(shape, kind, -1, 1), numbers if s.chance(0.7) else s.array((20,), kind, -1, 1))
+
+
+def _polynomial(x, coeffs):
+    return sum(c * x**i for i, c in enumerate(coeffs)).astype(x.dtype) + np.zeros(x.shape, x.dtype)
+
+
 def _select(s: Draw) -> Call:
     shape, kind, n = s.shape(), s.kind(), s.whole(2, 3)
     which = s.array(shape, "bool") if n == 2 else s.index(n, shape, False)
@@ -239,6 +249,10 @@ ROWS = [
     Row("lax.complex", _complex_parts, lambda x, y: x + 1j * y),
     Row("lax.stop_gradient", lambda s: call(s.array(s.shape(), s.kind())), lambda x: x, derivative="zero"),
     Row("lax.optimization_barrier", lambda s: call(s.array(s.shape(), s.kind())), lambda x: x),
+    Row(
+        "lax.one_minus_square", next(unary("lax", "abs", "iuhfc")).draw, promoted(lambda x: (1 + x) * (1 - x)), loose=4
+    ),
+    Row("lax.polynomial", _coefficients, _polynomial, loose=30),
     _special("erf", floats(-3, 3)),
     _special("erfc", floats(-3, 3)),
     _special("erf_inv", floats(-0.9, 0.9), "erfinv"),

@@ -40,6 +40,21 @@ def _lexsort(s: Draw) -> Call:
     return call([s.array(shape, s.kind("biuf")) for _ in range(s.whole(1, 3))], axis=s.axis(len(shape), none=False))
 
 
+def _most(s: Draw) -> Call:
+    x = s.array(s.shape(1, 3, False), s.kind("biuf"))
+    axis = s.axis(x.ndim, none=False)
+    return call(x, s.whole(0, x.shape[axis]), axis=axis, mode=s.one_of("largest", "smallest"))
+
+
+def _most_oracle(x, k, axis, mode):
+    if mode == "smallest":
+        order = np.argsort(x, axis, kind="stable")
+    else:
+        order = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+    order = np.take(order, np.arange(k), axis)
+    return np.take_along_axis(x, order, axis), order.astype("int32")
+
+
 def _sorted(s: Draw, n: int, kind) -> np.ndarray:
     x = np.sort(s.array((n,), kind, -4 if kind.kind != "u" else 0, 4))
     return x
@@ -96,6 +111,7 @@ ROWS = [
     row("partition", _partition, invariant=_parted),
     row("argpartition", _partition, invariant=_argparted, batched=False, **INDICES),
     row("lexsort", _lexsort),
+    row("top_k", _most, _most_oracle),
     row("searchsorted", _searchsorted, _searchsorted_oracle, **INDICES),
     row("digitize", _digitize, **INDICES),
     row("unique", _unique, concrete=True, derivative="refused"),

@@ -104,6 +104,7 @@ ROWS = [
         for n in ("erf", "erfc", "expit", "ndtr", "log_ndtr", "i0", "i0e", "i1", "i1e", "erfcx", "dawsn", "expi")
     ),
     *(row(n, reals((0.02, 0.98))) for n in ("logit", "ndtri")),
+    row("erfcinv", reals((0.05, 1.95))),
     row("erfinv", reals((-0.9, 0.9))),
     row("gammasgn", reals((-4.9, 5))),
     row("loggamma", reals(POSITIVE)),
