@@ -224,7 +224,7 @@ class _Walk:
         if e.primitive is sharding_constraint_p:
             self.mesh = _joint(self.mesh, e.params["mesh"])
             known[e.outputs[0]] = e.params["spec"].after(given[0])
-        elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
+        elif any(given) or constrains_inside(e):
             outs = [v.aval for v in e.outputs]
             avals = [a.aval for a in e.inputs]
             known.update(zip(e.outputs, self.operation(e.primitive, avals, outs, e.params, given)))
