@@ -23,7 +23,7 @@ def ints(op: Any, name: str, default: tuple[int, ...] = ()) -> tuple[int, ...]:
     attributes = op.operation.attributes
     if name not in attributes:
         return default
-    return tuple(int(item) for item in attributes[name])
+    return tuple(map(int, attributes[name]))
 
 
 def integer(op: Any, name: str) -> int:

@@ -27,9 +27,14 @@ def producer(value: Any, name: str | None = None) -> Any | None:
     owner = value.owner
     if isinstance(owner, bindings.ir.Block):
         return None
-    if name is not None and owner.operation.name != name:
+    if name is not None and owner.name != name:
         return None
     return owner
+
+
+def with_producers(operation: Any) -> list[tuple[Any, Any | None]]:
+    """The operands of an operation, each with the op that makes it, or None."""
+    return [(value, producer(value)) for value in operation.operands]
 
 
 def uses(value: Any) -> int:
@@ -46,8 +51,7 @@ def has_one_use(value: Any) -> bool:
 def shape_of(value: Any) -> tuple[int, ...]:
     """The shape of a ranked tensor; a dynamic dimension is -1."""
     type_ = value.type
-    shape = tuple(type_.shape)
-    return shape if all(size >= 0 for size in shape) else tuple(max(size, -1) for size in shape)
+    return tuple(type_.shape) if type_.has_static_shape else tuple(max(size, -1) for size in type_.shape)
 
 
 def is_static(value: Any) -> bool:

@@ -25,7 +25,15 @@ from typing import Any
 from passes import bindings, build, guard, operations, printed
 from passes.errors import EndlessError, PassWarning, PatternError, caller, message, shown_file
 from passes.fast_math import FLAGS, FastMath, flags
-from passes.match import SPLAT, attributes_read_once, has_open_shapes, is_static, remembered, splat_of
+from passes.match import (
+    SPLAT,
+    attributes_read_once,
+    has_open_shapes,
+    is_static,
+    remembered,
+    splat_of,
+    with_producers,
+)
 from passes.unmatched import Unmatched
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -307,28 +315,19 @@ class _Group:
         self._asks_for_makers |= bool(item.of)
         self._asks_for_splats |= SPLAT in item.of
 
-    def fitting(self, operation: Any) -> list[Pattern]:
-        """The patterns whose `of` has one of the makers of the operation's operands, and those without."""
+    def fitting(self, operands: Sequence[tuple[Any, Any]]) -> list[Pattern]:
+        """The patterns whose `of` has one of the makers of an operation's operands, and those without."""
         if not self._asks_for_makers:
             return self._patterns
-        makers = self._makers(operation)
-        found = self._by_makers.get(makers)
+        names = {maker.name for _, maker in operands if maker is not None}
+        if self._asks_for_splats and names and any(splat_of(value) is not None for value, _ in operands):
+            names.add(SPLAT)
+        key = frozenset(names)
+        found = self._by_makers.get(key)
         if found is None:
-            found = [item for item in self._patterns if not item.of or item.of & makers]
-            self._by_makers[makers] = found
+            found = [item for item in self._patterns if not item.of or item.of & key]
+            self._by_makers[key] = found
         return found
-
-    def _makers(self, operation: Any) -> frozenset[str]:
-        block, asked = bindings.ir.Block, self._asks_for_splats
-        found = set()
-        for value in operation.operands:
-            owner = value.owner
-            if not isinstance(owner, block):
-                found.add(owner.name)
-                if asked and splat_of(value) is not None:
-                    asked = False
-                    found.add(SPLAT)
-        return frozenset(found)
 
 
 @functools.lru_cache(maxsize=64)
@@ -361,10 +360,11 @@ class _Work:
         """What MLIR calls for each op that has patterns: falsy means rewritten, true means no match."""
         operation = op.operation
         known = self.unmatched
-        around = None if known is None else known.around(operation)
+        operands = with_producers(operation)
+        around = None if known is None else known.around(operation, operands)
         if known is not None and known.has(operation, around):
             return True
-        found = self._replacement(op, operation, rewriter.ip)
+        found = self._replacement(op, operands, rewriter.ip)
         if found is None:
             if known is not None:
                 known.add(operation, around)
@@ -379,13 +379,14 @@ class _Work:
         self._settle(made)
         return False
 
-    def _replacement(self, op: Any, operation: Any, ip: Any) -> tuple[list[Any], list[Any]] | None:
+    def _replacement(self, op: Any, operands: Sequence[tuple[Any, Any]], ip: Any) -> tuple[list[Any], list[Any]] | None:
         """What replaces an op, and the ops that were made for it in the same block; None if no pattern fits."""
         if self.failure is not None or self._is_abandoned():
             return None
+        operation = op.operation
         remembered.splats = {}
         try:
-            laws = self.groups[operation.name].fitting(operation)
+            laws = self.groups[operation.name].fitting(operands)
             if self.is_open and laws and not all(map(is_static, (*operation.operands, *operation.results))):
                 # The others read shapes as numbers.
                 laws = [law for law in laws if law.any_shape]
@@ -432,7 +433,8 @@ class _Work:
             readers = [use.owner.operation for result in operation.results for use in result.uses]
             if not readers:
                 continue  # MLIR's driver drops it
-            found = self._replacement(operation.opview, operation, ir.InsertionPoint(operation))
+            operands = with_producers(operation)
+            found = self._replacement(operation.opview, operands, ir.InsertionPoint(operation))
             if found is None:
                 continue
             values, more = found

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from passes import bindings
+from passes.match import has_one_use
 
 
 class Unmatched:
@@ -20,16 +19,17 @@ class Unmatched:
     def __init__(self) -> None:
         self._around: dict[int, tuple[int, ...] | None] = {}
 
-    def around(self, operation: Any) -> tuple[int, ...] | None:
-        """The operands of an operation and of their makers; None for operations with regions."""
+    def around(self, operation: Any, operands: Sequence[tuple[Any, Any]]) -> tuple[int, ...] | None:
+        """The operands of an operation, which `with_producers` found, and of their makers; None for operations with
+        regions.
+        """
         if len(operation.regions):
             return None
-        block, found = bindings.ir.Block, []
-        for value in operation.operands:
+        found = []
+        for value, maker in operands:
             found.append(hash(value))
-            owner = value.owner
-            if not isinstance(owner, block):
-                found += [*map(hash, owner.operands), sum(1 for _ in itertools.islice(value.uses, 2))]
+            if maker is not None:
+                found += [*map(hash, maker.operands), has_one_use(value)]
         return tuple(found)
 
     def has(self, operation: Any, around: tuple[int, ...] | None) -> bool:

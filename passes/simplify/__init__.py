@@ -92,8 +92,9 @@ LAWS = (
 def _inline(module: Any, options: PassOptions | None = None) -> int:
     """Inline function calls, and drop private functions that nothing calls; return how many calls were inlined."""
     calls = len(operations_in(module, "func.call"))
-    if calls:
-        bindings.run_passes(module, "inline,symbol-dce")
+    if not calls:
+        return 0
+    bindings.run_passes(module, "inline,symbol-dce")
     return calls - len(operations_in(module, "func.call"))
 
 

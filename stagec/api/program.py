@@ -45,7 +45,7 @@ def clear_executables() -> None:
 
 def is_loaded(runnable: RunnableGraph) -> bool:
     """Whether the program of a graph is in memory, for its device."""
-    key = runnable.code.key()
+    key = runnable.code.key
     return (key, runnable.device) in _executables or key in _programs
 
 
@@ -228,6 +228,7 @@ class GraphCode:
             return True
         return has_empty(self.graph)
 
+    @cached_property
     def key(self) -> str:
         """The cache key of the compiled program."""
         return build.key.digest(self.options.contributors(self.graph))
@@ -248,7 +249,7 @@ class GraphCode:
     def at_hand(self) -> Executable | None:
         """The program, if it is in memory."""
         self.check_target()
-        key = self.key()
+        key = self.key
         with _guard:
             found = _executables.get((key, self.device))
         if found is not None:
@@ -259,7 +260,7 @@ class GraphCode:
     def load(self) -> Executable:
         """Find or compile the program."""
         self.check_target()
-        key = self.key()
+        key = self.key
         # Threads that want the same program compile it once, and find it in memory if there is no disk cache.
         with build.alone(key):
             return self.at_hand() or self._found_or_made(key)

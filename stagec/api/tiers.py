@@ -174,7 +174,7 @@ def _evaluated(runnable: RunnableGraph, inputs: list[Any], refuses: Any, unasked
     if background is None or background.process is not _process:
         code.check_target()
         capabilities.check(code.graph, code.options.target)
-        if is_loaded(runnable) or build.is_stored(code.key()):
+        if is_loaded(runnable) or build.is_stored(code.key):
             return None
         with _guard:
             if code.background is background:  # no other thread was faster

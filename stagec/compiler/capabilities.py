@@ -51,7 +51,7 @@ def _check(graph: Graph, target: Target, gap: Gap) -> None:
     if not found:
         return
     # The equation of a loop has the dtypes of its body, too; the line inside the body is more precise.
-    equation, aval = next((f for f in found if not any(True for _ in inner_graphs(f[0]))), found[0])
+    equation, aval = next((f for f in found if not inner_graphs(f[0])), found[0])
     name = equation.primitive.name
     rows = [(f"operand {i}", a.aval.long(), "") for i, a in enumerate(equation.inputs)]
     rows += [("result", v.aval.long(), "") for v in equation.outputs]

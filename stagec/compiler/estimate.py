@@ -55,12 +55,19 @@ def duration(graph: Graph, queued: bool) -> Duration:
     Args:
       queued: the program runs on a queue of its own, so that only the host's part counts.
     """
+    key = duration, queued
+    found: Duration | None = graph.derived.get(key)
+    if found is None:
+        found = graph.derived[key] = _duration(graph, queued)
+    return found
+
+
+def _duration(graph: Graph, queued: bool) -> Duration:
     count = operations(graph)
-    quick = count <= _QUICK
-    if queued:
-        quick = not any(e.primitive.name in _HOST for e in all_equations(graph))
-    is_bounded = count <= min(_BOUNDED, _VARIES * operations(graph, min))
-    return Duration.QUICK if quick else Duration.BOUNDED if is_bounded else Duration.OPEN
+    if not any(e.primitive.name in _HOST for e in all_equations(graph)) if queued else count <= _QUICK:
+        return Duration.QUICK
+    is_bounded = count <= _BOUNDED and count <= _VARIES * operations(graph, min)
+    return Duration.BOUNDED if is_bounded else Duration.OPEN
 
 
 def is_quick(graph: Graph, rounds: int) -> bool:
@@ -113,7 +120,7 @@ def is_quick_in_numpy(equation: Equation, spreads: bool = False) -> bool:
     Args:
       spreads: whether an operand is an array that is repeated along axes.
     """
-    if next(inner_graphs(equation), None) is not None:
+    if inner_graphs(equation):
         return False
     size, steps = _work(equation)
     if equation.primitive.name == "top_k":
@@ -129,7 +136,7 @@ def is_of_library(equation: Equation) -> bool:
 
     Compiled code does not combine it with others.
     """
-    return next(inner_graphs(equation), None) is None and _work(equation)[1] > 1
+    return not inner_graphs(equation) and _work(equation)[1] > 1
 
 
 def _numpy_ns(equation: Equation) -> float:

@@ -70,7 +70,7 @@ def _cleared(graph: Graph) -> Graph:
             elif e.primitive.lower is graph_rules.lower:
                 inner = {"name": e.primitive.name, "graph": _cleared(e.params["graph"])}
                 equations.append(Equation(jit_p, e.inputs, e.outputs, inner, e.location))
-            elif next(inner_graphs(e), None) is not None:
+            elif inner_graphs(e):
                 params = {name: _cleared_in(value) for name, value in e.params.items()}
                 equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.location))
             elif _is_known(e):

@@ -103,7 +103,7 @@ class Graph(OwnCopy):
     holds their values.
     """
 
-    __slots__ = ("_digest", "_effects", "derived", "equations", "inputs", "outputs")
+    __slots__ = ("_digest", "_effects", "_inside", "derived", "equations", "inputs", "outputs")
 
     def __init__(self, inputs: list[Var], equations: list[Equation], outputs: list[Atom]) -> None:
         self.inputs = inputs
@@ -113,6 +113,7 @@ class Graph(OwnCopy):
         # Graphs that transformations derived from it, so that each is traced once.
         self.derived: dict[Any, Any] = {}
         self._effects: bool | None = None
+        self._inside: tuple[Graph, ...] | None = None
 
     def _instead_of_pickling(self) -> str:
         return INSTEAD_OF_A_GRAPH
@@ -169,20 +170,23 @@ class Graph(OwnCopy):
     __repr__ = __str__
 
 
-def inner_graphs(equation: Equation) -> Iterator[Graph]:
-    """The graphs among an equation's parameters."""
-    for _, value in sorted(equation.params.items()):
-        for inner in value if isinstance(value, tuple) else (value,):
-            if isinstance(inner, Graph):
-                yield inner
+def inner_graphs(equation: Equation) -> list[Graph]:
+    """The graphs among an equation's parameters, in the order of these parameters' names."""
+    found: list[tuple[str, list[Graph]]] = []
+    for name, value in equation.params.items():
+        if isinstance(value, Graph):
+            found.append((name, [value]))
+        elif isinstance(value, tuple) and (inner := [part for part in value if isinstance(part, Graph)]):
+            found.append((name, inner))
+    return [graph for _, inner in sorted(found, key=operator.itemgetter(0)) for graph in inner] if found else []
 
 
-def graphs(graph: Graph) -> Iterator[Graph]:
+def graphs(graph: Graph) -> Sequence[Graph]:
     """The graph, and every graph inside it."""
-    yield graph
-    for equation in graph.equations:
-        for inner in inner_graphs(equation):
-            yield from graphs(inner)
+    if graph._inside is None:
+        inside = [part for equation in graph.equations for inner in inner_graphs(equation) for part in graphs(inner)]
+        graph._inside = tuple(inside)
+    return (graph, *graph._inside)
 
 
 def all_equations(graph: Graph) -> Iterator[Equation]:

@@ -103,7 +103,7 @@ class Row:
         """Whether it consists of other operations: it may enlarge errors of rounding, and of a factorization several
         results may be right.
         """
-        return self.equation.primitive.name in ALGORITHMS or any(True for _ in inner_graphs(self.equation))
+        return self.equation.primitive.name in ALGORITHMS or bool(inner_graphs(self.equation))
 
     def add(self, found: Distance, inside: str, cases: Callable[[], tuple[Case, ...]]) -> None:
         """Count a comparison, and keep it if it is the worst."""

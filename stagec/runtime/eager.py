@@ -114,7 +114,7 @@ def _is_long(primitive: Primitive, avals: list[ShapedArray], out: Any, params: d
     else:
         return False
     equation = _equation(primitive, [Var(a) for a in avals], out, params)
-    in_numpy = "callback" not in params and next(inner_graphs(equation), None) is None
+    in_numpy = "callback" not in params and not inner_graphs(equation)
     return in_numpy and estimate.numpy_seconds_of(equation) > _LONG_SECONDS
 
 

@@ -234,7 +234,7 @@ class _Walk:
             self.sizes |= self.mesh.shape
             self.meshes.append(self.mesh)
             known[e.outputs[0]] = e.params["spec"].after(given[0])
-        elif any(given) or (next(inner_graphs(e), None) is not None and constrains_inside(e)):
+        elif any(given) or constrains_inside(e):
             outs = [v.aval for v in e.outputs]
             avals = [a.aval for a in e.inputs]
             known.update(zip(e.outputs, self.operation(e.primitive, avals, outs, e.params, given)))

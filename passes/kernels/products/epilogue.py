@@ -293,7 +293,7 @@ def _taken(
     members = _ordered(members)
     results = 0
     for value in [result, *(member.results[0] for member in members)]:
-        outside = [use.owner.operation for use in value.uses if use.owner.operation not in members]
+        outside = [reader for use in value.uses if (reader := use.owner.operation) not in members]
         results += bool(outside)
         if not all(_comes_after(reader, last) for reader in outside):
             return None

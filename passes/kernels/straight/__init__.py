@@ -20,7 +20,7 @@ from passes.kernels.straight.equal import Reach, Written, key_of
 from passes.kernels.straight.flattened import flatten
 from passes.kernels.straight.forms import FORMS, form as form_own_kernel
 from passes.kernels.straight.groups import Group, Planner
-from passes.kernels.straight.lazy import captured, has_effects
+from passes.kernels.straight.lazy import captured, has_effects, operands_of
 from passes.kernels.straight.node import Node
 from passes.kernels.straight.nodes import Reading
 from passes.kernels.straight.reduced import untranspose
@@ -287,7 +287,7 @@ def _sort(block: Any, reading: Reading) -> None:
             if op in done:
                 stack.pop()
                 continue
-            owners = [getattr(value.owner, "operation", None) for value in reading.operands(op)]
+            owners = [getattr(value.owner, "operation", None) for value in operands_of(op, reading.k.bodies)]
             missing = [o for o in (*owners, effect.get(op)) if o is not None and o in inside and o not in done]
             if missing:
                 assert op not in begun, "no operation needs its own results"

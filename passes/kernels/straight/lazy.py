@@ -35,6 +35,14 @@ class Lazy(Lowering):
         super().__init__(rules, processor, bodies)
         self.tainted: set[Any] = set()
         self.read_first: set[Buffer] = set()
+        self._all_operands: dict[Any, list[Any]] = {}
+
+    def all_operands(self, op: Any) -> list[Any]:
+        """What `operands_of` finds, which is asked for several times."""
+        found = self._all_operands.get(op)
+        if found is None:
+            found = self._all_operands[op] = operands_of(op, self.bodies)
+        return found
 
     def define(self, op: Any, value: Value) -> None:
         """Define the result of an operation; a single element is computed at the start of the kernel."""
@@ -51,7 +59,7 @@ class Lazy(Lowering):
 
     def lower(self, op: Any) -> None:
         """Lower an operation lazily; the only reductions here are those of one term for each element."""
-        if any(value in self.tainted for value in operands_of(op, self.bodies)):
+        if not self.tainted.isdisjoint(self.all_operands(op)):
             self.tainted.update(op.results)
         if not is_single(op):
             return super().lower(op)

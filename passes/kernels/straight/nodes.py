@@ -16,7 +16,7 @@ from passes.kernels.kernel import element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.processor import Processor
 from passes.kernels.record import Recorder
-from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single, operands_of
+from passes.kernels.straight.lazy import MOVES, Lazy, captured, is_function, is_single
 from passes.kernels.straight.node import Node, Unfused
 from passes.kernels.straight.pieces import are_few, cuts_of, parts_of, pieces_of
 from passes.kernels.straight.unfused import cut_from, has_own_kernel, sources_of
@@ -132,8 +132,8 @@ class Reading:
         return bool(op.operands) and len(op.results) == 1 and op.results[0] in self._host
 
     def operands(self, op: Any) -> list[Any]:
-        """The operands of an operation, and the values that its regions capture."""
-        return operands_of(op, self.k.bodies)
+        """The operands of an operation, and the values that its regions capture, before kernels replace any."""
+        return self.k.all_operands(op)
 
     def sources(self, values: Sequence[Any]) -> list[Any]:
         """What values are computed from: results of nodes and of operations in no group, and values from outside."""

@@ -33,6 +33,10 @@ def obtained(kernels: Mapping[str, Kernel], target: Mapping[str, str]) -> dict[s
     return known | made
 
 
+# By processor. It is no program's, so it stays as long as the process.
+_persistent: dict[tuple[str, ...], Code] = {}
+
+
 def persistent(target: Mapping[str, str]) -> Code:
     """The code that all persistent kernels share.
 
@@ -40,12 +44,15 @@ def persistent(target: Mapping[str, str]) -> Code:
       NotDirectError: as for `machine_code.generated`.
     """
     processor = machine_code.described(target)
-    text = source(processor[0])
-    key = (hashlib.sha256(text.encode()).hexdigest(), *processor)
-    code = kernel_cache.find(key, Code.of_stored)
+    code = _persistent.get(processor)
     if code is None:
-        code = machine_code.of_text(text, SYMBOL, target)
-        kernel_cache.keep(key, code, *code.stored())
+        text = source(processor[0])
+        key = (hashlib.sha256(text.encode()).hexdigest(), *processor)
+        code = kernel_cache.find(key, Code.of_stored)
+        if code is None:
+            code = machine_code.of_text(text, SYMBOL, target)
+            kernel_cache.keep(key, code, *code.stored())
+        _persistent[processor] = code
     return code
 
 

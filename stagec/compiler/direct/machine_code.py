@@ -7,6 +7,7 @@ takes most of the time of a small compile. Here, LLVM gets text that needs none 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -14,14 +15,20 @@ from passes.kernels import llvm
 from passes.kernels.dispatch import Kernel
 from stagec.compiler.direct.object_file import Code, MixedError, function, functions
 from stagec.compiler.direct.program import NotDirectError
+from stagec.core import forking
 
 # The releases of llvmlite whose LLVM the tests have compared with the compiler's.
 TESTED = ("0.50.",)
 # Of code generation. Higher levels take longer for the same speed; at level 0, kernels run half as fast.
 _LEVEL = 1
-# Lines of a function from which LLVM does not reduce the strength of loops' addresses. That takes 5 of the 5.3 s of a
-# loop over 4,000 instructions in a row, and changes nothing in others of that length.
-_LONG = 5000
+# Of LLVM's options, which are those of the process.
+_option_lock = threading.Lock()
+
+
+@forking.in_child
+def _after_fork_in_child(_: forking.HeldLocks) -> None:
+    global _option_lock
+    _option_lock = threading.Lock()
 
 
 class NoLlvmError(NotDirectError):
@@ -78,22 +85,22 @@ def described(target: Mapping[str, str]) -> tuple[str, ...]:
 
 
 class _Prepared(NamedTuple):
-    """A module of LLVM's, the processor that it is for, and the lines of its longest function."""
+    """A module of LLVM's, and the processor that it is for."""
 
     machine: Any
     module: Any
-    lines: int
 
     def emitted(self, form: str) -> Any:
         """The machine code, as `"object"` or `"assembly"`."""
-        emit, set_option = getattr(self.machine, f"emit_{form}"), _binding().set_option
-        if self.lines <= _LONG:
-            return emit(self.module)
-        set_option("llvm", "-disable-lsr=true")
-        try:
-            return emit(self.module)
-        finally:
-            set_option("llvm", "-disable-lsr=false")
+        set_option = _binding().set_option
+        # Without a reduction of the strength of loops' addresses: it takes a fifth of LLVM's time, of a loop over 4,000
+        # instructions in a row 5 of 5.3 s, and kernels run as fast. Others in the process may use LLVM with it.
+        with _option_lock:
+            set_option("llvm", "-disable-lsr=true")
+            try:
+                return getattr(self.machine, f"emit_{form}")(self.module)
+            finally:
+                set_option("llvm", "-disable-lsr=false")
 
 
 def _prepared(kernels: Mapping[str, Kernel], target: Mapping[str, str], more: str = "") -> _Prepared:
@@ -115,7 +122,7 @@ def _parsed(text: str, target: Mapping[str, str]) -> _Prepared:
     # A context of its own is freed with the module, constants and types included.
     module = binding.parse_assembly(text, binding.create_context())
     module.data_layout = str(machine.target_data)
-    return _Prepared(machine, module, max([part.count("\n") for part in text.split("\ndefine ")]))
+    return _Prepared(machine, module)
 
 
 @functools.cache
