@@ -18,8 +18,7 @@ from stagec.compiler import culprit, diagnostics as diag, dispatches, driver, lo
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import CompileOptions, ladder
 from stagec.compiler.mlir import load
-from stagec.compiler.ready import serialize
-from stagec.compiler.session import is_disturbed
+from stagec.compiler.session import is_disturbed, serialize
 from stagec.core.config import config
 from stagec.core.errors import CompileError, message
 
