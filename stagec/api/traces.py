@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stagec.api.open_dimensions import Conditions, is_full, taken_for_granted
 from stagec.core import pytree
+from stagec.core.config import config
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
 from stagec.core.weak import WeakKeyDictionary
@@ -138,7 +139,10 @@ class TraceCache:
                 finally:
                     with _lock:
                         _waiting.pop(me, None)
-            return self._keep(key, make())
+            before = config.trace_key()
+            made = make()
+            # One thread may change an option while another traces.
+            return self._keep(key, made) if config.trace_key() == before else made
         finally:
             with _lock:
                 if _under_way.get((self, key)) is mine:
