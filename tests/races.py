@@ -50,6 +50,7 @@ class Jobs:
         self.flow = stagec.jit(self._flow, python=True)
         self.wide = stagec.jit(lambda x: (snp.exp(-x * x) * c).reshape(100, -1).sum(0))
         self.called = stagec.jit(lambda x: stagec.pure_callback(lambda v: v * 2, x, x) + c)
+        self.bound = stagec.jit(self._scaled)
         self.open = stagec.jit(lambda x: (x * c).sum(0), dynamic={"x": "n, _"})
 
         @stagec.custom_vjp
@@ -60,6 +61,9 @@ class Jobs:
         self.custom = clipped
         self._file = None
         self._lock = threading.Lock()
+
+    def _scaled(self, x):
+        return x * self.c
 
     def _flow(self, x):
         total = 0.0
@@ -167,6 +171,10 @@ class Jobs:
         except stagec.errors.StagecError as error:
             said += str(error).splitlines()[0]
         return [np.frombuffer(said.encode(), np.uint8)]
+
+    def job_forgotten(self):
+        stagec.clear_caches()
+        return [self.f(self.x), self.bound(self.x)]
 
     def job_profile(self):
         with contextlib.suppress(stagec.errors.StagecError), stagec.profile():  # one at a time

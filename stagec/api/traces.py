@@ -189,11 +189,12 @@ def traces_of(function: Callable[..., Any], rules: Any) -> TraceCache:
     try:
         if isinstance(function, types.MethodType):
             key = (id(function.__func__), id(function.__self__))
-            if key not in _by_method:
+            found = _by_method.get(key)
+            if found is None:
                 # Not a function in Python, for the reason that `stagec.core.weak` gives.
                 owner = weakref.ref(function.__self__, functools.partial(_by_method.pop, key))
-                _by_method[key] = (owner, function.__func__, {})
-            table = _by_method[key][2]
+                found = _by_method.setdefault(key, (owner, function.__func__, {}))
+            table = found[2]
         else:
             table = _by_function.setdefault(function, {})
     except TypeError:  # no weak references, or no hash: nothing to share
@@ -203,5 +204,6 @@ def traces_of(function: Callable[..., Any], rules: Any) -> TraceCache:
 
 def all_traces() -> Iterator[TraceCache]:
     """The caches of all functions."""
-    for table in [*_by_function.values(), *(table for _, _, table in _by_method.values())]:
-        yield from table.values()
+    # Copies, as other threads trace meanwhile.
+    for table in [*_by_function.values(), *(table for _, _, table in list(_by_method.values()))]:
+        yield from list(table.values())
