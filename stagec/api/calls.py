@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from stagec.api.arguments import leaf_value
 from stagec.api.signature import Unusual, builder, describe, transient_array
@@ -20,6 +20,8 @@ from stagec.runtime.devices import cpu
 from stagec.runtime.placement import placed
 from stagec.runtime.propagation import sign
 from stagec.runtime.runnable import Runnable
+
+_Table: TypeAlias = dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]]
 
 _instances: WeakSet[FastPathDispatch] = WeakSet()
 
@@ -42,10 +44,7 @@ class FastPathDispatch(abc.ABC):
     def __init__(self, static_nums: frozenset[int], static_names: frozenset[str]) -> None:
         self._static_nums = static_nums
         self._static_names = static_names
-        # What runs a call, by the avals of plain arrays, and by the description of other arguments;
-        # emptied when an option changes. Under overridden options, their scope leads the key.
-        self._fast: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
-        self._described: dict[tuple[Any, ...], Callable[[Sequence[Any]], Any]] = {}
+        self._forget()
         _instances.add(self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +72,12 @@ class FastPathDispatch(abc.ABC):
 
     @abc.abstractmethod
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The slow path; calls `_remember` where the next call may take the fast one."""
+        """The slow path; calls `_remember` where the next call may take the fast one, with what `_tables` returned
+        before it read an option.
+        """
+
+    def _tables(self) -> tuple[_Table, _Table]:
+        return self._fast, self._described
 
     def _describe(self, args: tuple[Any, ...], kwargs: dict[str, Any], leaves: list[Any]) -> tuple[Any, ...]:
         """The call's signature as a key; appends the dynamic leaves to `leaves`."""
@@ -105,6 +109,7 @@ class FastPathDispatch(abc.ABC):
 
     def _remember(
         self,
+        tables: tuple[_Table, _Table],
         runnable: Runnable[Any],
         committed: bool,
         out_tree: pytree.PyTreeDef,
@@ -127,27 +132,31 @@ class FastPathDispatch(abc.ABC):
             hash(key)
         except (Unusual, TypeError):
             return
-        if len(self._fast) + len(self._described) >= _MOST:
+        fast, described = tables
+        if len(fast) + len(described) >= _MOST:
             self._forget()
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and state.plain and all(type(a) is Array for a in args):
             run = runner(runnable, committed, out_tree, True, shardings)
             run = recording.recorded("call", runnable.name, run)
-            self._fast[key] = self._under(state.mesh, run) if reads_mesh else run
+            fast[key] = self._under(state.mesh, run) if reads_mesh else run
             return
         if reads_mesh:
             return
         run = runner(runnable, committed, out_tree, False, shardings)
         run = recording.recorded("call", runnable.name, run)
-        self._described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
+        described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
 
     def _under(self, mesh: Any, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
         """The fast path under a mesh, and the slow one under others."""
         return lambda args: run(args) if state.mesh is mesh else self._call(tuple(args), {})
 
     def _forget(self) -> None:
-        self._fast.clear()
-        self._described.clear()
+        # What runs a call, by the avals of plain arrays, and by the description of other arguments. Under overridden
+        # options, their scope leads the key. When an option changes, both are replaced: a call in another thread that
+        # began before remembers what it finds in those that nobody reads any more.
+        self._fast: _Table = {}
+        self._described: _Table = {}
 
 
 def runner(

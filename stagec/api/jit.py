@@ -80,13 +80,14 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             raise AttributeError("__signature__") from None
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        tables = self._tables()
         if config.disable_jit:
             return self._function(*args, **kwargs)
         if self._settings.dynamic is not None and state.trace is None and not config.checks_values():
             found = self._open(args, kwargs)
             if found is not None:
                 self._refuse_shapes(found[1], args, kwargs)
-                return self._run_open(*found, args, kwargs)
+                return self._run_open(tables, *found, args, kwargs)
         trace, values, refs = self._traced_with_references(args, kwargs)
         self._refuse_shapes(values, args, kwargs)
         outs: Sequence[Any]
@@ -106,7 +107,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
                 tree, reads_mesh = trace.out_tree, trace.reads_mesh
-                self._remember(runnable, committed, tree, args, kwargs, arrange, shardings, reads_mesh)
+                self._remember(tables, runnable, committed, tree, args, kwargs, arrange, shardings, reads_mesh)
         elif self._settings.inline and not self._settings.reproducible:
             outs = replay(trace.graph, [*trace.captured, *values])
         else:
@@ -157,6 +158,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
     def _run_open(
         self,
+        tables: Any,
         trace: TracedSignature,
         values: list[Any],
         sizes: dict[Symbol, int],
@@ -168,7 +170,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         outs = runnable.run(values, committed)
         if state.has_fast_paths:
             arrange = self._settings.rules.arranger(args, kwargs)
-            self._remember(runnable, committed, trace.out_tree, args, kwargs, arrange)
+            self._remember(tables, runnable, committed, trace.out_tree, args, kwargs, arrange)
         return trace.out_tree.unflatten(outs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedSignature, list[Any]]:

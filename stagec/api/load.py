@@ -110,6 +110,7 @@ class Loaded(FastPathDispatch):
         return self.fun_name
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        tables = self._tables()
         leaves, tree = pytree.flatten((list(args), kwargs))
         if state.trace is not None or not self._programs or any(isinstance(v, Tracer) for v in leaves):
             raise self._refused()
@@ -122,7 +123,7 @@ class Loaded(FastPathDispatch):
         if config.checks_values():
             self._check(outs)
         elif state.has_fast_paths and match.lasting:
-            self._remember(program, committed, stored.code.out_tree, args, kwargs, match.arrange)
+            self._remember(tables, program, committed, stored.code.out_tree, args, kwargs, match.arrange)
         return stored.code.out_tree.unflatten(outs)
 
     def _sizes(self, program: StoredProgram, avals: Sequence[ShapedArray]) -> dict[Symbol, int]:

@@ -40,8 +40,7 @@ class Program:
         names = [f"operand {i}" for i in range(count)] if count > 1 else ["operand"]
         tree = pytree.structure([0] * len(graph.outputs)) if tree is None else tree
         self._trace = TracedSignature(graph, list(captured), pytree.LEAF, tree, name, name, names, [], ())
-        # What runs plain arrays, and what takes other values, too, by the scope of the options in force.
-        self._fast: dict[Scope | None, tuple[Callable[[Sequence[Any]], Any], Callable[[Sequence[Any]], Any]]] = {}
+        self.forget()
         _all.add(self)
 
     def __call__(self, values: Sequence[Any]) -> Any:
@@ -51,7 +50,8 @@ class Program:
                 arrays = False
             elif v.signature is not v.aval:
                 plain = False
-        found = self._fast.get(state.scope) if plain else None
+        fast = self._fast
+        found = fast.get(state.scope) if plain else None
         if found is not None:
             of_arrays, of_any = found
             return of_arrays(values) if arrays else of_any([v.value if type(v) is Literal else v for v in values])
@@ -69,12 +69,14 @@ class Program:
             of_arrays, of_any = (
                 runner(runnable, committed, trace.out_tree, plain, shardings) for plain in (True, False)
             )
-            self._fast[state.scope] = (of_arrays, of_any)
+            fast[state.scope] = (of_arrays, of_any)
         return trace.out_tree.unflatten(results)
 
     def forget(self) -> None:
         """Choose anew what runs a call: an option has changed that this may depend on."""
-        self._fast.clear()
+        # What runs plain arrays, and what takes other values, too, by the scope of the options in force. Another table,
+        # as a call in another thread may be about to put what it has found for the former options into this one.
+        self._fast: dict[Scope | None, tuple[Callable[[Sequence[Any]], Any], Callable[[Sequence[Any]], Any]]] = {}
 
 
 def _forget() -> None:

@@ -390,7 +390,7 @@ class Compiled(FastPathDispatch, Stage):
         return self._lowered._trace.name
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        trace = self._lowered._trace
+        tables, trace = self._tables(), self._lowered._trace
         found = self._form.match(Call(args, kwargs))
         if isinstance(found, Problem):
             raise refusal([self._form], [found])
@@ -408,5 +408,5 @@ class Compiled(FastPathDispatch, Stage):
         committed = self._lowered._device is not None
         outs, tree = run(runnable, found.values, committed), self.out_tree
         if state.has_fast_paths and found.lasting and not checked:
-            self._remember(runnable, committed, tree, args, kwargs, found.arrange)
+            self._remember(tables, runnable, committed, tree, args, kwargs, found.arrange)
         return tree.unflatten(outs)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stagec.api.open_dimensions import Conditions, is_full, taken_for_granted
 from stagec.core import pytree
+from stagec.core.config import config
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
 from stagec.core.weak import WeakKeyDictionary
@@ -138,7 +139,10 @@ class TraceCache:
                 finally:
                     with _lock:
                         _waiting.pop(me, None)
-            return self._keep(key, make())
+            before = config.trace_key()
+            made = make()
+            # One thread may change an option while another traces.
+            return self._keep(key, made) if config.trace_key() == before else made
         finally:
             with _lock:
                 if _under_way.get((self, key)) is mine:
@@ -185,11 +189,12 @@ def traces_of(function: Callable[..., Any], rules: Any) -> TraceCache:
     try:
         if isinstance(function, types.MethodType):
             key = (id(function.__func__), id(function.__self__))
-            if key not in _by_method:
+            found = _by_method.get(key)
+            if found is None:
                 # Not a function in Python, for the reason that `stagec.core.weak` gives.
                 owner = weakref.ref(function.__self__, functools.partial(_by_method.pop, key))
-                _by_method[key] = (owner, function.__func__, {})
-            table = _by_method[key][2]
+                found = _by_method.setdefault(key, (owner, function.__func__, {}))
+            table = found[2]
         else:
             table = _by_function.setdefault(function, {})
     except TypeError:  # no weak references, or no hash: nothing to share
@@ -199,5 +204,6 @@ def traces_of(function: Callable[..., Any], rules: Any) -> TraceCache:
 
 def all_traces() -> Iterator[TraceCache]:
     """The caches of all functions."""
-    for table in [*_by_function.values(), *(table for _, _, table in _by_method.values())]:
-        yield from table.values()
+    # Copies, as other threads trace meanwhile.
+    for table in [*_by_function.values(), *(table for _, _, table in list(_by_method.values()))]:
+        yield from list(table.values())

@@ -13,8 +13,7 @@ from stagec.backends import Target
 from stagec.compiler import driver
 from stagec.compiler.diagnostics import Diagnostic
 from stagec.compiler.mlir import ir
-from stagec.compiler.ready import serialize
-from stagec.compiler.session import new_session
+from stagec.compiler.session import parsed, serialize
 from stagec.core.errors import CompileError
 
 
@@ -24,8 +23,8 @@ def search(source: bytes, target: Target, path: str) -> None:
     Must be called in a process that may crash: the file then names the operation that crashed it.
     """
     seen = set()
-    with new_session() as session, session.context:
-        module = ir().Module.parse(source, session.context)
+    module = parsed(source)
+    with module.context:
         for op in operations_in(module):
             # Control flow may read values from outside of its regions; the operations in the regions are tried alone.
             skipped = op.name not in TABLE or TABLE[op.name].effects or op.name == "stablehlo.constant"

@@ -10,8 +10,8 @@ from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler.driver import prepared, run
 from stagec.compiler.flags import CompileOptions
-from stagec.compiler.ready import by_flag_set, serialize
-from stagec.compiler.session import parsed
+from stagec.compiler.ready import by_flag_set
+from stagec.compiler.session import parsed, serialize
 from stagec.runtime import interruptible
 
 # The phase after which all dispatches are there.

@@ -14,10 +14,10 @@ from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, process, rare, reproducible
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import CompileOptions, FlagSet
-from stagec.compiler.invocation import Invocation, invocation, is_well_formed
+from stagec.compiler.invocation import Invocation, invocation
 from stagec.compiler.mlir import ir, load_phases
-from stagec.compiler.ready import Memory, by_flag_set, serialize
-from stagec.compiler.session import parsed
+from stagec.compiler.ready import Memory, by_flag_set
+from stagec.compiler.session import parsed, serialize
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
@@ -276,8 +276,7 @@ def _go_through(run: Invocation, last: str, flag_set: FlagSet, seen: Seen | None
             changes.append(WORKAROUNDS_OF_LOOPS)
         if seen is not None:
             seen(phase, module)
-        run.take(module)
-        if not is_well_formed(module):
+        if not run.take(module):
             return False
         before = phase
     return True

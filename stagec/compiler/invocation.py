@@ -8,9 +8,10 @@ import importlib
 from collections.abc import Iterator
 from typing import Any
 
+from passes.bindings import new_context
 from stagec.compiler import diagnostics as diag
 from stagec.compiler.diagnostics import Diagnostic
-from stagec.compiler.session import api, new_session
+from stagec.compiler.session import api, new_session, parsed, serialize, shares_contexts
 
 # The library keeps pointers to option texts; this keeps the texts.
 _kept: dict[str, bytes] = {}
@@ -48,24 +49,41 @@ class Invocation:
         """Whether the compiler verifies the module after every pass."""
         self._set("VerifyIR", on)
 
-    def exported(self) -> Any:
-        """The module, as `ir.Module`."""
-        return self._invocation.export_module()
+    @property
+    def context(self) -> Any:
+        """The context of modules for `take`."""
+        return self.session.context if shares_contexts() else new_context()
 
-    def take(self, module: Any) -> None:
-        """Continue with another module of the session's context."""
+    def exported(self) -> Any:
+        """The module, as an operation of `ir`; in a free-threaded build of Python, a copy of it."""
+        if shares_contexts():
+            return self._invocation.export_module()
+        return parsed(readable(self._output("ir_bytecode"))).operation
+
+    def take(self, module: Any) -> bool:
+        """Continue with another module of the context; returns whether it verifies.
+
+        The module's faults are among the diagnostics.
+        """
+        if not shares_contexts():
+            return self.parse(readable(serialize(module)))  # which verifies it
         self._invocation.import_module(module)
+        # `module.verify()` would hold the GIL, which the compiler's own threads need to report diagnostics.
+        bindings = _bindings()
+        pointer = bindings.PyCapsule_GetPointer(module._CAPIPtr, bindings.MLIR_PYTHON_CAPSULE_OPERATION)
+        return bool(ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(("mlirOperationVerify", _library()))(pointer))
 
     def text(self) -> bytes:
         """The module as MLIR text."""
-        with api().Output.open_membuffer() as memory:
-            self._invocation.output_ir(memory)
-            return bytes(memory.map_memory())
+        return self._output("ir")
 
     def bytecode(self) -> bytes:
         """The program for the runtime."""
+        return self._output("vm_bytecode")
+
+    def _output(self, kind: str) -> bytes:
         with api().Output.open_membuffer() as memory:
-            self._invocation.output_vm_bytecode(memory)
+            getattr(self._invocation, f"output_{kind}")(memory)
             return bytes(memory.map_memory())
 
     def _set(self, name: str, value: bytes | bool) -> None:
@@ -99,12 +117,10 @@ def invoked(session: Any) -> Iterator[Invocation]:
             found.close()
 
 
-def is_well_formed(module: Any) -> bool:
-    """Whether a module verifies; its faults are among the invocation's diagnostics."""
-    # `module.verify()` would hold the GIL, which the compiler's own threads need to report diagnostics.
-    bindings = _bindings()
-    pointer = bindings.PyCapsule_GetPointer(module._CAPIPtr, bindings.MLIR_PYTHON_CAPSULE_OPERATION)
-    return bool(ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(("mlirOperationVerify", _library()))(pointer))
+def readable(bytecode: bytes) -> bytes:
+    """Bytecode with the schedule of `phase_workarounds.before_stream` as the compiler reads it."""
+    written, read = (b"#stream.partitioning_config<%s>" % text for text in (b"favor-debug", b'"debug"    '))
+    return bytecode.replace(written, read)  # of the same length
 
 
 def _bindings() -> Any:

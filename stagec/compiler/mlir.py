@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gc
 import importlib
-import sysconfig
 from typing import Any
 
-from stagec.core import forking, location
-from stagec.core.errors import UnsupportedError
+from stagec.core import forking
 from stagec.runtime import interruptible, recording
 
 _NEEDED = (
@@ -34,9 +32,6 @@ def load() -> None:
     """Import the modules that a compile needs.
 
     An interrupt does not stop it, because a half imported extension of the compiler cannot be imported again.
-
-    Raises:
-      UnsupportedError: this Python is a free-threaded build.
     """
     _load(_NEEDED)
 
@@ -48,24 +43,8 @@ def load_phases() -> None:
 
 def _load(names: tuple[str, ...]) -> None:
     if names not in _loaded:
-        _check_build()
         with recording.span("compile", "imports of the compiler"):
             interruptible.call(lambda: _import(names))
-
-
-def _check_build() -> None:
-    """Refuse free-threaded builds of Python, where MLIR's bindings block forever on a context of the compiler.
-
-    The function of the bindings that looks the context up locks a mutex, and so does the constructor that it calls. In
-    other builds, these locks are left out. What counts is the build, and not whether the lock of the interpreter is on:
-    PYTHON_GIL=1 does not help.
-    """
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        raise location.error(
-            UnsupportedError,
-            "this Python is a free-threaded build, and the compiler does not work in it",
-            fix="use a build with the GIL (PYTHON_GIL=1 is not enough), or stagec.load a file that was compiled in one",
-        )
 
 
 def _import(names: tuple[str, ...]) -> None:

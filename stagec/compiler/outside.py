@@ -13,8 +13,7 @@ from stagec.backends import Target
 from stagec.compiler import culprit, diagnostics as diag, dispatches, driver, process, scratch, stages
 from stagec.compiler.diagnostics import Attempt
 from stagec.compiler.flags import CompileOptions, ladder
-from stagec.compiler.ready import serialize
-from stagec.compiler.session import is_disturbed
+from stagec.compiler.session import is_disturbed, serialize
 from stagec.core.errors import CompileError
 
 # Time limit in seconds of the search for the operation that crashes the compiler.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import io
 import sys
 import threading
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from passes.legalize.disable_fusion import disable_fusion
 from stagec.backends import Target
 from stagec.compiler import direct, log
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
-from stagec.compiler.session import parsed
+from stagec.compiler.session import parsed, serialize
 from stagec.core import forking
 
 
@@ -77,20 +76,6 @@ def _memory(module: Any) -> Memory:
 def _may_alias(module: Any) -> bool:
     """Whether a result may be the memory of an argument, or of another result."""
     return bool(returned_arguments(module)) or results_may_share(module)
-
-
-def serialize(module: Any) -> bytes:
-    """A module as bytes, locations included: bytecode for an `ir.Module`, UTF-8 for text.
-
-    A refused compile leaves a module half rewritten, so every attempt parses these bytes anew.
-    """
-    if isinstance(module, bytes):
-        return module
-    if isinstance(module, str):
-        return module.encode()
-    buffer = io.BytesIO()
-    module.operation.write_bytecode(buffer)
-    return buffer.getvalue()
 
 
 def by_flag_set(

@@ -11,7 +11,7 @@ from passes.kernels import open_columns
 from passes.kernels.processor import Processor
 from passes.kernels.row_blocks import NoBlocksError, RowBlocks
 from stagec.backends import Target
-from stagec.compiler import log, ready
+from stagec.compiler import log, ready, session
 from stagec.compiler.mlir import ir
 from stagec.core import open_graph
 from stagec.core.dims_values import symbols
@@ -48,7 +48,7 @@ def formed(module: Any, graph: Graph, target: Target, weights: Sequence[int], op
     (symbol,) = symbols(size)
     settings = ready.pass_options(target)
     try:
-        found = RowBlocks(ir().Module.parse(ready.serialize(module), module.context))
+        found = RowBlocks(ir().Module.parse(session.serialize(module), module.context))
         for rows in block_sizes(graph):
             if rows <= symbol.upper:
                 part = optimized(open_graph.at(graph, {symbol: rows}))

@@ -13,12 +13,15 @@ import contextlib
 import ctypes
 import functools
 import importlib
+import io
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
+from passes.bindings import new_context
 from stagec.compiler.mlir import ir
 from stagec.core import forking
 
@@ -126,8 +129,32 @@ def parsed(source: bytes) -> Any:
     """
     _contexts.used += len(source)
     if _contexts.kept is None or _contexts.used > _KEPT_BYTES:
-        _contexts.kept, _contexts.used = importlib.import_module("passes.bindings").new_context(), len(source)
+        _contexts.kept, _contexts.used = new_context(), len(source)
     return ir().Module.parse(source, _contexts.kept)
+
+
+def serialize(module: Any) -> bytes:
+    """A module as bytes, locations included: bytecode for an `ir.Module`, UTF-8 for text.
+
+    A refused compile leaves a module half rewritten, so every attempt parses these bytes anew.
+    """
+    if isinstance(module, bytes):
+        return module
+    if isinstance(module, str):
+        return module.encode()
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+def shares_contexts() -> bool:
+    """Whether MLIR's bindings can be used on the context of a session.
+
+    In a free-threaded build of Python they block forever: the function that looks up a context which they have not made
+    locks a mutex, and so does the constructor that it calls. In other builds, these locks are left out. What counts is
+    the build, and not whether the interpreter's lock is on.
+    """
+    return not sysconfig.get_config_var("Py_GIL_DISABLED")
 
 
 @contextlib.contextmanager
@@ -171,7 +198,8 @@ def _after_fork_in_child(held: forking.HeldLocks) -> None:
         # Its destructor would wait for the library's threads.
         forking.leak(library._global_init, _threads)
         _forked, _threads = True, None
-        _disturbed = _disturbed or held.compiling
+        # Without the bindings, no session gets another pool of threads.
+        _disturbed = _disturbed or held.compiling or not shares_contexts()
 
 
 # While the modules that a session's end needs are still there.

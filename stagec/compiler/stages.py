@@ -20,8 +20,8 @@ from stagec.compiler.dispatches import line_of
 from stagec.compiler.driver import PHASES, Seen, opened, prepared, run
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
-from stagec.compiler.ready import Ready, by_flag_set, serialize
-from stagec.compiler.session import parsed
+from stagec.compiler.ready import Ready, by_flag_set
+from stagec.compiler.session import parsed, serialize
 from stagec.runtime import interruptible
 
 # What the files end in that the compiler writes the kernels to.

@@ -319,9 +319,11 @@ class Config:
         if state.scope is None:
             return compute()
         learned, name = state.scope.learned, compute.__name__
-        if name not in learned:
-            learned[name] = compute()
-        return learned[name]  # type: ignore[no-any-return]
+        try:
+            found: T = learned[name]
+        except KeyError:  # asked for alone, as another thread may change an option and empty the table
+            found = learned[name] = compute()
+        return found
 
     def _learn(self) -> None:
         """Compute the values that are read often."""

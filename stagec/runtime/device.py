@@ -10,8 +10,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from stagec.backends import BACKENDS, Backend
 from stagec.core import errors, forking, location
@@ -20,6 +20,7 @@ from stagec.core.threads import thread_count
 from stagec.runtime import spinning
 from stagec.runtime.timeline import TimelineSemaphore
 
+T = TypeVar("T")
 # Parameters of mallopt(3), and their values in bytes: larger blocks come from the system, and more free memory than
 # that at the end of the heap goes back to it.
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
@@ -59,7 +60,22 @@ _opened: set[str] = set()
 _left_behind: set[str] = set()
 
 
-@functools.cache
+def once(make: Callable[..., T]) -> functools._lru_cache_wrapper[T]:
+    """`functools.cache` for what has to be one object, also where several threads ask for it first."""
+    made: dict[tuple[Any, ...], T] = {}
+
+    @functools.cache
+    @functools.wraps(make)
+    def locked(*args: Any) -> T:
+        with _lock:
+            if args not in made:
+                made[args] = make(*args)
+            return made[args]
+
+    return locked
+
+
+@once
 def binding() -> Any:
     """IREE's runtime bindings, set up once."""
     # Not needed until something runs; the package `iree.runtime` would import much more, which takes 30 ms.
@@ -99,10 +115,17 @@ def _core() -> int:
     return -1 if found is None else int(found())
 
 
-@functools.cache
+_instance: Any = None
+
+
 def instance() -> Any:
     """The one VM instance of this process."""
-    return binding().VmInstance()
+    global _instance
+    if _instance is None:
+        with _lock:
+            if _instance is None:
+                _instance = binding().VmInstance()
+    return _instance
 
 
 class HalDevice:
@@ -192,7 +215,7 @@ class HalDevice:
 
     def _all_timelines(self) -> list[TimelineSemaphore]:
         """The timelines of the queues, and earlier ones on which calls may still run."""
-        return [timeline for last in self._timelines.values() for timeline in last.lineage()]
+        return [timeline for last in list(self._timelines.values()) for timeline in last.lineage()]
 
     def _after_fork_in_child(self) -> None:
         """In a forked child: keep what the parent made from being used and from being destroyed, as devices are kept
@@ -288,14 +311,13 @@ def _before_fork(held: forking.HeldLocks) -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _lock
+    global _instance, _lock
     _lock = threading.RLock()
     if _opened:
         forking.skip_exit_handlers()
     _left_behind.update(_opened)
     _opened.clear()
-    if instance.cache_info().currsize:
-        forking.leak(instance())
-        instance.cache_clear()
+    forking.leak(_instance)
+    _instance = None
     for device in _devices:
         device._after_fork_in_child()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,7 +11,7 @@ from stagec.backends import BACKENDS, CPU
 from stagec.core import errors, location
 from stagec.core.config import config
 from stagec.core.exports import without
-from stagec.runtime.device import HalDevice, driver_of
+from stagec.runtime.device import HalDevice, driver_of, once
 
 
 class Device(HalDevice):
@@ -124,18 +123,18 @@ class Client:
         return processes[0]
 
 
-@functools.cache
+@once
 def cpu() -> Device:
     """The CPU of this machine; where it is divided into several devices, the first of them."""
     return Device(CPU.name, 0)
 
 
-@functools.cache
+@once
 def _part_of_cpu(number: int) -> Device:
     return Device(CPU.name, number, home=cpu()) if number else cpu()
 
 
-@functools.cache
+@once
 def _of_driver(platform: str) -> tuple[Device, ...]:
     """The devices that a driver finds, the hardware first."""
     infos = driver_of(BACKENDS[platform]).query_available_devices()
@@ -174,7 +173,7 @@ def _cpus_of(process: int, rank: int) -> list[Device]:
     return [_cpu_elsewhere(number, process) for number in numbers]
 
 
-@functools.cache
+@once
 def _cpu_elsewhere(number: int, process: int) -> Device:
     made = Device(CPU.name, number)
     made.process_index = process

@@ -47,13 +47,13 @@ _NAMED, _ANY_FLOATS = object(), object()
 # Which of Python's numbers are operands.
 _NONE, _FLOATS, _NUMBERS = frozenset[type](), frozenset({float}), frozenset({float, int})
 _REFUSED = object()
-_tables: list[dict[Any, Any]] = []
+_forgetting: list[Callable[[], None]] = []
 
 
 def forget() -> None:
     """Forget all plans: an option has changed that they may depend on."""
-    for table in _tables:
-        table.clear()
+    for forgets in _forgetting:
+        forgets()
 
 
 config.on_update(forget)
@@ -74,12 +74,19 @@ def planned(function: Callable[..., Any], numbers: bool = False, exactly: bool =
         does not look at; otherwise each value is a kind of its own.
       exactly: whether the results must have the bits that compiled code gives them.
     """
-    table: dict[Any, Any] = {}
-    _tables.append(table)
+    current: dict[Any, Any] = {}
+
+    def forgets() -> None:
+        # Not emptied: another thread may be about to put a plan for the former options into it.
+        nonlocal current
+        current = {}
+
+    _forgetting.append(forgets)
     operands = _NUMBERS if numbers else _NONE
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        table = current
         if state.plain:
             key: list[Any] | None = None if config._watches_calls else []
         else:

@@ -154,8 +154,9 @@ class Runnable(Generic[C_co]):
             # Loading may take long, and goes on after an interrupt: the next call waits for it and finds the program.
             found = self._executable = self.code.at_hand() or interruptible.call(self._loaded)
         found = found.usable()
-        if recording.active is not None:
-            recording.active.codes[id(found.payload)] = self.code
+        active = recording.active  # another thread may end it
+        if active is not None:
+            active.codes[id(found.payload)] = self.code
         return found.committed() if committed else found
 
     def _loaded(self) -> Executable:

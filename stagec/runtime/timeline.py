@@ -58,9 +58,10 @@ class Pending:
 
     def settle(self, seconds: float) -> bool:
         """Wait for so long without raising; returns whether the call has ended."""
-        if self._fence is not None:
+        fence = self._fence  # another thread may take it away
+        if fence is not None:
             try:
-                if not self._fence.wait(timeout=max(0, int(seconds * 1e9))):
+                if not fence.wait(timeout=max(0, int(seconds * 1e9))):
                     return False
             except Exception as error:  # for whoever waits
                 self._error = str(error)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from passes import printed
 from passes.kernels.dispatch import Kernel
-from stagec.compiler import build, driver, ready, reproducible
+from stagec.compiler import build, driver, ready, reproducible, session
 from stagec.compiler.build import ProgramOptions
 from stagec.compiler.direct import library, reading
 from stagec.compiler.direct.program import NotDirectError, Program
@@ -54,7 +54,7 @@ def formed(graph: Graph, options: ProgramOptions, name: str, names: Sequence[str
 
 def _formed(module: Any, options: ProgramOptions, name: str) -> Formed:
     asked = options.of_compiler()
-    source = ready.serialize(module)
+    source = session.serialize(module)
     opened = driver.opened(source, options.target, name, asked).module
     made, _, _ = ready.with_own_kernels(source, FlagSet("direct", ()), options.target, asked, opened, alone=True)
     if made.kernels is None:

@@ -15,7 +15,7 @@ from stagec.backends import Target
 from stagec.compiler import diagnostics, driver, log, ready
 from stagec.compiler.driver import compile_module, prepared, run
 from stagec.compiler.flags import CompileOptions, ladder
-from stagec.compiler.ready import serialize
+from stagec.compiler.session import serialize
 from stagec.compiler.stages import stage_text
 from stagec.core.errors import CompileError
 from tests.workarounds.records import control_flow

@@ -138,8 +138,6 @@ ELSEWHERE = {
     "install the release of llvmlite that stagec asks for": "standalone/test_c_libraries.py",
     "write a page of its own: stagec compile --emit html": "viewing/test_form.py",
     "install iree-base-compiler again": "standalone/test_web.py",
-    "use a build with the GIL (PYTHON_GIL=1 is not enough), or stagec.load a file that was compiled in one": "compiler/"
-    "test_free_threading.py",
     "pip install fsspec, and what fsspec needs for this address, such as s3fs": "compiler/test_cache_remote.py",
     "correct or unset STAGEC_CACHE_REMOTE; the program is compiled here": "compiler/test_cache_remote.py",
     "allow writing there, or unset STAGEC_CACHE_REMOTE_WRITE": "compiler/test_cache_remote.py",

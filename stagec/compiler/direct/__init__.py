@@ -180,9 +180,9 @@ def _library(
     with scratch.folder() as folder, invocation(*flags, *library.FLAGS) as run:
         path = os.path.join(folder, "kernels.o")
         run.verify_between_passes(False)
-        module = ir().Module.parse(formed.source, run.session.context)
-        run.take(library.assembled(module, described, kernels, target, path).operation)
-        _check(run.execute(1), run.found)
+        module = ir().Module.parse(formed.source, run.context)
+        taken = run.take(library.assembled(module, described, kernels, target, path).operation)
+        _check(taken and run.execute(1), run.found)
         with open(path, "rb") as file:
             query = f"{library.EXECUTABLE}_library_query"
             machine = _machine(target)

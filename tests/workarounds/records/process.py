@@ -246,6 +246,48 @@ reproduce.compiled_alone(Program(text))
         shown_by="not shown by a small program so far",
     ),
     Workaround(
+        id="free-threading",
+        backends=("cpu", "vulkan", "cuda", "rocm"),
+        versions=("3.13",),
+        symptom=Symptom.HANG,
+        fault="In free-threaded builds of Python, MLIR's bindings lock a mutex twice where they meet the context of a "
+        "session of the compiler",
+        guard="lets modules pass between the compiler and the bindings as bytecode there, so that each has contexts of "
+        "its own",
+        hooks=("stagec.compiler.session:shares_contexts",),
+        upstream="none found (searched: free-threaded deadlock live_contexts_mutex forContext); "
+        "https://github.com/llvm/llvm-project/pull/179163 changed the table that the mutex guards",
+        shown_by="it needs such a build; `tests/compiler/test_free_threading.py` compiles as there",
+    ),
+    Workaround(
+        id="printed-schedule",
+        backends=("cpu", "vulkan", "cuda", "rocm"),
+        versions=("3.13",),
+        symptom=Symptom.REFUSED,
+        fault="IREE writes the attribute for the order of kernels in a form that it does not read",
+        guard="writes it anew where a module passes as bytecode",
+        hooks=("stagec.compiler.invocation:readable",),
+        upstream="none found (searched: stream.partitioning_config print parse favor-debug roundtrip)",
+        shown_by=Script(
+            """
+from stagec.compiler import mlir, session
+
+mlir.load()
+attribute = '#stream.partitioning_config<"debug">'
+module = session.parsed(f"module attributes {{stream.partitioning = {attribute}}} {{}}".encode())
+written = session.serialize(module)
+if GUARDED:
+    from stagec.compiler.invocation import readable
+    written = readable(written)
+try:
+    session.parsed(written)
+except mlir.ir().MLIRError as error:
+    raise ValueError(" ".join(str(error).split())) from None
+""",
+            shows="expected string",
+        ),
+    ),
+    Workaround(
         id="contexts-never-destroyed",
         backends=("cpu", "vulkan", "cuda", "rocm"),
         versions=("3.13",),
