@@ -2,7 +2,8 @@
 
 What has changed is what differs from REVISION (`main`), committed or not. A changed test file runs itself. For a module
 `stagec/numpy/sorting.py`, the tests run whose file's name ends in its name, or that import it; if there are none, those
-of its folder, `tests/numpy`. For a page, its examples run. Those of the structure always run, and last.
+of its folder, `tests/numpy`. The examples of a module and of a page run, too. Those of the structure always run, and
+last.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ALWAYS = ["tests/test_structure.py"]
+EXAMPLES = "tests/test_docs.py::test_the_examples_of_a_"
 
 
 def changed_files(revision: str) -> list[str]:
@@ -29,24 +31,31 @@ def changed_files(revision: str) -> list[str]:
 def tests_of(files: Iterable[str]) -> list[str]:
     """The tests for files, as arguments of pytest.
 
-    >>> tests_of(["stagec/random/bits.py", "docs/how-to/cache.md"])
-    ['tests/random', 'tests/test_docs.py', 'tests/test_structure.py']
+    >>> tests_of(["docs/how-to/cache.md", "CHANGELOG.md"])
+    ['tests/test_docs.py::test_the_examples_of_a_page_run[docs/how-to/cache.md]', 'tests/test_structure.py']
     """
     found: dict[str, None] = {}
     for file in map(pathlib.PurePosixPath, files):
         if file.suffix == ".md":
-            found["tests/test_docs.py"] = None
+            if file.parts[0] == "docs" or str(file) in ("README.md", "CONTRIBUTING.md"):
+                found[f"{EXAMPLES}page_run[{file}]"] = None
         elif file.parts[0] == "tests" and file.name.startswith("test_") and file.suffix == ".py":
             found[str(file)] = None
         elif file.parts[0] in ("stagec", "passes") and file.suffix == ".py":
             found |= dict.fromkeys(_of_module(file))
-    folders = [path for path in found if not path.endswith(".py")]
+            if file.stem != "__main__":
+                found[f"{EXAMPLES}module_run[{_name(file)}]"] = None
+    folders = [path for path in found if (ROOT / path).is_dir()]
     single = [path for path in found if not any(path.startswith(f"{folder}/") for folder in folders)]
     return [*(path for path in single if path not in ALWAYS), *ALWAYS]
 
 
+def _name(file: pathlib.PurePosixPath) -> str:
+    return ".".join(file.with_suffix("").parts).removesuffix(".__init__")
+
+
 def _of_module(file: pathlib.PurePosixPath) -> list[str]:
-    module = ".".join(file.with_suffix("").parts).removesuffix(".__init__")
+    module = _name(file)
     named = [path for path in _test_files() if path.endswith(f"_{file.stem}.py")]
     importing = [path for path in _test_files() if module in _imports(path)]
     folder = pathlib.PurePosixPath("tests", *file.parts[file.parts[0] == "stagec" : -1])

@@ -251,6 +251,11 @@ select_extreme = law(
     "Differs for NaN and in the sign of zero.",
     assumes="nnan,nsz",
 )
+select_abs = law(
+    "select(f(x, zero), -x, x) -> abs(x) for f in LT|LE, floats; "
+    "select(f(x, zero), x, -x) -> abs(x) for f in GT|GE, floats. Differs in the sign of zero.",
+    assumes="nsz",
+)
 multiply_by_boolean = law(
     "convert(p) * x -> select(p, x, 0) for floats, booleans p; select(p, 0, 1) * x -> select(p, 0, x) for floats. "
     "Differs for NaN and infinities, and in the sign of zero.",

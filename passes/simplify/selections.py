@@ -34,6 +34,11 @@ select_extreme = law(
     "select(f(x, y), x, y) -> min(x, y) and select(f(x, y), y, x) -> max(y, x) for f in LT|LE, integers; "
     "select(f(x, y), x, y) -> max(x, y) and select(f(x, y), y, x) -> min(y, x) for f in GT|GE, integers. Exact."
 )
+select_abs = law(
+    "select(f(x, 0), -x, x) -> abs(x) for f in LT|LE, signed_integers; "
+    "select(f(x, 0), x, -x) -> abs(x) for f in GT|GE, signed_integers. "
+    "Exact: the smallest integer is its own negation and its own absolute value."
+)
 select_by_equality = law(
     "select(x == y, x, y) -> y and select(x != y, x, y) -> x for integers|booleans; select(x == y, x, y) -> y "
     "and select(x != y, x, y) -> x for floats where not (x.zero and y.zero). "

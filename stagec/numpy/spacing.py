@@ -9,7 +9,7 @@ import numpy as np
 from stagec.core import dims, dtypes, location
 from stagec.core.array import Array
 from stagec.numpy.arguments import Placement, on_device, requested_dtype, to_array
-from stagec.numpy.promotion import broadcast_to_shape, check_ranks, promote, promote_inexact
+from stagec.numpy.promotion import broadcast_to_shape, promote_floating
 from stagec.primitives import arithmetic, transcendental
 from stagec.primitives.axes import as_int, canonical_axis
 from stagec.primitives.convert import convert_element_type
@@ -71,10 +71,9 @@ def linspace(
     Array([0. , 0.5, 1. ], dtype=float32)
     """
     count = _count(num, "linspace")
-    first, last = (to_array(v) for v in promote_inexact(start, stop))
+    first, last = (to_array(v) for v in promote_floating("linspace", start, stop))
     computed = first.dtype
     wanted = computed if dtype is None else requested_dtype(dtype, "linspace")
-    check_ranks("linspace", (first, last))
     shape = np.broadcast_shapes(first.shape, last.shape)
     first, last = (convert_element_type(broadcast_to_shape(v, shape), computed) for v in (first, last))
     intervals = count - 1 if endpoint else count
@@ -124,8 +123,9 @@ def logspace(
     >>> logspace(0, 2, 3)
     Array([  1.,  10., 100.], dtype=float32)
     """
+    start, stop = promote_floating("logspace", start, stop)
     powers = linspace(start, stop, num, endpoint, axis=axis)
-    base, powers = promote("logspace", *promote_inexact(base, powers))
+    base, powers = promote_floating("logspace", base, powers)
     shape = aval_of(powers).shape
     out = arithmetic.pow(to_array(broadcast_to_shape(base, shape)), powers)
     wanted = out.dtype if dtype is None else requested_dtype(dtype, "logspace")
@@ -141,7 +141,7 @@ def geomspace(
     Array([1., 2., 4., 8.], dtype=float32)
     """
     count = _count(num, "geomspace")
-    first, last = (to_array(v) for v in promote("geomspace", *promote_inexact(start, stop)))
+    first, last = (to_array(v) for v in promote_floating("geomspace", start, stop))
     computed = first.dtype
     wanted = computed if dtype is None else requested_dtype(dtype, "geomspace")
     shape = np.broadcast_shapes(first.shape, last.shape)

@@ -249,6 +249,12 @@ ERRORS = [
         (logs(-3, 0), logs(0.5, 3)),
         "x < 1, y > 3",
     ),
+    Row(
+        "scipy.special.huber",
+        lambda d, r: r**2 / 2 if abs(r) <= d else d * (abs(r) - d / 2),
+        (logs(-2, 2), logs(-3, 3, True)),
+        "0.01 to 100, 0.001 to 1000, both signs",
+    ),
     Row("scipy.special.boxcox", lambda x, y: (x**y - 1) / y, (logs(0.3, 2), uniform(0.1, 2)), "2 to 100, 0.1 to 2"),
     Row(
         "scipy.special.boxcox1p",

@@ -1,7 +1,8 @@
-"""Writes the tables of docs/reference/accuracy.md: `python tests/accuracy/table.py`.
+"""Writes the tables of docs/reference/accuracy.md: `python tests/accuracy/table.py [function ...]`.
 
-Each function is measured on all points of its rows, outside of `jit` and compiled, and what is written is the next
-number of 0.5, 1, 2, 5, 10, 20, ... with a fifth to spare. `test_accuracy.py` holds the page to it.
+Each function, or those that are named, is measured on all points of its rows, outside of `jit` and compiled, and what
+is written is the next number of 0.5, 1, 2, 5, 10, 20, ... with a fifth to spare. `test_accuracy.py` holds the page to
+it.
 """
 
 from __future__ import annotations
@@ -43,21 +44,24 @@ def measured(rows: list[Row]) -> dict[tuple[int, str, bool], float]:
     return found
 
 
-def line(row: Row, cells: list[float | None]) -> str:
-    texts = ["" if c is None else f"{bound(c):g}" for c in cells]
-    return f"| `{row.name}` | {row.where} | {' | '.join(texts)} |"
+def table(rows: list[Row], names: list[str]) -> str:
+    """The lines of rows: those of `names`, or of all, are measured, and others stay as they are on the page."""
+    chosen = [row for row in rows if not names or row.name in names]
+    cells = promises() | measured_cells(chosen)
+    return "\n".join([HEAD, *(f"| `{r.name}` | {r.where} | {' | '.join(cells[r.name, r.where])} |" for r in rows)])
 
 
-def table(rows: list[Row]) -> str:
-    found = measured(rows)
-    lines = [HEAD]
+def measured_cells(rows: list[Row]) -> dict[tuple[str, str], list[str]]:
+    """The bounds to be written, by function and operands."""
+    found = measured(rows) if rows else {}
+    texts = {}
     for i, row in enumerate(rows):
         cells: list[float | None] = [found.get((i, d, way)) for d in ("float32", "float64") for way in (False, True)]
         for d in ("float16", "bfloat16"):
             both = [found[i, d, way] for way in (False, True) if (i, d, way) in found]
             cells.append(max(both) if both else None)
-        lines.append(line(row, cells))
-    return "\n".join(lines)
+        texts[row.name, row.where] = ["" if c is None else f"{bound(c):g}" for c in cells]
+    return texts
 
 
 def promises() -> dict[tuple[str, str], list[str]]:
@@ -71,7 +75,7 @@ def main() -> None:
     with stagec.enable_x64():
         for title, rows in GROUPS.items():
             started = time.perf_counter()
-            parts.append(f"## {title}\n\n{table(rows)}")
+            parts.append(f"## {title}\n\n{table(rows, sys.argv[1:])}")
             print(parts[-1], f"\n{time.perf_counter() - started:.1f} s", file=sys.stderr, flush=True)
     text = PAGE.read_text("utf-8")
     head, rest = text.split(BEGIN)

@@ -123,6 +123,15 @@ def test_linspace_takes_traced_ends() -> None:
     assert run(0.1, 0.7)[-1] == np.float32(0.7)
 
 
+@pytest.mark.parametrize("name", ["linspace", "logspace", "geomspace"])
+def test_ends_that_do_not_broadcast_are_named_with_their_shapes(name: str) -> None:
+    text = rf"^{name}: float32\[3\] and float32\[4\] do not broadcast \(axis -1: 3 vs 4\)"
+    spaced = getattr(snp, name)
+    for call in (spaced, stagec.jit(spaced, static_argnames="num")):
+        with pytest.raises(stagec.errors.ShapeError, match=text):
+            call(snp.ones(3), snp.ones(4), num=5)
+
+
 def test_arange_of_a_traced_bound_says_what_to_do() -> None:
     with pytest.raises(TypeError, match="bounds must be known while tracing") as caught:
         stagec.jit(snp.arange)(3)

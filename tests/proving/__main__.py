@@ -8,7 +8,7 @@ than two floats are the same in any order, as StableHLO leaves it open. Arrays h
 Then the law runs on unknown sizes, and a second solver (z3) compares elements at unknown places: `rank-3` means that
 the law is proven for all sizes of the examples, of up to three axes.
 
-Without names, `passes/verdicts.txt` is written, which the page of laws takes its word from.
+The verdicts are written to `passes/verdicts.txt`, which the page of laws takes its word from.
 
 `--mutants` changes the programs after a law at random, and counts how many of these are refuted; `--moves`, those for
 unknown sizes.
@@ -150,8 +150,9 @@ def main(arguments=None):
             words[name] = word
             print(f"{name}: {word}" + ("" if [*found] == ["proven"] else f" {dict(found)}"), flush=True)
     print(dict(collections.Counter(words.values())))
-    if not options.laws:
-        verdicts.FILE.write_text("".join(f"{law.name} {words[law.name]}\n" for law in ALL if law.exact))
+    words = verdicts.verdicts() | words
+    names = [law.name for law in ALL if law.exact and law.name in words]
+    verdicts.FILE.write_text("".join(f"{name} {words[name]}\n" for name in names))
 
 
 def judged(task):

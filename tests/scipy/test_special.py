@@ -37,6 +37,7 @@ TWO = {
     "poch": (POSITIVE, np.arange(9.0)),
     "boxcox": (POSITIVE, np.linspace(-1, 1, 9)),
     "boxcox1p": (POSITIVE, np.linspace(-1, 1, 9)),
+    "huber": (POSITIVE, np.linspace(-8, 8, 9)),
 }
 CALLS = [(name, (x,)) for name, x in UNARY.items()] + list(TWO.items())
 
@@ -82,6 +83,16 @@ def test_gamma_functions_know_their_poles() -> None:
 def test_ndtri_gives_the_ends_and_refuses_the_rest() -> None:
     p = np.array([0.0, 1.0, 0.5, -0.1, 1.1, np.nan], np.float32)
     np.testing.assert_allclose(np.asarray(ours.ndtri(p)), special.ndtri(p.astype(np.float64)), atol=1e-7)
+
+
+def test_huber_takes_infinities_and_a_negative_delta_as_scipy_does() -> None:
+    numbers = np.array([-np.inf, -2.0, -0.0, 0.0, 1.0, 3e38, np.inf, np.nan], np.float32)
+    delta, r = np.meshgrid(numbers, numbers)
+    with np.errstate(over="ignore"):
+        expected = special.huber(delta.astype(np.float64), r.astype(np.float64)).astype(np.float32)
+    for huber in (ours.huber, stagec.jit(ours.huber)):
+        np.testing.assert_allclose(np.asarray(huber(delta, r)), expected, rtol=1e-6)
+    assert ours.huber(1, np.zeros((0, 2), np.int32)).shape == (0, 2)
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])

@@ -120,6 +120,7 @@ ROWS = [
     row("gammaincc", reals(POSITIVE, POSITIVE)),
     row("boxcox", reals(POSITIVE, (0.5, 2))),
     row("boxcox1p", reals(POSITIVE, (0.5, 2))),
+    row("huber", reals(POSITIVE, (-6, 6))),
     row("xlogy", reals(POSITIVE, POSITIVE)),
     row("xlog1py", reals(POSITIVE, POSITIVE)),
     row("rel_entr", reals(POSITIVE, POSITIVE)),

@@ -255,6 +255,15 @@ func.func @select_extreme(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
+// leaves abs
+func.func @select_abs(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %a = stablehlo.compare LT, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.select %a, %b, %x : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
 // leaves constant, compare, select
 func.func @multiply_by_boolean(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %p = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>

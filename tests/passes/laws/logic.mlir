@@ -176,6 +176,42 @@ func.func @select_extreme(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi32>
   return %r : tensor<4xi32>
 }
 
+// leaves abs
+func.func @select_abs(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<0> : tensor<4xi32>
+  %a = stablehlo.compare LT, %x, %c : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %b = stablehlo.negate %x : tensor<4xi32>
+  %r = stablehlo.select %a, %b, %x : tensor<4xi1>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// leaves abs
+func.func @select_abs__positive(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<0> : tensor<4xi32>
+  %a = stablehlo.compare GT, %x, %c : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %b = stablehlo.negate %x : tensor<4xi32>
+  %r = stablehlo.select %a, %x, %b : tensor<4xi1>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// keeps
+func.func @minus_0_0_is_not_less_than_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %a = stablehlo.compare LT, %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+  %b = stablehlo.negate %x : tensor<4xf32>
+  %r = stablehlo.select %a, %b, %x : tensor<4xi1>, tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// keeps
+func.func @minus_the_size_of_an_integer(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %c = stablehlo.constant dense<0> : tensor<4xi32>
+  %a = stablehlo.compare LT, %x, %c : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %b = stablehlo.negate %x : tensor<4xi32>
+  %r = stablehlo.select %a, %x, %b : tensor<4xi1>, tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
 // keeps
 func.func @a_selection_of_floats_takes_what_is_not_NaN(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
