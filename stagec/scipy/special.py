@@ -35,8 +35,8 @@ __all__ = [
     "bernoulli", "bessel_jn", "beta", "betainc", "betaln", "boxcox", "boxcox1p", "comb", "dawsn", "digamma", "entr",
     "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1", "expi", "expit", "expn", "factorial", "fresnel", "gamma",
     "gammainc", "gammaincc", "gammaln", "gammasgn", "huber", "hyp1f1", "hyp2f1", "i0", "i0e", "i1", "i1e", "kl_div",
-    "log_ndtr", "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "owens_t", "poch", "polygamma",
-    "psi", "rel_entr", "sici", "softmax", "spence", "sph_harm_y", "wofz", "xlog1py", "xlogy", "zeta",
+    "log_ndtr", "log_softmax", "loggamma", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "owens_t", "poch",
+    "polygamma", "psi", "rel_entr", "sici", "softmax", "spence", "sph_harm_y", "wofz", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -452,6 +452,19 @@ def _boxcox(log_x: Operand, lmbda: Operand) -> Array:
     zero = logic.eq(lmbda, 0.0)
     safe = logic.select(zero, 1.0, lmbda)
     return logic.select(zero, log_x, ar.div(tr.expm1(ar.mul(safe, log_x)), safe))
+
+
+def huber(delta: ArrayLike, r: ArrayLike) -> Array:
+    """Huber's loss: `r**2 / 2` up to `delta`, and linear in `|r|` from there; infinity for a negative `delta`.
+
+    >>> float(huber(1.0, -3.0))
+    2.5
+    """
+    delta, r = _real("huber", delta, r)
+    size = ar.abs(r)
+    line = ar.mul(delta, ar.sub(size, ar.mul(delta, 0.5)))
+    loss = logic.select(logic.le(size, delta), ar.mul(ar.mul(r, r), 0.5), line)
+    return logic.select(logic.lt(delta, 0.0), math.inf, loss)
 
 
 _cover(globals())
