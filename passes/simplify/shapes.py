@@ -102,9 +102,9 @@ def broadcast_that_adds_unit_dimensions(op: Any) -> Any:
     return build.reshape(op.operand, shape_of(result))
 
 
-@pattern("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", of=SPLAT)
+@pattern("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.transpose", "stablehlo.dynamic_slice", of=SPLAT)
 def move_splat(op: Any) -> Any:
-    """A constant that repeats one number, reshaped, transposed or broadcast -> a constant of the new shape."""
+    """A constant that repeats one number, reshaped, transposed, broadcast or cut -> a constant of the new shape."""
     result = op.operation.results[0]
     if producer(op.operand, "stablehlo.constant") is None or not _static(result):
         return None
@@ -136,25 +136,6 @@ def slice_of_slice(op: Any) -> Any:
     if any(hi > n for hi, n in zip(limit, shape_of(inner.operand))):
         return None
     return build.slice_(inner.operand, start, limit, stride)
-
-
-@pattern("stablehlo.slice", of="stablehlo.concatenate")
-def slice_of_concatenate(op: Any) -> Any:
-    """A slice that lies within one operand of a concatenate -> a slice of that operand."""
-    inner = producer(op.operand, "stablehlo.concatenate")
-    if inner is None or not _static(op.operation.results[0], *inner.operation.operands):
-        return None
-    dim = attrs.integer(inner, "dimension")
-    starts, limits, strides = map(list, attrs.cut(op))
-    offset = 0
-    for part in inner.operation.operands:
-        size = shape_of(part)[dim]
-        if offset <= starts[dim] and limits[dim] <= offset + size and size > 0:
-            starts[dim] -= offset
-            limits[dim] -= offset
-            return build.slice_(part, starts, limits, strides)
-        offset += size
-    return None
 
 
 @pattern("stablehlo.concatenate")

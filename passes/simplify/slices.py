@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -48,30 +49,56 @@ def _sliced(op: Any, value: Any, starts: list[Any], shape: Any) -> Any:
     return build.op(op.operation.name, [value, *starts], type_, attributes=attrs.copied(op))
 
 
-@pattern("stablehlo.slice", of="stablehlo.broadcast_in_dim")
+def part(op: Any, value: Any, dims: Mapping[int, int]) -> Any:
+    """The part of another array that a slice takes along its dimensions `dims`, by those of the slice, and all else.
+
+    A start is clamped in the same way before and after: what is sliced has the same size along that dimension.
+    """
+    shape, sizes = shape_of(value), list(shape_of(value))
+    if op.operation.name == "stablehlo.slice":
+        cuts = list(zip(*attrs.cut(op)))
+        own = [cuts[dims[d]] if d in dims else (0, n, 1) for d, n in enumerate(shape)]
+        return build.slice_(value, *zip(*own)) if own else value
+    starts = [build.full(0, op.start_indices[0]) for _ in shape] if dims else []
+    for d, cut in dims.items():
+        starts[d], sizes[d] = op.start_indices[cut], shape_of(op.operation.results[0])[cut]
+    return value if tuple(sizes) == shape else build.dynamic_slice(value, starts, sizes)
+
+
+def sliced(op: Any, name: str) -> Any:
+    """Return the op of this name that a slice is alone to read, in the same block, or None."""
+    inner = producer(op.operand, name)
+    if inner is None or not used_once(inner) or not is_static_op(inner):
+        return None
+    # A slice in a loop may read what was computed before the loop.
+    return inner if inner.operation.block == op.operation.block else None
+
+
+def _takes_half(op: Any) -> bool:
+    """Whether a slice takes elements, and at most half of them."""
+    return bool(0 < 2 * size_of(op.operation.results[0]) <= size_of(op.operand))
+
+
+@pattern(*_SLICES, of="stablehlo.broadcast_in_dim")
 def slice_of_broadcast(op: Any) -> Any:
     """slice(broadcast(x)) -> broadcast(slice(x)): what is repeated is cut first. Exact."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
     result = op.operation.results[0]
-    if inner is None or not all_static(inner.operand, result):
+    if inner is None or not all_static(inner.operand, op.operand, result):
         return None
-    dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
-    starts, limits, strides = attrs.cut(op)
-    own = [(0, 1, 1) if n == 1 else (starts[d], limits[d], strides[d]) for n, d in zip(source, dims)]
-    value = build.slice_(inner.operand, *zip(*own)) if own else inner.operand
-    return build.broadcast_in_dim(value, shape_of(result), dims)
+    dims = attrs.ints(inner, "broadcast_dimensions")
+    own = {i: d for i, (d, n) in enumerate(zip(dims, shape_of(inner.operand))) if n != 1}
+    return build.broadcast_in_dim(part(op, inner.operand, own), shape_of(result), dims)
 
 
-@pattern("stablehlo.slice", of="stablehlo.transpose")
+@pattern(*_SLICES, of="stablehlo.transpose")
 def slice_of_transpose(op: Any) -> Any:
     """slice(transpose(x)) -> transpose(slice(x)). Exact: fewer elements are transposed."""
     inner = producer(op.operand, "stablehlo.transpose")
     if inner is None or not is_static_op(inner) or not used_once(inner):
         return None
     order = attrs.ints(inner, "permutation")
-    back = [order.index(d) for d in range(len(order))]
-    starts, limits, strides = ([values[d] for d in back] for values in attrs.cut(op))
-    return build.transpose(build.slice_(inner.operand, starts, limits, strides), order)
+    return build.transpose(part(op, inner.operand, {d: i for i, d in enumerate(order)}), order)
 
 
 @pattern("stablehlo.slice", of="stablehlo.pad")
@@ -136,14 +163,14 @@ def slice_of_reshape(op: Any) -> Any:
     found = groups(before, after)
     if found is None:
         return None
-    part = [(0, n, 1) for n in before]
+    cuts = [(0, n, 1) for n in before]
     for left, right in found:
         cut = [d for d in right if limits[d] - starts[d] != after[d] or (strides[d] != 1 and after[d] != 1)]
         if not cut:
             continue
         if len(left) == len(right) == 1:
             (d,) = right
-            part[left[0]] = (starts[d], limits[d], strides[d])
+            cuts[left[0]] = (starts[d], limits[d], strides[d])
             continue
         # If only the outermost dimension is sliced, the elements are adjacent.
         outer = next(d for d in right if after[d] != 1)
@@ -152,8 +179,8 @@ def slice_of_reshape(op: Any) -> Any:
         begin, end = (k * math.prod(after[d] for d in right if d > outer) for k in (starts[outer], limits[outer]))
         if cut != [outer] or strides[outer] != 1 or begin % mine or end % mine:
             return None
-        part[row] = (begin // mine, end // mine, 1)
-    value = build.slice_(inner.operand, *zip(*part)) if part else inner.operand
+        cuts[row] = (begin // mine, end // mine, 1)
+    value = build.slice_(inner.operand, *zip(*cuts)) if cuts else inner.operand
     return build.reshape(value, shape_of(result))
 
 
@@ -191,68 +218,56 @@ def slice_of_iota(op: Any) -> Any:
 
 
 @pattern("stablehlo.slice", of="stablehlo.concatenate")
-def slice_across_concatenate(op: Any) -> Any:
-    """slice(concatenate(x, y, z)) -> concatenate of the slices of those parts that are in it. Exact."""
+def slice_of_concatenate(op: Any) -> Any:
+    """slice(concatenate(x, y, z)) -> concatenate of the slices of those parts that are in it. Exact.
+
+    Where there are several, the law requires that nothing else reads the concatenation.
+    """
     inner = producer(op.operand, "stablehlo.concatenate")
-    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(op.operation.results[0]) == 0:
+    if inner is None or not is_static_op(inner) or size_of(op.operation.results[0]) == 0:
         return None
     dim = attrs.integer(inner, "dimension")
-    starts, limits, strides = attrs.cut(op)
-    if strides[dim] != 1:
-        return None
-    offset, parts = 0, []
+    starts, limits, strides = map(list, attrs.cut(op))
+    first, last, offset, found = starts[dim], limits[dim], 0, []
     for value in inner.operation.operands:
         size = shape_of(value)[dim]
-        begin, end = max(0, starts[dim] - offset), min(size, limits[dim] - offset)
+        begin, end = max(0, first - offset), min(size, last - offset)
         if begin < end:
-            starts_here, limits_here = list(starts), list(limits)
-            starts_here[dim], limits_here[dim] = begin, end
-            parts.append(build.slice_(value, starts_here, limits_here, strides))
+            found.append((value, begin, end))
         offset += size
-    return build.concatenate(parts, dim)
+    if len(found) > 1 and (strides[dim] != 1 or not used_once(inner)):
+        return None
+    parts = []
+    for value, starts[dim], limits[dim] in found:
+        parts.append(build.slice_(value, starts, limits, strides))
+    return build.concatenate(parts, dim) if len(parts) > 1 else parts[0]
 
 
-@pattern("stablehlo.slice", of="stablehlo.reduce", reorders=True)
+@pattern(*_SLICES, of="stablehlo.reduce", reorders=True)
 def slice_of_reduce(op: Any) -> Any:
     """slice(reduce(x)) -> reduce(slice(x)) for half of the results or less. Exact: fewer results are computed."""
-    inner = producer(op.operand, "stablehlo.reduce")
-    if inner is None or not is_static_op(inner) or not used_once(inner):
+    inner = sliced(op, "stablehlo.reduce")
+    if inner is None or not _takes_half(op):
         return None
-    if 2 * size_of(op.operation.results[0]) > size_of(op.operand):
-        return None
-    (value,) = inner.inputs
-    dims, shape, sizes = attrs.ints(inner, "dimensions"), shape_of(value), shape_of(op.operation.results[0])
-    kept = [d for d in range(len(shape)) if d not in dims]
-    part = [(0, n, 1) for n in shape]
-    for d, cut in zip(kept, zip(*attrs.cut(op))):
-        part[d] = cut
-    if not part or math.prod(sizes) == 0:
-        return None
-    sliced = build.slice_(value, *zip(*part))
-    return cloned(inner, [sliced, *inner.init_values], [op.operation.results[0].type])
+    (value,), dims = inner.inputs, attrs.ints(inner, "dimensions")
+    kept = [d for d in range(len(shape_of(value))) if d not in dims]
+    cut = part(op, value, {d: i for i, d in enumerate(kept)})
+    return cloned(inner, [cut, *inner.init_values], [op.operation.results[0].type])
 
 
-@pattern("stablehlo.slice", of="stablehlo.dot_general")
+@pattern(*_SLICES, of="stablehlo.dot_general")
 def slice_of_dot(op: Any) -> Any:
     """slice(dot(x, y)) -> dot(slice(x), slice(y)) for half of the results or less. Exact: fewer sums."""
-    inner = producer(op.operand, "stablehlo.dot_general")
-    result = op.operation.results[0]
-    if inner is None or not is_static_op(inner) or not used_once(inner):
+    inner = sliced(op, "stablehlo.dot_general")
+    if inner is None or not _takes_half(op):
         return None
-    if not 0 < 2 * size_of(result) <= size_of(op.operand):
-        return None
-    dims = attrs.dot_dimensions(inner)
-    cuts = list(zip(*attrs.cut(op)))
+    dims, shape = attrs.dot_dimensions(inner), shape_of(op.operation.results[0])
     batch = len(dims.lhs_batch)
-    free = [d for d in range(len(shape_of(inner.lhs))) if d not in (*dims.lhs_batch, *dims.lhs_contract)]
+    rows = [d for d in range(len(shape_of(inner.lhs))) if d not in (*dims.lhs_batch, *dims.lhs_contract)]
     columns = [d for d in range(len(shape_of(inner.rhs))) if d not in (*dims.rhs_batch, *dims.rhs_contract)]
-    left = dict(zip((*dims.lhs_batch, *free), (*cuts[:batch], *cuts[batch : batch + len(free)])))
-    right = dict(zip((*dims.rhs_batch, *columns), (*cuts[:batch], *cuts[batch + len(free) :])))
-    lhs, rhs = (
-        build.slice_(value, *zip(*(part.get(d, (0, n, 1)) for d, n in enumerate(shape_of(value))))) if part else value
-        for value, part in ((inner.lhs, left), (inner.rhs, right))
-    )
-    return rebuilt(inner, [lhs, rhs], shape_of(result))
+    left = dict(zip((*dims.lhs_batch, *rows), range(len(shape))))
+    right = dict(zip((*dims.rhs_batch, *columns), (*range(batch), *range(batch + len(rows), len(shape)))))
+    return rebuilt(inner, [part(op, inner.lhs, left), part(op, inner.rhs, right)], shape)
 
 
 @pattern(*_SLICES, of=_SLICES)
@@ -332,23 +347,20 @@ def slice_of_reverse(op: Any) -> Any:
     return rebuilt(inner, [build.slice_(inner.operand, starts, limits, strides)], sizes)
 
 
-@pattern("stablehlo.slice", of="stablehlo.convolution")
+@pattern(*_SLICES, of="stablehlo.convolution")
 def slice_of_convolution(op: Any) -> Any:
     """A slice of a convolution's batch or output features -> a convolution of fewer. Exact."""
-    inner = producer(op.operand, "stablehlo.convolution")
+    inner = sliced(op, "stablehlo.convolution")
     result = op.operation.results[0]
-    if inner is None or not is_static_op(inner) or not used_once(inner) or size_of(result) == 0:
+    if inner is None or size_of(result) == 0:
         return None
     if attrs.integer(inner, "batch_group_count") != 1 or attrs.integer(inner, "feature_group_count") != 1:
         return None
     dims = attrs.convolution_dimensions(inner)
     if not all(is_whole(op, d) for d in dims.out_spatial):
         return None
-    cuts = list(zip(*attrs.cut(op)))
-    left = [(0, n, 1) for n in shape_of(inner.lhs)]
-    right = [(0, n, 1) for n in shape_of(inner.rhs)]
-    left[dims.lhs_batch], right[dims.rhs_output] = cuts[dims.out_batch], cuts[dims.out_feature]
-    lhs, rhs = build.slice_(inner.lhs, *zip(*left)), build.slice_(inner.rhs, *zip(*right))
+    lhs = part(op, inner.lhs, {dims.lhs_batch: dims.out_batch})
+    rhs = part(op, inner.rhs, {dims.rhs_output: dims.out_feature})
     return rebuilt(inner, [lhs, rhs], shape_of(result))
 
 

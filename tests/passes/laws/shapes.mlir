@@ -57,6 +57,13 @@ func.func @move_splat(%x: tensor<4x99xf32>) -> tensor<4x99xf32> {
   return %r : tensor<4x99xf32>
 }
 
+// leaves constant
+func.func @move_splat__dynamic_slice(%i: tensor<i32>) -> tensor<3xf32> {
+  %c = stablehlo.constant dense<3.0> : tensor<400xf32>
+  %r = stablehlo.dynamic_slice %c, %i, sizes = [3] : (tensor<400xf32>, tensor<i32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
 // leaves nothing
 func.func @slice_everything(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.slice %x [0:4] : (tensor<4xf32>) -> tensor<4xf32>
@@ -68,13 +75,6 @@ func.func @slice_of_slice(%x: tensor<4xf32>) -> tensor<2xf32> {
   %0 = stablehlo.slice %x [1:4] : (tensor<4xf32>) -> tensor<3xf32>
   %r = stablehlo.slice %0 [0:3:2] : (tensor<3xf32>) -> tensor<2xf32>
   return %r : tensor<2xf32>
-}
-
-// leaves nothing
-func.func @slice_of_concatenate(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
-  %r = stablehlo.slice %0 [4:8] : (tensor<8xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
 }
 
 // leaves nothing

@@ -1,10 +1,3 @@
-// leaves constant
-func.func @dynamic_slice_of_splat(%i: tensor<i32>) -> tensor<3xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<400xf32>
-  %r = stablehlo.dynamic_slice %c, %i, sizes = [3] : (tensor<400xf32>, tensor<i32>) -> tensor<3xf32>
-  return %r : tensor<3xf32>
-}
-
 // leaves slice, slice, add
 func.func @slice_of_elementwise(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<2xf32> {
   %0 = stablehlo.add %x, %y : tensor<8xf32>
@@ -85,9 +78,16 @@ func.func @slice_of_iota() -> tensor<3x20xi32> {
 }
 
 // leaves slice, slice, concatenate
-func.func @slice_across_concatenate(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+func.func @slice_of_concatenate(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.concatenate %x, %y, %z, dim = 0 : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<12xf32>
   %r = stablehlo.slice %0 [2:6] : (tensor<12xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// leaves nothing
+func.func @slice_of_concatenate__of_one_part(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.concatenate %x, %x, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %r = stablehlo.slice %0 [4:8] : (tensor<8xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
@@ -114,14 +114,14 @@ func.func @slice_within_slice(%x: tensor<8x8xf32>, %i: tensor<i32>) -> tensor<2x
 }
 
 // leaves broadcast_in_dim
-func.func @dynamic_slice_of_broadcast(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<2x8xf32> {
+func.func @slice_of_broadcast__dynamic(%x: tensor<8xf32>, %i: tensor<i32>) -> tensor<2x8xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<8xf32>) -> tensor<8x8xf32>
   %r = stablehlo.dynamic_slice %0, %i, %i, sizes = [2, 8] : (tensor<8x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
   return %r : tensor<2x8xf32>
 }
 
 // leaves dynamic_slice, transpose
-func.func @dynamic_slice_of_transpose(%x: tensor<8x6xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
+func.func @slice_of_transpose__dynamic(%x: tensor<8x6xf32>, %i: tensor<i32>) -> tensor<2x3xf32> {
   %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<8x6xf32>) -> tensor<6x8xf32>
   %r = stablehlo.dynamic_slice %0, %i, %i, sizes = [2, 3] : (tensor<6x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
@@ -229,7 +229,7 @@ func.func @slice_of_reshaped_elementwise(%x: tensor<4x4xf32>, %y: tensor<4x4xf32
 }
 
 // leaves dynamic_slice, broadcast_in_dim
-func.func @dynamic_slice_of_broadcast__cut(%x: tensor<6xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
+func.func @slice_of_broadcast__dynamic_and_cut(%x: tensor<6xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<6xf32>) -> tensor<6x5xf32>
   %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
   return %r : tensor<2x3xf32>
@@ -271,7 +271,7 @@ func.func @a_dynamic_part_may_be_of_either_operand(%x: tensor<3xf32>, %y: tensor
 }
 
 // leaves constant, dynamic_slice, reduce
-func.func @dynamic_slice_of_reduce(%x: tensor<6x3x5xi32>, %c: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x4xi32> {
+func.func @slice_of_reduce__dynamic(%x: tensor<6x3x5xi32>, %c: tensor<i32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x4xi32> {
   %0 = stablehlo.reduce(%x init: %c) applies stablehlo.add across dimensions = [1] : (tensor<6x3x5xi32>, tensor<i32>) -> tensor<6x5xi32>
   %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 4] : (tensor<6x5xi32>, tensor<i32>, tensor<i32>) -> tensor<2x4xi32>
   return %r : tensor<2x4xi32>
@@ -285,14 +285,14 @@ func.func @a_dynamic_part_of_most_sums(%x: tensor<6x3xi32>, %c: tensor<i32>, %i:
 }
 
 // leaves constant, dynamic_slice, dynamic_slice, dot_general
-func.func @dynamic_slice_of_dot(%x: tensor<4x6x3xi32>, %y: tensor<3x5x4xi32>, %i: tensor<i32>, %j: tensor<i32>, %k: tensor<i32>) -> tensor<1x2x3xi32> {
+func.func @slice_of_dot__dynamic(%x: tensor<4x6x3xi32>, %y: tensor<3x5x4xi32>, %i: tensor<i32>, %j: tensor<i32>, %k: tensor<i32>) -> tensor<1x2x3xi32> {
   %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [2], contracting_dims = [2] x [0] : (tensor<4x6x3xi32>, tensor<3x5x4xi32>) -> tensor<4x6x5xi32>
   %r = stablehlo.dynamic_slice %0, %i, %j, %k, sizes = [1, 2, 3] : (tensor<4x6x5xi32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x3xi32>
   return %r : tensor<1x2x3xi32>
 }
 
 // leaves constant, dynamic_slice, dot_general
-func.func @dynamic_slice_of_dot__of_one_side(%x: tensor<6x3xi32>, %y: tensor<3x5xi32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1x5xi32> {
+func.func @slice_of_dot__dynamic_of_one_side(%x: tensor<6x3xi32>, %y: tensor<3x5xi32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<1x5xi32> {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<6x3xi32>, tensor<3x5xi32>) -> tensor<6x5xi32>
   %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [1, 5] : (tensor<6x5xi32>, tensor<i32>, tensor<i32>) -> tensor<1x5xi32>
   return %r : tensor<1x5xi32>
