@@ -7,78 +7,51 @@ from typing import Any
 
 import numpy as np
 
+from passes import operations
 from passes.numeric.elementwise import order_of_bits
 from stagec import lax, numpy as snp
 from stagec.core import dtypes
+from stagec.core.primitive import Primitive
 from stagec.foreign.site import RULES, Site, Value, rule
 
-_UNARY: dict[str, Callable[..., Any]] = {
-    "abs": lax.abs,
-    "cbrt": lambda x: lax.pow(x, _like(x, 1 / 3)) if _is_complex(x) else lax.cbrt(x),
-    "ceil": lax.ceil,
-    "cosine": lax.cos,
-    "count_leading_zeros": lambda x: _leading_zeros(x),
-    "exponential": lax.exp,
-    "exponential_minus_one": lax.expm1,
-    "floor": lax.floor,
-    "imag": lambda x: lax.imag(x) if _is_complex(x) else _like(x, 0),
-    "is_finite": lax.is_finite,
-    "log": lax.log,
-    "log_plus_one": lax.log1p,
-    "logistic": lax.logistic,
-    "negate": lax.neg,
-    "not": lax.bitwise_not,
-    "popcnt": lax.population_count,
-    "real": lambda x: lax.real(x) if _is_complex(x) else x,
-    "round_nearest_afz": lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),
-    "round_nearest_even": lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
-    "rsqrt": lax.rsqrt,
-    "sign": lax.sign,
-    "sine": lax.sin,
-    "sqrt": lax.sqrt,
-    "tan": lax.tan,
-    "tanh": lax.tanh,
-    "chlo.acos": lax.acos,
-    "chlo.acosh": lax.acosh,
-    "chlo.asin": lax.asin,
-    "chlo.asinh": lax.asinh,
-    "chlo.atan": lax.atan,
-    "chlo.atanh": lax.atanh,
-    "chlo.bessel_i1e": lax.bessel_i1e,
-    "chlo.conj": lambda x: lax.conj(x) if _is_complex(x) else x,
-    "chlo.cosh": lax.cosh,
-    "chlo.digamma": lax.digamma,
-    "chlo.erf": lax.erf,
-    "chlo.erf_inv": lax.erf_inv,
-    "chlo.erfc": lax.erfc,
-    "chlo.is_inf": lambda x: lax.eq(lax.abs(x), _like(x, np.inf)),
-    "chlo.is_neg_inf": lambda x: lax.eq(x, _like(x, -np.inf)),
-    "chlo.is_pos_inf": lambda x: lax.eq(x, _like(x, np.inf)),
-    "chlo.lgamma": lax.lgamma,
-    "chlo.sinh": lax.sinh,
-    "chlo.square": lambda x: _complex_square(x) if _is_complex(x) else lax.square(x),
-    "chlo.tan": lax.tan,
+# Operations that one row is lowered to are the row's function.
+_ROWS: dict[str, Callable[..., Any]] = {
+    row.lower.removeprefix("stablehlo."): getattr(lax, row.name if hasattr(lax, row.name) else f"bitwise_{row.name}")
+    for row in tuple(Primitive.registry.values())
+    if isinstance(row.lower, str)
 }
-_BINARY: dict[str, Callable[..., Any]] = {
+_OTHERS: dict[str, Callable[..., Any]] = {
+    "abs": lax.abs,
     "add": lambda x, y: lax.bitwise_or(x, y) if _is_boolean(x) else lax.add(x, y),
-    "and": lax.bitwise_and,
     "atan2": lax.atan2,
-    "complex": lax.complex,
-    "divide": lax.div,
+    "cbrt": lambda x: lax.pow(x, _like(x, 1 / 3)) if _is_complex(x) else lax.cbrt(x),
+    "count_leading_zeros": lambda x: _leading_zeros(x),
+    "imag": lambda x: lax.imag(x) if _is_complex(x) else _like(x, 0),
     "maximum": lambda x, y: lax.select(_precedes(y, x), x, y) if _is_complex(x) else lax.max(x, y),
     "minimum": lambda x, y: lax.select(_precedes(x, y), x, y) if _is_complex(x) else lax.min(x, y),
     "multiply": lambda x, y: lax.bitwise_and(x, y) if _is_boolean(x) else lax.mul(x, y),
-    "or": lax.bitwise_or,
+    "negate": lax.neg,
+    "optimization_barrier": lambda *operands: list(lax.optimization_barrier(operands)),
     "power": lambda x, y: _integer_power(x, y) if dtypes.is_integer(x.dtype) else lax.pow(x, y),
-    "remainder": lax.rem,
+    "real": lambda x: lax.real(x) if _is_complex(x) else x,
+    "round_nearest_afz": lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),
+    "round_nearest_even": lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+    "select": lax.select,
     "shift_left": lax.shift_left,
     "shift_right_arithmetic": lambda x, y: _sign_shifted(x, y),
     "shift_right_logical": lax.shift_right_logical,
+    "sign": lax.sign,
     "subtract": lambda x, y: lax.bitwise_xor(x, y) if _is_boolean(x) else lax.sub(x, y),
-    "xor": lax.bitwise_xor,
+    "chlo.bessel_i1e": lax.bessel_i1e,
+    "chlo.conj": lambda x: lax.conj(x) if _is_complex(x) else x,
+    "chlo.is_inf": lambda x: lax.eq(lax.abs(x), _like(x, np.inf)),
+    "chlo.is_neg_inf": lambda x: lax.eq(x, _like(x, -np.inf)),
+    "chlo.is_pos_inf": lambda x: lax.eq(x, _like(x, np.inf)),
     "chlo.mulhi": lambda x, y: _upper_half(x, y) if x.dtype in dtypes.SUB_BYTE else lax.mulhi(x, y),
     "chlo.next_after": lax.nextafter,
     "chlo.polygamma": lax.polygamma,
+    "chlo.square": lambda x: _complex_square(x) if _is_complex(x) else lax.square(x),
+    "chlo.tan": lax.tan,
     "chlo.zeta": lax.zeta,
 }
 _COMPARISONS = {"EQ": lax.eq, "NE": lax.ne, "LT": lax.lt, "LE": lax.le, "GT": lax.gt, "GE": lax.ge}
@@ -156,7 +129,7 @@ def _ignoring_site(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda site, *operands: function(*operands)
 
 
-for _name, _function in {**_UNARY, **_BINARY, "select": lax.select}.items():
+for _name, _function in {**_ROWS, **_OTHERS}.items():
     rule(_name)(_ignoring_site(_function))
 
 
@@ -225,11 +198,6 @@ def ordered_bits(x: Value) -> Value:
     return order_of_bits(lax.bitcast_convert_type(x, np.dtype(f"int{x.dtype.itemsize * 8}")))
 
 
-@rule("optimization_barrier")
-def _barrier(site: Site, *operands: Value) -> list[Value]:
-    return list(lax.optimization_barrier(tuple(operands)))
-
-
 @rule("chlo.constant_like")
 def _constant_like(site: Site, x: Value) -> Value:
     value = site.op.attributes["value"].value
@@ -250,8 +218,7 @@ def _broadcasting(name: str) -> Callable[..., Any]:
     return apply
 
 
-for _name in (*_BINARY, "compare", "select"):
-    if "." not in _name:
-        rule(f"chlo.broadcast_{_name}")(_broadcasting(f"stablehlo.{_name}"))
-for _name in ("next_after", "polygamma", "zeta"):
-    rule(f"chlo.broadcast_{_name}")(_broadcasting(f"chlo.{_name}"))
+for _name in operations.names("chlo"):
+    if _name.startswith("chlo.broadcast_"):
+        _plain = _name.removeprefix("chlo.broadcast_")
+        rule(_name)(_broadcasting(f"stablehlo.{_plain}" if f"stablehlo.{_plain}" in RULES else f"chlo.{_plain}"))
