@@ -217,10 +217,6 @@ def _check_format(name: str, fmt: str, args: tuple[Any, ...], kwargs: dict[str, 
     raise location.error(errors.FormatError, f"debug.{name}: the format string {what}", [("fmt", repr(fmt), "")], fix)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 def inspect_array_sharding(value: Array, *, callback: Callable[[Any], None]) -> None:
     """Call a function with the sharding of an array.
 

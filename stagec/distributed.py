@@ -46,8 +46,4 @@ def shutdown() -> None:
     _processes.leave()
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

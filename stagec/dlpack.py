@@ -36,8 +36,4 @@ def is_supported_dtype(dtype: DTypeLike) -> bool:
         return False
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

@@ -80,8 +80,4 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> np.dtype[Any
     return _dtypes.result_type_and_weak(*args) if return_weak_type_flag else _dtypes.result_type(*args)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

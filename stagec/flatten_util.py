@@ -70,8 +70,4 @@ def _unravel(structure: Any, shapes: Any, kinds: Any, common: Any, vector: Any) 
     return structure.unflatten(leaves)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

@@ -229,9 +229,5 @@ def _checked_shape(name: str, image: Any, shape: Sequence[int]) -> tuple[int, ..
     return sizes
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

@@ -165,9 +165,5 @@ def _segments(
     return whole.astype(aval.dtype)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

@@ -7,7 +7,6 @@ from typing import Any
 from stagec.control.callback import Described
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.numpy.creation import zeros
 from stagec.primitives.references import (
     AbstractRef as AbstractRef,
@@ -90,10 +89,6 @@ def addupdate(ref: Ref, idx: Any, x: ArrayLike) -> None:
     Array([3., 2.], dtype=float32)
     """
     _write(ref, ref[...].at[idx].add(ref._accepted(x)))
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
 
 
 _publish(globals())

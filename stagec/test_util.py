@@ -12,7 +12,6 @@ from stagec.api.derivatives import jvp, vjp
 from stagec.api.flat import is_float0
 from stagec.core import dtypes, pytree
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.primitives.operand import as_operand, aval_of
 
 __all__ = ["check_grads", "check_jvp", "check_vjp"]
@@ -219,10 +218,6 @@ def _tolerance(dtype: np.dtype[Any], given: Tolerance) -> float:
         return given
     found = {np.dtype(d).name: t for d, t in (given or {}).items()}
     return found.get(dtype.name, _TOLERANCES.get(dtype.name, 0.0))
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
 
 
 _publish(globals())

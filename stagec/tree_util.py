@@ -223,8 +223,4 @@ class _Registry:
 default_registry = _Registry()
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

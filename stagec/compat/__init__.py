@@ -110,8 +110,4 @@ def installed() -> bool:
     return _finder in sys.meta_path
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from stagec.core import errors, location, missing
 from stagec.core.config import config
+from stagec.core.exports import exported
 from stagec.core.location import assists, is_internal
 
 assists(__file__)
@@ -135,8 +136,10 @@ _WRAPPER = short_tracebacks(print).__code__
 def publish(namespace: dict[str, Any], *submodules: str) -> None:
     """Publish the functions in a module's namespace, at its end, and say of other names what there is instead.
 
+    `dir()` shows what users may use.
+
     Args:
-      submodules: names of those that are imported when they are first used.
+      submodules: names of those that are imported when they are first used, or of others that belong to the module.
     """
     module = namespace["__name__"]
     for name in namespace.get("__all__") or list(namespace):
@@ -144,6 +147,7 @@ def publish(namespace: dict[str, Any], *submodules: str) -> None:
             namespace[name] = published(namespace[name], module, name)
     # Not written as a function of the module: type checkers would take any name to exist.
     namespace["__getattr__"] = short_tracebacks(missing.hook(namespace, submodules))
+    namespace["__dir__"] = functools.partial(exported, namespace, *submodules)
 
 
 def shorten(cls: type, names: str) -> None:

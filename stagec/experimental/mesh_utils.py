@@ -71,8 +71,4 @@ def create_hybrid_device_mesh(
     return create_device_mesh(mesh_shape, devices)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

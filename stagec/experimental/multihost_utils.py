@@ -119,8 +119,4 @@ def global_array_to_host_local_array(global_inputs: X, global_mesh: Mesh, pspecs
     return found
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

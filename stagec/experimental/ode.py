@@ -20,7 +20,6 @@ from stagec.api.derivatives import vjp
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.dtypes import is_inexact
-from stagec.core.exports import exported as _exported
 from stagec.typing import ArrayLike
 
 __all__ = ["odeint"]
@@ -221,10 +220,6 @@ def _backward(slope: Callable[..., Array], options: Any, residuals: Any, ct: Arr
 
 
 _integrate.defvjp(_forward, _backward)
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
 
 
 _publish(globals())

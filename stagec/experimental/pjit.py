@@ -7,8 +7,4 @@ from stagec.lax.tokens import with_sharding_constraint
 __all__ = ["pjit", "with_sharding_constraint"]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

@@ -14,7 +14,6 @@ from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.config import state
 from stagec.core.containers import register_dataclass
-from stagec.core.exports import exported as _exported
 from stagec.numpy.creation import zeros
 from stagec.numpy.grids import shape as shape_of
 from stagec.numpy.values import asarray
@@ -133,10 +132,6 @@ def stateful_rng(seed: ArrayLike | None = None, *, impl: str | None = None) -> S
         entropy: Any = np.random.SeedSequence().entropy
         seed = np.int64(entropy & np.iinfo(np.int64).max)
     return StatefulPRNG(new_key(seed, impl=impl), new_ref(0))
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
 
 
 _publish(globals())

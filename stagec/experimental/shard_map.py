@@ -38,8 +38,4 @@ def shard_map(
     return mapped
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

@@ -5,7 +5,6 @@
 import typing as _typing
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.lax.fourier import *
 from stagec.lax.composed import *
 from stagec.lax.patches import *
@@ -69,10 +68,6 @@ _cover(globals())
 
 if _typing.TYPE_CHECKING:
     from stagec.lax import linalg as linalg
-
-
-def __dir__() -> list[str]:
-    return _exported(globals(), "linalg")
 
 
 _publish(globals(), "linalg")

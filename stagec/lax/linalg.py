@@ -214,9 +214,5 @@ def schur(
     return list(_schur(x, compute_schur_vectors=compute_schur_vectors))
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

@@ -3,7 +3,6 @@
 import typing as _typing
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.lax.scaled import scaled_matmul as scaled_matmul
 from stagec.nn.attention import dot_product_attention as dot_product_attention
 from stagec.nn.axes import *
@@ -14,10 +13,6 @@ if _typing.TYPE_CHECKING:
     from stagec.nn import initializers as initializers
 
 _cover(globals())
-
-
-def __dir__() -> list[str]:
-    return _exported(globals(), "initializers")
 
 
 _publish(globals(), "initializers")

@@ -9,7 +9,6 @@ Names, signatures and results are NumPy's; dtypes follow JAX: 32 bits unless
 import typing as _typing
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.numpy import fft as fft, methods
 from stagec.numpy.arithmetic import *
 from stagec.numpy.averages import *
@@ -68,8 +67,4 @@ if _typing.TYPE_CHECKING:
     from stagec.numpy import linalg as linalg
 
 
-def __dir__() -> list[str]:
-    return _exported(globals(), "fft", "linalg")
-
-
-_publish(globals(), "linalg")
+_publish(globals(), "fft", "linalg")

@@ -319,9 +319,5 @@ def _shifted(name: str, x: Any, axes: Any, by: Any) -> Array:
     return roll(values, [by(values.shape[p]) for p in positions], positions)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

@@ -178,9 +178,5 @@ def vecdot(
     return linear.vecdot(x1, x2, axis=axis, precision=precision, preferred_element_type=preferred_element_type)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

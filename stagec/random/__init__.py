@@ -4,7 +4,6 @@ Keys are made by `key`, and made into new ones by `split` and `fold_in`; a draw 
 """
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.random.choices import *
 from stagec.random.continuous import *
 from stagec.random.discrete import *
@@ -14,11 +13,6 @@ from stagec.random.keys import *
 from stagec.random.matrices import *
 from stagec.random.sharing import sharing as _sharing
 from stagec.runtime.plans import cover as _cover
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
-
 
 _cover(globals(), exactly=True)
 for _name in ("bits", "cauchy", "exponential", "gumbel", "laplace", "logistic", "normal", "rademacher", "uniform"):

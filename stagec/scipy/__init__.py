@@ -23,8 +23,4 @@ if _typing.TYPE_CHECKING:
 _MODULES = "cluster fft integrate interpolate linalg ndimage optimize signal sparse spatial special stats".split()
 
 
-def __dir__() -> list[str]:
-    return sorted(_MODULES)
-
-
 _publish(globals(), *_MODULES)

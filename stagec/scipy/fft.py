@@ -177,9 +177,5 @@ def next_fast_len(target: int, real: bool = False) -> int:
         found += 1
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

@@ -7,9 +7,5 @@ from stagec.runtime.plans import cover as _cover
 __all__ = ["trapezoid"]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

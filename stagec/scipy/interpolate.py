@@ -126,8 +126,4 @@ def _nodes(grid: Array, x: Array, method: str) -> list[tuple[Any, Any]]:
     return [(low, 1 - above), (low + 1, above)]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

@@ -1,7 +1,6 @@
 """Linear algebra, by the names of `scipy.linalg`."""
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.matrix_functions import *
 from stagec.scipy.more_matrices import *
@@ -10,11 +9,6 @@ from stagec.scipy.schur_functions import *
 from stagec.scipy.solvers import *
 from stagec.scipy.special_matrices import *
 from stagec.scipy.tridiagonal import eigh_tridiagonal as eigh_tridiagonal
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
-
 
 _cover(globals())
 _publish(globals())

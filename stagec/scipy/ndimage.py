@@ -108,9 +108,5 @@ def map_coordinates(
     return result.astype(values.dtype) if dtypes.is_inexact(values.dtype) else snp.round(result).astype(values.dtype)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

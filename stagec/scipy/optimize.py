@@ -138,8 +138,4 @@ def minimize(
     )
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

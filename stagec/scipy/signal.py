@@ -1,15 +1,9 @@
 """Signals: convolution, trends and spectra, by the names of `scipy.signal`."""
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.convolutions import *
 from stagec.scipy.spectra import *
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
-
 
 _cover(globals())
 _publish(globals())

@@ -434,9 +434,5 @@ def _boxcox(log_x: Operand, lmbda: Operand) -> Array:
     return logic.select(zero, log_x, ar.div(tr.expm1(ar.mul(safe, log_x)), safe))
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _cover(globals())
 _publish(globals())

@@ -1,7 +1,6 @@
 """Sparse arrays, as JAX has them in `jax.experimental.sparse`: `BCOO` and `BCSR`."""
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.experimental.sparse.arithmetic import *
 from stagec.experimental.sparse.arrangement import *
 from stagec.experimental.sparse.bcoo import *
@@ -10,10 +9,5 @@ from stagec.experimental.sparse.common import *
 from stagec.experimental.sparse.creation import *
 from stagec.experimental.sparse.layout import *
 from stagec.experimental.sparse.sparsify import *
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
-
 
 _publish(globals())

@@ -8,8 +8,4 @@ if _typing.TYPE_CHECKING:
     from stagec.scipy.cluster import vq as vq
 
 
-def __dir__() -> list[str]:
-    return ["vq"]
-
-
 _publish(globals(), "vq")

@@ -8,8 +8,4 @@ if _typing.TYPE_CHECKING:
     from stagec.scipy.sparse import linalg as linalg
 
 
-def __dir__() -> list[str]:
-    return ["linalg"]
-
-
 _publish(globals(), "linalg")

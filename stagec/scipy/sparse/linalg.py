@@ -6,8 +6,4 @@ from stagec.scipy.krylov import bicgstab as bicgstab, cg as cg, gmres as gmres
 __all__ = ["bicgstab", "cg", "gmres"]
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
-
 _publish(globals())

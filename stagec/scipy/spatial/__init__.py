@@ -8,8 +8,4 @@ if _typing.TYPE_CHECKING:
     from stagec.scipy.spatial import transform as transform
 
 
-def __dir__() -> list[str]:
-    return ["transform"]
-
-
 _publish(globals(), "transform")

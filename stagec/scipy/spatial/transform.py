@@ -16,7 +16,6 @@ from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
 from stagec.core.containers import register_dataclass
-from stagec.core.exports import exported as _exported
 from stagec.numpy.promotion import promote_inexact
 from stagec.numpy.reductions import strong
 from stagec.primitives.axes import shape_error
@@ -360,10 +359,6 @@ class Slerp:
         index = snp.maximum(self.times.searchsorted(at) - 1, 0)
         part = (at - self.times[index]) / self.timedelta[index]
         return self.rotations[index] * Rotation.from_rotvec(self.rotvecs[index] * part[..., None])
-
-
-def __dir__() -> list[str]:
-    return _exported(globals())
 
 
 _publish(globals())

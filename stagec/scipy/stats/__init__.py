@@ -6,7 +6,6 @@ Each distribution is a module of functions, imported when it is first used.
 import typing as _typing
 
 from stagec.core.boundary import publish as _publish
-from stagec.core.exports import exported as _exported
 from stagec.runtime.plans import cover as _cover
 from stagec.scipy.kernel_density import gaussian_kde as gaussian_kde
 from stagec.scipy.stats.summaries import *
@@ -45,10 +44,6 @@ _DISTRIBUTIONS = """
     bernoulli beta betabinom binom cauchy chi2 dirichlet expon gamma gennorm geom gumbel_l gumbel_r laplace
     logistic multinomial multivariate_normal nbinom norm pareto poisson t truncnorm uniform vonmises wrapcauchy
 """.split()
-
-
-def __dir__() -> list[str]:
-    return _exported(globals(), *_DISTRIBUTIONS)
 
 
 _cover(globals())
