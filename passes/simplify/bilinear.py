@@ -89,7 +89,7 @@ def product_of_scaled(op: Any, exactly: bool) -> Any:
     The same for convolutions. Exact for integers; differs by rounding, and where a product overflows.
     """
     result = op.operation.results[0]
-    if not is_static_op(op) or not is_wide_real(op) or (exactly and not is_integer(result)) or not rank_of(result):
+    if not is_wide_real(op) or (exactly and not is_integer(result)) or not rank_of(result):
         return None
     first, second = _scaled(op.lhs), _scaled(op.rhs)
     if first is not None and second is not None:
@@ -132,7 +132,7 @@ def chain_of_dots(op: Any, exactly: bool) -> Any:
 
     Exact for integers; differs by rounding, and where a sum overflows.
     """
-    if not is_wide_real(op) or not is_static_op(op) or (exactly and not is_integer(op.operation.results[0])):
+    if not is_wide_real(op) or (exactly and not is_integer(op.operation.results[0])):
         return None
     for number, outer, other in either_side(op):
         inner = _maker(outer.value)

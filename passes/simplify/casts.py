@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build
-from passes.match import dtype_of, is_floating, is_integer, is_static, producer, shape_of
+from passes.match import dtype_of, is_floating, is_integer, producer, shape_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.terms import law
 from passes.types import is_lossless
@@ -46,7 +46,7 @@ compare_converted_boolean = law("convert(p) != zero -> p and convert(p) == zero 
 def convert_of_iota(op: Any) -> Any:
     """convert(iota) -> iota of the other type, where both types represent all of its numbers. Exact."""
     inner, result = producer(op.operand, "stablehlo.iota"), op.operation.results[0]
-    if inner is None or not is_static(result) or dtype_of(result).kind == "b":
+    if inner is None or dtype_of(result).kind == "b":
         return None
     most = shape_of(result)[attrs.integer(inner, "iota_dimension")] - 1
     if any(not _represents_integers_to(dtype_of(value), most) for value in (op.operand, result)):

@@ -8,7 +8,7 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import producer, rank_of, shape_of, size_of
 from passes.patterns import laws_of, pattern
-from passes.simplify.moves import is_static_op, unit_map, used_once
+from passes.simplify.moves import unit_map, used_once
 from passes.simplify.sides import Side
 
 CONVOLUTION = "stablehlo.convolution"
@@ -69,7 +69,7 @@ def _convolution(
 
 def _is_plain(op: Any) -> bool:
     """Whether a convolution has static shapes, spatial dimensions, and elements."""
-    if not is_static_op(op) or rank_of(op.lhs) < 3:
+    if rank_of(op.lhs) < 3:
         return False
     return 0 not in (*shape_of(op.lhs), *shape_of(op.rhs), *shape_of(op.operation.results[0]))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.analysis.strided import Box, View, box
-from passes.match import dtype_of, is_static, producer, shape_of, size_of, splat_of
+from passes.match import dtype_of, producer, shape_of, size_of, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.indexing import Windows
 from passes.simplify.moves import ELEMENTWISE, elementwise, is_elementwise, is_static_op, saves_work, spread, used_once
@@ -71,7 +71,7 @@ def gather_along_repeated_dimensions(op: Any) -> Any:
 def gather_of_splat(op: Any) -> Any:
     """gather from an array of equal numbers -> an array of them. Exact."""
     number = splat_of(op.operation.operands[0])
-    if number is None or dtype_of(op.operation.operands[0]).kind == "c" or not is_static(op.operation.results[0]):
+    if number is None or dtype_of(op.operation.operands[0]).kind == "c":
         return None
     return build.full(number, op.operation.results[0])
 

@@ -53,7 +53,7 @@ def pad_of_pad(op: Any) -> Any:
 def pad_of_splat(op: Any) -> Any:
     """pad(c, c), where all elements are equal -> a larger constant, also where the operand has no elements. Exact."""
     result = op.operation.results[0]
-    if not is_static_op(op) or dtype_of(result).kind == "c" or size_of(result) == 0:
+    if dtype_of(result).kind == "c" or size_of(result) == 0:
         return None
     if size_of(op.operand) and not same_number(op.operand, op.padding_value):
         return None
@@ -63,8 +63,6 @@ def pad_of_splat(op: Any) -> Any:
 @pattern(*ELEMENTWISE, of="stablehlo.pad")
 def elementwise_of_pads(op: Any) -> Any:
     """f(pad(x, c), pad(y, d)) -> pad(f(x, y), f(c, d)) for equal padding by constants. Exact: less is computed."""
-    if not is_elementwise(op) or not is_static_op(op):
-        return None
     values = spread(op)
     pads = producers_of(values, "stablehlo.pad")
     producers = dict(zip(values, pads))
@@ -98,14 +96,14 @@ def concatenate_of_concatenates(op: Any) -> Any:
             changed = True
         else:
             parts.append(value)
-    return build.concatenate(parts, dim) if changed and all_static(op.operation.results[0], *parts) else None
+    return build.concatenate(parts, dim) if changed and all_static(*parts) else None
 
 
 @pattern("stablehlo.concatenate")
 def concatenate_of_equal_parts(op: Any) -> Any:
     """concatenate(x, x, x) -> broadcast(x), and a reshape where x has several elements along the dimension. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if len(values) < 2 or any(value != values[0] for value in values[1:]) or not is_static_op(op):
+    if len(values) < 2 or any(value != values[0] for value in values[1:]):
         return None
     x, result = values[0], op.operation.results[0]
     shape = shape_of(x)
@@ -130,7 +128,7 @@ def concatenate_of_moves(op: Any) -> Any:
     """
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
     first = producer(values[0])
-    if len(values) < 2 or first is None or first.operation.name not in _MOVES or not is_static_op(op):
+    if len(values) < 2 or first is None or first.operation.name not in _MOVES:
         return None
     makers = producers_of(values, first.operation.name)
     if not makers or not all(used_once(maker) and is_static_op(maker) for maker in makers):
@@ -158,7 +156,7 @@ def concatenate_of_reshapes(op: Any) -> Any:
     """
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
     makers = producers_of(values, "stablehlo.reshape")
-    if len(values) < 2 or not makers or not is_static_op(op) or not all(used_once(maker) for maker in makers):
+    if len(values) < 2 or not makers or not all(used_once(maker) for maker in makers):
         return None
     sizes = [shape_of(value)[dim] for value in values]
     # An axis of one element may be any such axis before the reshape.
@@ -220,7 +218,7 @@ def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
 def concatenate_that_pads(op: Any) -> Any:
     """concatenate(c, x) for a constant of equal numbers -> pad(x), the form that other laws look for. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if not 2 <= len(values) <= 3 or not is_static_op(op) or dtype_of(values[0]).kind == "c":
+    if not 2 <= len(values) <= 3 or dtype_of(values[0]).kind == "c":
         return None
     others = [i for i, value in enumerate(values) if splat_of(value) is None]
     if len(others) != 1:
@@ -303,8 +301,6 @@ def concatenate_of_neighbors(op: Any) -> Any:
     """Adjacent slices of one array among the parts of a concatenate -> one slice of it. Exact."""
     dim, changed = attrs.integer(op, "dimension"), False
     parts: list[Any] = []
-    if not is_static_op(op):
-        return None
     for value in op.operation.operands:
         joined = _joined(parts[-1], value, dim) if parts else None
         changed = changed or joined is not None

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import producer, shape_of, size_of
+from passes.match import is_static, producer, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
-    all_static,
     elementwise,
     groups,
     is_elementwise,
@@ -33,8 +32,6 @@ _PERMUTING = ("stablehlo.transpose", "stablehlo.reshape", "stablehlo.reverse")
 @pattern(*ELEMENTWISE, of="stablehlo.broadcast_in_dim")
 def elementwise_of_broadcasts(op: Any) -> Any:
     """f(broadcast(x), broadcast(y)) -> broadcast(f(x, y)) for equal broadcasts, or where x is one number. Exact."""
-    if not is_elementwise(op) or not is_static_op(op):
-        return None
     makers = producers_of(spread(op), "stablehlo.broadcast_in_dim")
     if not makers:
         return None
@@ -72,7 +69,7 @@ def _same_move(makers: list[Any]) -> bool:
 def elementwise_of_equal_moves(op: Any) -> Any:
     """f(transpose(x), transpose(y)) -> transpose(f(x, y)), and the same for equal reshapes and reversals. Exact."""
     values = spread(op)
-    if len(values) < 2 or not is_elementwise(op) or not is_static_op(op):
+    if len(values) < 2:
         return None
     makers = producers_of(values)
     if not _same_move(makers) or not all(used_once(maker) for maker in makers):
@@ -106,8 +103,6 @@ def move_back_after_elementwise(op: Any) -> Any:
     inner = producer(op.operand)
     if inner is None or not is_elementwise(inner) or not used_once(inner) or not is_static_op(inner):
         return None
-    if not all_static(op.operation.results[0]):
-        return None
     values = spread(inner)
     back: dict[Any, Any] = {value: maker for value in values if _undoes(op, maker := producer(value))}
     if not back or len(values) - len(back) > sum(used_once(maker) for maker in back.values()):
@@ -130,7 +125,7 @@ def transpose_of_broadcast(op: Any) -> Any:
     """
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
     result = op.operation.results[0]
-    if inner is None or not all_static(inner.operand, result):
+    if inner is None or not is_static(inner.operand):
         return None
     order = attrs.ints(op, "permutation")
     dims = [order.index(d) for d in attrs.ints(inner, "broadcast_dimensions")]
@@ -148,8 +143,6 @@ def transpose_of_broadcast_arithmetic(op: Any) -> Any:
 
     f may be several operations, whose results nothing else reads.
     """
-    if not all_static(op.operation.results[0]):
-        return None
     plan = transposed(op.operand, attrs.ints(op, "permutation"), _NESTED)
     return plan() if plan is not None else None
 
@@ -193,7 +186,7 @@ def reshape_of_iota(op: Any) -> Any:
     """reshape(iota) -> iota, where the reshape keeps the dimension along which it counts. Exact."""
     inner = producer(op.operand, "stablehlo.iota")
     result = op.operation.results[0]
-    if inner is None or not all_static(op.operand, result):
+    if inner is None:
         return None
     dim, found = attrs.integer(inner, "iota_dimension"), groups(shape_of(op.operand), shape_of(result))
     for left, right in found or ():
@@ -207,7 +200,7 @@ def reshape_of_broadcast(op: Any) -> Any:
     """reshape(broadcast(x)) -> broadcast(x), where the dimensions of x are neither split nor merged. Exact."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
     result = op.operation.results[0]
-    if inner is None or not all_static(inner.operand, result):
+    if inner is None or not is_static(inner.operand):
         return None
     dims, source = attrs.ints(inner, "broadcast_dimensions"), shape_of(inner.operand)
     kept = [i for i, n in enumerate(source) if n != 1]
@@ -228,7 +221,7 @@ def broadcast_of_reshape(op: Any) -> Any:
     """broadcast(reshape(x)) -> broadcast(x), where the reshape only adds dimensions of size 1. Exact."""
     inner = producer(op.operand, "stablehlo.reshape")
     result = op.operation.results[0]
-    if inner is None or not all_static(inner.operand, result):
+    if inner is None or not is_static(inner.operand):
         return None
     before, after = shape_of(inner.operand), shape_of(op.operand)
     positions = unit_map(before, after)
@@ -242,7 +235,7 @@ def broadcast_of_reshape(op: Any) -> Any:
 def reverse_of_broadcast(op: Any) -> Any:
     """reverse(broadcast(x)) -> broadcast(reverse(x)). Exact: along repeated dimensions, all elements are equal."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
-    if inner is None or not all_static(inner.operand, op.operand):
+    if inner is None or not is_static(inner.operand):
         return None
     source, reversed_dims = shape_of(inner.operand), attrs.ints(op, "dimensions")
     own = [i for i, d in enumerate(attrs.ints(inner, "broadcast_dimensions")) if d in reversed_dims and source[i] != 1]

@@ -59,7 +59,7 @@ def combination(op: Any) -> str | None:
 @pattern("stablehlo.reduce")
 def reduce_of_nothing(op: Any) -> Any:
     """A reduction of a dimension of size 0 -> the initial value, repeated. Exact."""
-    if not is_static_op(op) or all(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")):
+    if all(shape_of(op.inputs[0])[d] for d in attrs.ints(op, "dimensions")):
         return None
     return [build.broadcast_in_dim(v, shape_of(r), ()) for v, r in zip(op.init_values, op.operation.results)]
 
@@ -109,7 +109,7 @@ def reduce_of_unit_dimensions(op: Any) -> Any:
     Exact: there is one element. The addition of an initial 0.0 stays, because it turns -0.0 into +0.0.
     """
     shape, kept = shape_of(op.inputs[0]), shape_of(op.operation.results[0])
-    if not is_static_op(op) or any(shape[d] != 1 for d in attrs.ints(op, "dimensions")):
+    if any(shape[d] != 1 for d in attrs.ints(op, "dimensions")):
         return None
     values = [build.broadcast_in_dim(value, kept, []) for value in op.init_values]
     return on_arrays(op, 0, [*values, *(build.reshape(value, kept) for value in op.inputs)], kept)
@@ -243,7 +243,7 @@ def reduce_of_broadcast(op: Any) -> Any:
 def reduce_before_broadcast(op: Any) -> Any:
     """reduce(broadcast(x)) -> broadcast(reduce(x)) along dimensions that stay. Exact: equal results, computed once."""
     value, result, dims = op.inputs[0], op.operation.results[0], attrs.ints(op, "dimensions")
-    if len(op.inputs) != 1 or not is_static_op(op) or 0 in shape_of(value):
+    if len(op.inputs) != 1 or 0 in shape_of(value):
         return None
     gone = [d for d in repeated(value) if d not in dims]
     if not gone or splat_of(value) is not None:
@@ -344,7 +344,7 @@ def _counted(value: Any) -> tuple[int, int] | None:
 def sum_of_selected_diagonal(op: Any) -> Any:
     """sum(select(eye, x, 0)) -> the diagonal of x, or its sum. Exact: the other elements are zeros."""
     operation = op.operation
-    if not is_static_op(op) or len(operation.operands) != 2 or single_op(operation.regions[0]) != "stablehlo.add":
+    if len(operation.operands) != 2 or single_op(operation.regions[0]) != "stablehlo.add":
         return None
     value, initial = operation.operands
     select = producer(value, "stablehlo.select")

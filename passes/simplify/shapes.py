@@ -21,11 +21,7 @@ from passes.match import (
 )
 from passes.patterns import laws_of, pattern
 from passes.simplify.joins import same_number
-from passes.simplify.moves import ELEMENTWISE, groups, is_elementwise, is_static_op, producers_of, rebuilt, used_once
-
-
-def _static(*values: Any) -> bool:
-    return all(is_static(value) for value in values)
+from passes.simplify.moves import ELEMENTWISE, groups, is_static_op, producers_of, rebuilt, used_once
 
 
 @pattern("stablehlo.reshape", "stablehlo.convert", "stablehlo.bitcast_convert")
@@ -38,7 +34,7 @@ def same_type_as_operand(op: Any) -> Any:
 def reshape_of_reshape(op: Any) -> Any:
     """reshape(reshape(x)) -> reshape(x)."""
     inner = producer(op.operand, "stablehlo.reshape")
-    if inner is None or not _static(inner.operand, op.operation.results[0]):
+    if inner is None or not is_static(inner.operand):
         return None
     return build.reshape(inner.operand, shape_of(op.operation.results[0]))
 
@@ -64,8 +60,6 @@ def transpose_of_transpose(op: Any) -> Any:
 def transpose_of_unit_dimensions(op: Any) -> Any:
     """A transpose that moves only dimensions of size 1 -> reshape."""
     shape, order = shape_of(op.operand), attrs.ints(op, "permutation")
-    if not _static(op.operand):
-        return None
     moved = [i for i in order if shape[i] != 1]
     return build.reshape(op.operand, [shape[i] for i in order]) if moved == sorted(moved) else None
 
@@ -83,7 +77,7 @@ def broadcast_identity(op: Any) -> Any:
 def broadcast_of_broadcast(op: Any) -> Any:
     """broadcast(broadcast(x, p), q) -> broadcast(x, q[p])."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
-    if inner is None or not _static(op.operation.results[0]):
+    if inner is None:
         return None
     first, second = attrs.ints(inner, "broadcast_dimensions"), attrs.ints(op, "broadcast_dimensions")
     return build.broadcast_in_dim(inner.operand, shape_of(op.operation.results[0]), [second[i] for i in first])
@@ -93,8 +87,6 @@ def broadcast_of_broadcast(op: Any) -> Any:
 def broadcast_that_adds_unit_dimensions(op: Any) -> Any:
     """A broadcast that repeats nothing and keeps the order of dimensions -> reshape."""
     result, dims = op.operation.results[0], attrs.ints(op, "broadcast_dimensions")
-    if not _static(op.operand, result):
-        return None
     count = size_of(result)
     # Shapes without elements may differ in more than dimensions of size 1.
     if count != size_of(op.operand) or count == 0 or list(dims) != sorted(dims):
@@ -106,7 +98,7 @@ def broadcast_that_adds_unit_dimensions(op: Any) -> Any:
 def move_splat(op: Any) -> Any:
     """A constant that repeats one number, reshaped, transposed, broadcast or cut -> a constant of the new shape."""
     result = op.operation.results[0]
-    if producer(op.operand, "stablehlo.constant") is None or not _static(result):
+    if producer(op.operand, "stablehlo.constant") is None:
         return None
     number = splat_of(op.operand)
     if number is None or number.dtype.kind == "c":
@@ -125,7 +117,7 @@ def slice_everything(op: Any) -> Any:
 def slice_of_slice(op: Any) -> Any:
     """slice(slice(x)) -> one slice of x."""
     inner = producer(op.operand, "stablehlo.slice")
-    if inner is None or not _static(op.operation.results[0]):
+    if inner is None:
         return None
     first, _, step = attrs.cut(inner)
     starts, _, strides = attrs.cut(op)
@@ -160,7 +152,7 @@ def pad_by_less_than_nothing(op: Any) -> Any:
     With interior padding, a cut may end between two elements; the gap is padded again.
     """
     low, high, between = map(list, attrs.padding(op))
-    if not _static(op.operand) or min((*low, *high), default=0) >= 0:
+    if min((*low, *high), default=0) >= 0:
         return None
     starts, limits = [0] * len(low), list(shape_of(op.operand))
     for d, gap in enumerate(between):
@@ -192,8 +184,6 @@ def dynamic_slice_of_constants(op: Any) -> Any:
     """dynamic_slice at constant indices -> slice, clamped as dynamic_slice clamps."""
     starts = [splat_of(value) for value in op.start_indices]
     shape, sizes = shape_of(op.operand), attrs.ints(op, "slice_sizes")
-    if not _static(op.operand):
-        return None
     if any(start is None for start, n, k in zip(starts, shape, sizes) if n != k):
         return None
     begin = [0 if n == k else max(0, min(int(s), n - k)) for s, n, k in zip(starts, shape, sizes)]  # type: ignore[arg-type]
@@ -203,7 +193,7 @@ def dynamic_slice_of_constants(op: Any) -> Any:
 @pattern("stablehlo.dynamic_update_slice")
 def update_everything(op: Any) -> Any:
     """dynamic_update_slice of the whole array -> the update."""
-    return op.update if same_type(op.operand, op.update) and _static(op.operand) else None
+    return op.update if same_type(op.operand, op.update) else None
 
 
 _IOTA = "stablehlo.iota"
@@ -212,7 +202,7 @@ _IOTA = "stablehlo.iota"
 def _made(op: Any) -> tuple[Any, int] | None:
     """Return the iota that an op moves, and the dimension along which it counts, if results are exact; else None."""
     inner, result = producer(op.operand, _IOTA), op.operation.results[0]
-    if inner is None or not is_static(result) or size_of(result) == 0:
+    if inner is None or size_of(result) == 0:
         return None
     dim, dtype = attrs.integer(inner, "iota_dimension"), dtype_of(result)
     most = {"f": 2**24, "i": 2**31, "u": 2**31}.get(dtype.kind, 0)
@@ -268,7 +258,7 @@ def elementwise_of_pads_apart(op: Any) -> Any:
     commutative.
     """
     operands = list(op.operation.operands)
-    if len(operands) != 2 or not is_elementwise(op) or not is_static_op(op) or is_complex(operands[0]):
+    if len(operands) != 2 or is_complex(operands[0]):
         return None
     makers = producers_of(operands, "stablehlo.pad")
     if not makers or any(not used_once(maker) or splat_of(maker.padding_value) is None for maker in makers):
@@ -330,7 +320,7 @@ def pad_of_reshape(op: Any) -> Any:
     The law requires that two pads then meet, or two reshapes, and that nothing else reads the reshape.
     """
     inner = producer(op.operand, "stablehlo.reshape")
-    if inner is None or not used_once(inner) or not is_static_op(inner) or not is_static_op(op):
+    if inner is None or not used_once(inner) or not is_static_op(inner):
         return None
     users = [use.owner.name for use in op.operation.results[0].uses]
     if producer(inner.operand, "stablehlo.pad") is None and users != ["stablehlo.reshape"]:

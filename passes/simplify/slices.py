@@ -11,11 +11,10 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.analysis.facts import of
-from passes.match import dtype_of, producer, shape_of, size_of
+from passes.match import dtype_of, is_static, producer, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
-    all_static,
     cloned,
     elementwise,
     groups,
@@ -84,7 +83,7 @@ def slice_of_broadcast(op: Any) -> Any:
     """slice(broadcast(x)) -> broadcast(slice(x)): what is repeated is cut first. Exact."""
     inner = producer(op.operand, "stablehlo.broadcast_in_dim")
     result = op.operation.results[0]
-    if inner is None or not all_static(inner.operand, op.operand, result):
+    if inner is None or not is_static(inner.operand):
         return None
     dims = attrs.ints(inner, "broadcast_dimensions")
     own = {i: d for i, (d, n) in enumerate(zip(dims, shape_of(inner.operand))) if n != 1}
@@ -156,7 +155,7 @@ def slice_of_reshape(op: Any) -> Any:
     """slice(reshape(x)) -> reshape(slice(x)), where the part is a slice of x as well. Exact."""
     inner = producer(op.operand, "stablehlo.reshape")
     result = op.operation.results[0]
-    if inner is None or not all_static(inner.operand, result) or size_of(result) == 0:
+    if inner is None or not is_static(inner.operand) or size_of(result) == 0:
         return None
     before, after = shape_of(inner.operand), shape_of(op.operand)
     starts, limits, strides = attrs.cut(op)
@@ -205,7 +204,7 @@ def slice_of_iota(op: Any) -> Any:
     """A slice of an iota that takes the beginning of the dimension counted along -> a smaller iota. Exact."""
     inner = producer(op.operand, "stablehlo.iota")
     result = op.operation.results[0]
-    if inner is None or not all_static(op.operand, result):
+    if inner is None:
         return None
     dim = attrs.integer(inner, "iota_dimension")
     if not is_whole(op, dim):
@@ -278,7 +277,7 @@ def slice_within_slice(op: Any) -> Any:
     slices clamp them to different bounds.
     """
     inner = producer(op.operand)
-    if inner is None or inner.operation.name not in _SLICES or not all_static(inner.operand, op.operand):
+    if inner is None or inner.operation.name not in _SLICES or not is_static(inner.operand):
         return None
     names = {one.operation.name for one in (op, inner)}
     if names == {"stablehlo.slice"} or size_of(op.operation.results[0]) == 0:

@@ -14,7 +14,6 @@ from passes import attributes as attrs, build
 from passes.match import SPLAT, dtype_of, is_integer, is_real, is_unsigned, producer, rank_of, shape_of, sides, size_of
 from passes.patterns import laws_of
 from passes.simplify.constants import computed
-from passes.simplify.moves import is_static_op
 from passes.simplify.proven import exact_if_proven, is_finite
 from passes.simplify.reductions import diagonal
 from passes.simplify.sides import (
@@ -38,7 +37,7 @@ _MATRIX_ELEMENTS, _PARTS = 4096, 4
 def product_with_zeros(op: Any, exactly: bool) -> Any:
     """dot(0, x) -> 0, and the same for convolutions. Exact for finite x; differs for infinities and NaN."""
     result = op.operation.results[0]
-    if not is_static_op(op) or not is_real(result):
+    if not is_real(result):
         return None
     for zero, other in sides(op):
         if is_zero(zero) and (not exactly or is_finite(other)):

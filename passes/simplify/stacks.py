@@ -106,7 +106,7 @@ def moves_of_moves(op: Any) -> Any:
 
     The law requires that nothing else reads the results in between.
     """
-    if not _is_move_of_move(op) or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
+    if not _is_move_of_move(op) or size_of(op.operation.results[0]) == 0:
         return None
     source, view = view_of(op.operation.results[0])
     count, value = 0, op.operation.results[0]
@@ -139,7 +139,7 @@ def _moves(view: View, cut: Box) -> int:
 def concatenate_of_views(op: Any) -> Any:
     """concatenate of equal parts of one array, in regular steps -> a slice, reversal or transpose of it. Exact."""
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if len(values) < 2 or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
+    if len(values) < 2 or size_of(op.operation.results[0]) == 0:
         return None
     if any(value.type != values[0].type for value in values[1:]):
         return None
@@ -268,7 +268,7 @@ def concatenate_of_stack(op: Any) -> Any:
     f consists of elementwise ops, reductions and products. The law requires that nothing else reads their results.
     """
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if len(values) < 2 or not is_static_op(op) or size_of(op.operation.results[0]) == 0:
+    if len(values) < 2 or size_of(op.operation.results[0]) == 0:
         return None
     if any(value.type != values[0].type for value in values[1:]):
         return None

@@ -115,7 +115,7 @@ def _windows(op: Any, value: Any, window: _Window) -> Any:
 
 def _name(op: Any) -> str | None:
     """The name of the op that combines the elements of one static, real array with elements; None for others."""
-    if len(op.inputs) != 1 or not is_static(op.operation.results[0]):
+    if len(op.inputs) != 1:
         return None
     name = combination(op)
     return name if name is not None and 0 not in (*shape_of(op.inputs[0]), *shape_of(op.operation.results[0])) else None
@@ -317,7 +317,7 @@ def cumulative_after_first(op: Any) -> Any:
     Exact apart from the order in which floats are combined. The law requires that nothing else reads what it replaces.
     """
     values, dim = list(op.operation.operands), attrs.integer(op, "dimension")
-    if len(values) != 2 or not is_static(op.operation.results[0]):
+    if len(values) != 2:
         return None
     for first, rest in (values, values[::-1]):
         combined = producer(rest)
