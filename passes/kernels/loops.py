@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import bindings
-from passes.kernels import control, cost, inner_products, shared, sums, updates, views
+from passes.analysis.counters import compared, counter, trip_count
+from passes.kernels import control, cost, inner_products, sums, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import RefusedError
@@ -16,9 +17,60 @@ from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
 from passes.kernels.writer import Buffer as Binding
-from passes.match import before_barriers, captured_values, functions, is_uninitialized, producer, splat_of
+from passes.match import (
+    before_barriers,
+    captured_values,
+    functions,
+    has_one_use,
+    is_uninitialized,
+    producer,
+    shape_of,
+    splat_of,
+    yielded,
+)
 from passes.operations import CONTROL
 from passes.types import tensor_type
+
+_UPDATE = "stablehlo.dynamic_update_slice"
+
+
+def rounds_of(loop: Any) -> int | None:
+    """How many rounds a loop has, if they may run at the same time; else None.
+
+    Its results are then whole arrays, of which round `i` writes row `i` along some axis.
+    """
+    count = trip_count(loop)
+    test = compared(loop)
+    if count is None or count < 2 or test is None:
+        return None
+    first = counter(loop, test)
+    if first is None or (first.start, first.step) != (0, 1):
+        return None
+    body = loop.regions[1].blocks[0]
+    columns = enumerate(zip(body.arguments, yielded(body)))
+    kinds = [_kind(loop, i, argument, value, test, count) for i, (argument, value) in columns]
+    return count if "rows" in kinds and None not in kinds else None
+
+
+def _kind(loop: Any, i: int, argument: Any, value: Any, test: int, count: int) -> str | None:
+    """What a part of the state is: the same in all rounds, a counter, or rows that the rounds write; else None."""
+    value = before_barriers(value)
+    if value == argument:
+        return "fixed"
+    if counter(loop, i) is not None:
+        return "counter"
+    update = producer(value, _UPDATE)
+    if update is None or not has_one_use(argument) or before_barriers(update.operation.operands[0]) != argument:
+        return None
+    _, rows, *starts = update.operation.operands
+    whole, part = shape_of(argument), shape_of(rows)
+    number = loop.regions[1].blocks[0].arguments[test]
+    moving = [axis for axis, start in enumerate(starts) if before_barriers(start) == number]
+    if len(moving) != 1 or (whole[moving[0]], part[moving[0]]) != (count, 1):
+        return None
+    others = all(n == m for axis, (n, m) in enumerate(zip(whole, part)) if axis != moving[0])
+    return "rows" if others else None
+
 
 # The most scratch memory on the stack of the thread that runs the kernel; above it, large buffers become results that
 # nobody reads.
@@ -79,7 +131,7 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
 def _shared(kernels: Kernels, processor: Processor, block: Any) -> int:
     """Replace the loops of a block whose rounds workgroups share."""
     loops = [o.operation for o in block.operations if o.operation.name == "stablehlo.while"]
-    counts = [(op, count) for op in loops if (count := shared.rounds_of(op)) is not None]
+    counts = [(op, count) for op in loops if (count := rounds_of(op)) is not None]
     return sum(_loop(kernels, processor, op, count) for op, count in counts)
 
 

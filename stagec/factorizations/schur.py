@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from stagec.control.loops import fori_loop
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
@@ -17,12 +18,62 @@ from stagec.core.primitive import MissingRule, MultiplePrimitive
 from stagec.factorizations.francis import triangularized
 from stagec.factorizations.hessenberg import packed_hessenberg
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
-from stagec.factorizations.standard import standardized
 from stagec.factorizations.sweeps import schur_of
 from stagec.factorizations.tridiagonal import columns_of
+from stagec.factorizations.vectors import at, element, hypotenuse, put, put_block, rotate_pair
 from stagec.numpy.conditionals import where
 from stagec.numpy.diagonals import triu
+from stagec.primitives import arithmetic as ar
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of
+from stagec.primitives.slicing import dynamic_slice
+
+
+def rotation(a: Any, b: Any, c: Any, d: Any) -> tuple[Any, Any, Any, Any, Any]:
+    """Return cosine and sine of the rotation that makes a block standard, whether its eigenvalues are real, and b and c
+    after it if they are not.
+
+    A block is standard if c is 0, or if a and d are equal and b and c have opposite signs.
+    """
+    # A rotation that makes the diagonal equal leaves b - c as it is.
+    total = b + c
+    sign = where(total < 0, -1, 1).astype(aval_of(a).dtype)
+    length = hypotenuse(total, a - d)
+    b, c = (sign * length + (b - c)) / 2, (sign * length - (b - c)) / 2
+    length = where(length > 0, length, 1)
+    x = ar.sqrt((1 + abs(total) / length) / 2)
+    y = -((a - d) / (2 * length * x)) * sign
+    # The eigenvector of a real eigenvalue makes c 0.
+    real = (b == 0) | (c == 0) | ((b < 0) == (c < 0))
+    both = abs(b) + abs(c)
+    both = where(both > 0, both, 1)
+    s, t = ar.sqrt(abs(b) / both), ar.sqrt(abs(c) / both) * where(c < 0, -1, 1).astype(aval_of(a).dtype)
+    return where(real, s * x - t * y, x), where(real, t * x + s * y, y), real, b, c
+
+
+def standardized(t: Any, q: Any) -> tuple[Any, Any]:
+    """Make the blocks of two rows of one real Schur form standard; q are its vectors, or None."""
+    n = aval_of(t).shape[-1]
+    whole = t if q is None else concatenate([t, q], 0)
+    square = np.arange(4).reshape(2, 2)
+
+    def turn(k: Any, w: Any) -> Any:
+        a, b, c, d = element(w, k, k), element(w, k, k + 1), element(w, k + 1, k), element(w, k + 1, k + 1)
+        x, y, real, above, below = rotation(a, b, c, d)
+        wanted = c != 0
+        x, y = where(wanted, x, 1), where(wanted, y, 0)
+        first, second = rotate_pair(at(w, k), at(w, k + 1), x, -y)
+        w = put(put(w, first, k), second, k + 1)
+        left, right = rotate_pair(at(w, k, 1), at(w, k + 1, 1), x, -y)
+        w = put(put(w, left, k, 1), right, k + 1, 1)
+        mean = (element(w, k, k) + element(w, k + 1, k + 1)) / 2
+        block = dynamic_slice(w, (k, k), (2, 2), allow_negative_indices=False)
+        turned = where(square == 1, above, where(square == 2, below, mean))
+        block = where(wanted & ~real, turned, where((square == 2) & wanted, 0, block))
+        return put_block(w, block, k, k)
+
+    whole = fori_loop(0, n - 1, turn, whole)
+    return (whole, None) if q is None else (whole[:n], whole[n:])
 
 
 def _shape(a: ShapedArray, *, vectors: bool) -> list[ShapedArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any, Literal, overload
 
@@ -30,11 +31,37 @@ from stagec.factorizations.triangular import triangular_solve, triangular_solve_
 from stagec.factorizations.tridiagonal_form import tridiagonal, tridiagonal_p as tridiagonal_p
 from stagec.factorizations.tridiagonal_systems import tridiagonal_solve, tridiagonal_solve_p as tridiagonal_solve_p
 from stagec.factorizations.updates import cholesky_update, symmetric_product
-from stagec.lax.linalg_choices import EighImplementation, EigImplementation, SvdAlgorithm
 from stagec.numpy.decompositions import svd as _part_of_svd
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike
+
+
+class EigImplementation(enum.Enum):
+    """Libraries that JAX computes eigenvalues with. It is ignored here."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+class EighImplementation(enum.Enum):
+    """Algorithms that JAX has for Hermitian matrices. It is ignored here: the algorithm is always QR."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+class SvdAlgorithm(enum.Enum):
+    """Algorithms that JAX has for singular values. It is ignored here: the algorithm is always QR."""
+
+    DEFAULT = "default"
+    QR = "QR"
+    JACOBI = "Jacobi"
+    POLAR = "polar"
+    DIVIDE_AND_CONQUER = "divide_and_conquer"
+
 
 __all__ = [
     "EigImplementation", "EighImplementation", "SvdAlgorithm", "cholesky", "cholesky_update", "eig", "eigh",
