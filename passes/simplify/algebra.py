@@ -26,9 +26,7 @@ from passes.match import (
     shape_of,
     splat_of,
 )
-from passes.operations import Precision
 from passes.patterns import laws_of, pattern
-from passes.simplify.proven import exact_if_proven
 from passes.simplify.terms import law
 
 add_identity = law(
@@ -116,7 +114,6 @@ conjugate_of_parts = law("conj(complex(a, b)) -> complex(a, -b). Exact; other la
 
 
 _COMMUTATIVE = tuple(name for name in operations.where(commutative=True) if name.startswith("stablehlo."))
-_ASSOCIATIVE = operations.where(associative=True)
 _SHIFTS = ("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
 
 
@@ -143,24 +140,6 @@ regroup_constants = law(
 )
 operand_again = law("f(x, f(x, y)) -> f(x, y) for idempotent f. Exact, for max, min, and, or.")
 operand_of_both = law("f(f(x, y), [f(x, z)]) -> f(f(x, y), z) for idempotent f. Exact, for max, min, and, or.")
-
-
-@exact_if_proven(*_ASSOCIATIVE, of=_ASSOCIATIVE, assumes="reassoc,nsz")
-def constants_of_both(op: Any, exactly: bool) -> Any:
-    """(x + c) + (y + d) -> (x + y) + (c + d), and the same for each associative operation.
-
-    Exact for integers, and for floats where nothing is rounded. The law requires that nothing else reads the operands.
-    """
-    name = op.operation.name
-    first, second = producer(op.lhs, name), producer(op.rhs, name)
-    if first is None or second is None or op.lhs == op.rhs or is_complex(op.lhs):
-        return None
-    exact = operations.of(name).precision is Precision.EXACT or is_integer(op.lhs)
-    if exact != exactly or not is_constant(first.rhs) or not is_constant(second.rhs):
-        return None
-    if not has_one_use(op.lhs) or not has_one_use(op.rhs):
-        return None
-    return build.op(name, [build.op(name, [first.lhs, second.lhs]), build.op(name, [first.rhs, second.rhs])])
 
 
 subtract_constant = law("v - n -> v + -n for integers v. Exact; sums are what other laws look for.")

@@ -26,7 +26,7 @@ from passes.simplify.sides import (
 )
 
 _BILINEAR = (DOT, "stablehlo.convolution")
-_NEGATE, _MULTIPLY = "stablehlo.negate", "stablehlo.multiply"
+_MULTIPLY = "stablehlo.multiply"
 # Changing the order of a chain of products must save more than this share of its multiplications.
 _WORTHWHILE = 0.75
 

@@ -17,7 +17,6 @@ from passes.match import (
     is_floating,
     is_integer,
     producer,
-    same_type,
     splat_of,
 )
 from passes.patterns import laws_of, pattern
@@ -100,18 +99,6 @@ def compare_of_limited(op: Any) -> Any:
 
 
 _NATURAL = {"f": "FLOAT", "V": "FLOAT", "i": "SIGNED", "u": "UNSIGNED", "b": "UNSIGNED"}
-
-
-@pattern(COMPARE, of=CONVERT)
-def compare_converted(op: Any) -> Any:
-    """convert(x) < convert(y) -> x < y, where the wider type represents all values of x and y. Exact."""
-    left, right = producer(op.lhs, CONVERT), producer(op.rhs, CONVERT)
-    if left is None or right is None or is_total(op) or not same_type(left.operand, right.operand):
-        return None
-    source = dtype_of(left.operand)
-    if source.kind == "c" or not is_lossless(source, dtype_of(op.lhs)):
-        return None
-    return build.compare(left.operand, right.operand, direction_of(op), _NATURAL[source.kind])
 
 
 @pattern(COMPARE, of=CONVERT)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
@@ -15,7 +12,6 @@ from passes.simplify.moves import (
     all_static,
     elementwise,
     groups,
-    is_elementwise,
     is_static_op,
     producers_of,
     spread,
@@ -206,14 +202,6 @@ def _before(makers: list[Any], dim: int) -> int | None:
     return along if len(different) == 1 and smaller else None
 
 
-def _repeat_one(broadcasts: list[Any], dim: int) -> bool:
-    """Whether all broadcasts are of the same array to the same dimensions, and repeat it along `dim`."""
-    x, dims = broadcasts[0].operand, attrs.ints(broadcasts[0], "broadcast_dimensions")
-    if any(op.operand != x or attrs.ints(op, "broadcast_dimensions") != dims for op in broadcasts):
-        return False
-    return dim not in dims or shape_of(x)[dims.index(dim)] == 1
-
-
 @pattern("stablehlo.concatenate", of="stablehlo.constant")
 def concatenate_that_pads(op: Any) -> Any:
     """concatenate(c, x) for a constant of equal numbers -> pad(x), the form that other laws look for. Exact."""
@@ -233,67 +221,6 @@ def concatenate_that_pads(op: Any) -> Any:
             (low if i < middle else high)[dim] = shape_of(value)[dim]
     number = build.full(splat_of(splats[0]), build.tensor_type((), splats[0].type.element_type))
     return build.pad(values[middle], number, low, high)
-
-
-def whole_array(values: list[Any], dim: int) -> Callable[[], Any] | None:
-    """Return a function that builds the concatenation of `values` from whole arrays, or None if there is none."""
-    first = producer(values[0])
-    if first is None:
-        return None
-    shape = list(shape_of(values[0]))
-    shape[dim] = sum(shape_of(value)[dim] for value in values)
-    number = splat_of(values[0])
-    if number is not None:
-        type_ = build.tensor_type(shape, values[0].type.element_type)
-        return (lambda: build.full(number, type_)) if all(same_number(values[0], v) for v in values) else None
-    producers = producers_of(values, first.operation.name)
-    if not producers:
-        return None
-    if first.operation.name == "stablehlo.slice":
-        return _whole_slice(values, dim)
-    if first.operation.name == "stablehlo.broadcast_in_dim":
-        dims = attrs.ints(first, "broadcast_dimensions")
-        return (lambda: build.broadcast_in_dim(first.operand, shape, dims)) if _repeat_one(producers, dim) else None
-    if not is_elementwise(first) or not all(used_once(one) for one in producers):
-        return None
-    if any(attrs.copied(one) != attrs.copied(first) for one in producers):
-        return None
-    columns = list(zip(*(one.operation.operands for one in producers)))
-    rank = len(shape)
-    plans: list[Callable[[], Any]] = []
-    for column in columns:
-        if len(column[0].type.shape) != rank:
-            if any(value != column[0] for value in column):
-                return None
-            plans.append(functools.partial(_itself, column[0]))
-            continue
-        plan = whole_array(list(column), dim)
-        if plan is None:
-            return None
-        plans.append(plan)
-    type_ = build.tensor_type(shape, values[0].type.element_type)
-    return lambda: build.op(first.operation.name, [p() for p in plans], type_, attributes=attrs.copied(first))
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _whole_slice(values: list[Any], dim: int) -> Callable[[], Any] | None:
-    """Return a function that builds one slice for adjacent slices of one array, or None."""
-    parts = producers_of(values, "stablehlo.slice")
-    x = parts[0].operand
-    bounds = [list(zip(attrs.ints(p, "start_indices"), attrs.ints(p, "limit_indices"))) for p in parts]
-    if any(part.operand != x or any(step != 1 for step in attrs.ints(part, "strides")) for part in parts):
-        return None
-    if any(here[dim][0] != before[dim][1] for before, here in itertools.pairwise(bounds)):
-        return None
-    whole = bounds[0][dim][0], bounds[-1][dim][1]
-    for bound in bounds:
-        bound[dim] = whole
-    if any(bound != bounds[0] for bound in bounds):
-        return None
-    return lambda: build.slice_(x, *zip(*bounds[0]))
 
 
 @pattern("stablehlo.concatenate", of="stablehlo.slice")

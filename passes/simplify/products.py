@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ import numpy as np
 from passes import attributes as attrs, build
 from passes.match import SPLAT, dtype_of, is_integer, is_static, producer, same_type, shape_of, size_of
 from passes.patterns import laws_of, pattern
-from passes.simplify.joins import whole_array
-from passes.simplify.moves import groups, is_static_op, producers_of, used_once
+from passes.simplify.moves import groups, is_static_op, used_once
 from passes.simplify.sides import DOT, Side, has_elements, labels, once, product, repeated, sides
 from passes.types import is_lossless
 
@@ -226,41 +224,6 @@ def reshape_of_dot(op: Any) -> Any:
     if inner is None or not used_once(inner) or not is_static_op(inner):
         return None
     return _without_reshapes(inner, shape_of(op.operation.results[0]))
-
-
-@pattern("stablehlo.concatenate", of=DOT)
-def concatenate_of_dots(op: Any) -> Any:
-    """dot(x[0:2], y) ++ dot(x[2:4], y) -> dot(x[0:4], y): products of parts of an array become one of the whole.
-
-    Exact. Along a batch dimension, both operands are parts.
-    """
-    values, along = list(op.operation.operands), attrs.integer(op, "dimension")
-    makers = producers_of(values, DOT)
-    if len(values) < 2 or not makers or 0 in shape_of(op.operation.results[0]):
-        return None
-    if not all(used_once(maker) for maker in makers):
-        return None
-    if any(attrs.copied(maker) != attrs.copied(makers[0]) for maker in makers[1:]):
-        return None
-    left, right = sides(makers[0])
-    role, index = labels(left, right)[along]
-    dims = {"batch": (left.batch, right.batch), "left": ((index,), ()), "right": ((), (index,))}[role]
-    plans: list[Callable[[], Any]] = []
-    for number in (0, 1):
-        column = [maker.operation.operands[number] for maker in makers]
-        where = dims[number][index] if role == "batch" else index if dims[number] else None
-        plan = _whole(column, where)
-        if plan is None:
-            return None
-        plans.append(plan)
-    return product(makers[0], left._replace(value=plans[0]()), right._replace(value=plans[1]()))
-
-
-def _whole(values: list[Any], dim: int | None) -> Callable[[], Any] | None:
-    """Return a function for the array whose parts along `dim` are `values`; without `dim`, for their common value."""
-    if dim is not None:
-        return whole_array(values, dim)
-    return (lambda: values[0]) if all(value == values[0] for value in values[1:]) else None
 
 
 @pattern("stablehlo.slice", of="stablehlo.reshape")

@@ -419,16 +419,6 @@ func.func @function_of_two_selections(%p: tensor<5xi1>, %x: tensor<5xf32>, %y: t
   return %r : tensor<5xf32>
 }
 
-// leaves constant, multiply, multiply
-func.func @constants_of_both(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
-  %c = stablehlo.constant dense<3.0> : tensor<5xf32>
-  %d = stablehlo.constant dense<5.0> : tensor<5xf32>
-  %a = stablehlo.multiply %x, %c : tensor<5xf32>
-  %b = stablehlo.multiply %y, %d : tensor<5xf32>
-  %r = stablehlo.multiply %a, %b : tensor<5xf32>
-  return %r : tensor<5xf32>
-}
-
 // leaves constant, compare, select
 func.func @multiply_by_boolean__reversed(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.constant dense<0.0> : tensor<4xf32>

@@ -271,16 +271,6 @@ func.func @operand_of_both(%x: tensor<5xf32>, %y: tensor<5xf32>, %z: tensor<5xf3
   return %r : tensor<5xf32>
 }
 
-// leaves constant, add, add
-func.func @constants_of_both(%x: tensor<5xi32>, %y: tensor<5xi32>) -> tensor<5xi32> {
-  %c = stablehlo.constant dense<3> : tensor<5xi32>
-  %d = stablehlo.constant dense<5> : tensor<5xi32>
-  %a = stablehlo.add %x, %c : tensor<5xi32>
-  %b = stablehlo.add %y, %d : tensor<5xi32>
-  %r = stablehlo.add %a, %b : tensor<5xi32>
-  return %r : tensor<5xi32>
-}
-
 // keeps
 func.func @sums_of_floats_with_constants_are_rounded(%x: tensor<5xf32>, %y: tensor<5xf32>) -> tensor<5xf32> {
   %c = stablehlo.constant dense<3.0> : tensor<5xf32>

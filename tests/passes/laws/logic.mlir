@@ -121,14 +121,6 @@ func.func @compare_abs_with_zero(%x: tensor<4xf32>) -> tensor<4xi1> {
   return %r : tensor<4xi1>
 }
 
-// leaves compare
-func.func @compare_converted(%x: tensor<4xi8>, %y: tensor<4xi8>) -> tensor<4xi1> {
-  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
-  %b = stablehlo.convert %y : (tensor<4xi8>) -> tensor<4xf32>
-  %r = stablehlo.compare LT, %a, %b : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  return %r : tensor<4xi1>
-}
-
 // keeps
 func.func @a_conversion_that_rounds_makes_equal(%x: tensor<4xi32>, %y: tensor<4xi32>) -> tensor<4xi1> {
   %a = stablehlo.convert %x : (tensor<4xi32>) -> tensor<4xf32>

@@ -121,16 +121,6 @@ func.func @only_one_operand_is_reversed(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>
   return %r : tensor<2x4xi32>
 }
 
-// leaves dot_general
-func.func @concatenate_of_dots(%x: tensor<4x3xi32>, %y: tensor<3x5xi32>) -> tensor<4x5xi32> {
-  %0 = stablehlo.slice %x [0:2, 0:3] : (tensor<4x3xi32>) -> tensor<2x3xi32>
-  %1 = stablehlo.slice %x [2:4, 0:3] : (tensor<4x3xi32>) -> tensor<2x3xi32>
-  %2 = stablehlo.dot_general %0, %y, contracting_dims = [1] x [0] : (tensor<2x3xi32>, tensor<3x5xi32>) -> tensor<2x5xi32>
-  %3 = stablehlo.dot_general %1, %y, contracting_dims = [1] x [0] : (tensor<2x3xi32>, tensor<3x5xi32>) -> tensor<2x5xi32>
-  %r = stablehlo.concatenate %2, %3, dim = 0 : (tensor<2x5xi32>, tensor<2x5xi32>) -> tensor<4x5xi32>
-  return %r : tensor<4x5xi32>
-}
-
 // leaves constant, transpose, multiply, reduce
 func.func @diagonal_of_dot(%x: tensor<40x3xi32>, %y: tensor<3x40xi32>) -> tensor<40xi32> {
   %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<40x3xi32>, tensor<3x40xi32>) -> tensor<40x40xi32>
