@@ -61,6 +61,13 @@ def _session_class() -> Any:
     return Session
 
 
+@functools.cache
+def _alone() -> int:
+    """What `getrefcount` says of an object that only a variable refers to: 2, and 1 from Python 3.14 on."""
+    found = object()
+    return sys.getrefcount(found)
+
+
 def _destroy_contexts() -> None:
     """Destroy the contexts of closed sessions to which nothing refers any more.
 
@@ -74,7 +81,7 @@ def _destroy_contexts() -> None:
             context = _retired.popleft()
         except IndexError:  # another thread took it
             return
-        if sys.getrefcount(context) > 2:  # the variable and the argument
+        if sys.getrefcount(context) > _alone():
             _retired.append(context)
         else:
             destroy(library.PyCapsule_GetPointer(context._CAPIPtr, library.MLIR_PYTHON_CAPSULE_CONTEXT))
