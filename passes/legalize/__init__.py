@@ -61,7 +61,9 @@ _COMMON: list[Pattern] = [
     *broadcasts.PATTERNS,
 ]
 PATTERNS_CPU: list[Pattern] = [*FORMS_CPU, *convolutions.PATTERNS, *widening.PATTERNS, *precision.PATTERNS, *_COMMON]
-_GPUS: list[Pattern] = [*scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS]
+_GPUS: list[Pattern] = [
+    *(widening.half_function_in_single, *scatters.PATTERNS_GPU, *_COMMON, *complexes.MEMORY, *updates.PATTERNS)
+]
 PATTERNS_GPU: list[Pattern] = [*FORMS_GPU, *sorting.PATTERNS, *_GPUS, *complex_products.PATTERNS]
 PATTERNS_SPIRV: list[Pattern] = [*FORMS_SPIRV, *sorting.PATTERNS, *convolutions.PATTERNS_SPIRV, *spirv.PATTERNS, *_GPUS]
 

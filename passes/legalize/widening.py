@@ -1,4 +1,4 @@
-"""Booleans and 16-bit floats on wider types, where the CPU backend has no vector code for them."""
+"""Booleans and 16-bit floats on wider types: where there is no vector code, or it would round too often."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ def half_in_single(op: Any) -> Any:
     return Tensor(wide).to(F16).value
 
 
-@pattern("chlo.asin", "chlo.acos", "chlo.asinh", "chlo.acosh", "chlo.atanh")
+@pattern("chlo.asin", "chlo.acos", "chlo.asinh", "chlo.acosh", "chlo.atanh", "stablehlo.log_plus_one")
 def half_function_in_single(op: Any) -> Any:
-    """Inverse functions of 16-bit floats in float32, rounded once.
+    """Inverse functions, and `log1p`, of 16-bit floats in float32, rounded once.
 
     The compiler's own expansion rounds after each of its operations, which left results a unit in the last place off.
     """

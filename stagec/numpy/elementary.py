@@ -10,6 +10,8 @@ from stagec.core.array import Array
 from stagec.numpy.arithmetic import dtype_of
 from stagec.numpy.promotion import promote_floating, promote_inexact
 from stagec.primitives import arithmetic as ar, complex as cplx, logic, special, transcendental as tr
+from stagec.primitives.checks import HALF
+from stagec.primitives.convert import convert_element_type
 from stagec.typing import ArrayLike
 
 __all__ = [
@@ -84,6 +86,8 @@ def log10(x: ArrayLike, /) -> Array:
 
 def _log_to_base(x: Any, factor: float) -> Array:
     (x,) = promote_inexact(x)
+    if (dtype := dtype_of(x)) in HALF:  # rounded once
+        return convert_element_type(_log_to_base(convert_element_type(x, dtypes.float32), factor), dtype)
     out = tr.log(x)
     if not dtypes.is_complex(dtype_of(x)):
         return ar.mul(out, factor)

@@ -46,6 +46,8 @@ def binary(name: str, dtypes: Any, ulps: float = 0, **more: Any) -> None:
 for name in ("neg", "sign", "abs", "square"):
     unary(name, NUMERIC, ulps=2)
     at_edges(name, [*INTEGERS, *FLOATS])
+unary("one_minus_square", [*INTEGERS, *FLOATS, *COMPLEX], ulps=4)
+at_edges("one_minus_square", [*INTEGERS, *FLOATS], ulps=2)
 for name in ("add", "sub", "mul"):
     binary(name, [*INTEGERS, *FLOATS])
     binary(name, COMPLEX, ulps=4)
@@ -163,5 +165,3 @@ for dtype in ALL:
 _WORDS = [sample((3, 7), np.dtype("uint32"), seed) for seed in range(4)]
 CASES.append(Case("threefry2x32", _WORDS))
 CASES.append(Case("threefry2x32", [np.uint32(1), np.uint32(2), np.uint32(3), np.arange(9, dtype=np.uint32)]))
-unary("one_minus_square", [*INTEGERS, *FLOATS, *COMPLEX], ulps=4)
-at_edges("one_minus_square", [*INTEGERS, *FLOATS], ulps=2)
