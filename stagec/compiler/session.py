@@ -21,7 +21,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from passes.bindings import new_context
 from stagec.compiler.mlir import ir
 from stagec.core import forking
 
@@ -136,7 +135,7 @@ def parsed(source: bytes) -> Any:
     """
     _contexts.used += len(source)
     if _contexts.kept is None or _contexts.used > _KEPT_BYTES:
-        _contexts.kept, _contexts.used = new_context(), len(source)
+        _contexts.kept, _contexts.used = importlib.import_module("passes.bindings").new_context(), len(source)
     return ir().Module.parse(source, _contexts.kept)
 
 

@@ -14,6 +14,8 @@ from stagec.core.dtypes import FLOATING, INEXACT, NUMERIC
 from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.arithmetic import log_p
+from stagec.primitives.checks import HALF
+from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import as_operand, promote_weak_scalars
 from stagec.primitives.precision import Accuracy, check_accuracy
 from stagec.primitives.rules import each
@@ -124,16 +126,16 @@ logistic_p = _function(
 )
 
 
-def _one_minus_square_lower(cx: Any, x: Any) -> Any:
-    one = cx.constant(1, cx.in_avals[0])
-    return cx.emit("stablehlo.multiply", [cx.emit("stablehlo.add", [one, x]), cx.emit("stablehlo.subtract", [one, x])])
+def _product_of_factors(x: Array) -> Array:
+    wide = convert_element_type(x, dtypes.float32) if x.dtype in HALF else x  # rounded once
+    return convert_element_type(ar.mul(ar.add(1, wide), ar.sub(1, wide)), x.dtype)
 
 
 one_minus_square_p = elementwise(
     "one_minus_square",
     accepts=NUMERIC,
     eval=computed_in_float32(lambda x: (x.dtype.type(1) + x) * (x.dtype.type(1) - x)),
-    lower=_one_minus_square_lower,
+    lower=lambda cx, x: cx.apply(_product_of_factors, x),
     jvp=each(lambda x, t: ar.mul(t, ar.mul(x, -2))),
     transpose=NOT_LINEAR,
 )

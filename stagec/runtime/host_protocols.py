@@ -62,7 +62,7 @@ class HostProtocols(ArrayOperators):
         def __array_struct__(self) -> Any:
             # NumPy asks for it before it calls `__array__`, and takes a microsecond longer to see that it is missing.
             value = self._numbers()
-            if value.dtype.kind == "V":  # a dtype of ml_dtypes, which the structure cannot name
+            if value.dtype.isbuiltin != 1:  # a dtype of ml_dtypes, which the structure cannot name
                 raise AttributeError("__array_struct__")
             return value.__array_struct__
 

@@ -263,7 +263,7 @@ def test_gpus_come_before_software_devices(monkeypatch):
             return Driver()
 
     monkeypatch.setattr(device, "binding", Binding)
-    found = devices_module._of_driver.__wrapped__("vulkan")
+    found = devices_module._of_driver.__wrapped__.__wrapped__("vulkan")
     assert [(d.device_kind, d.id, d._handle) for d in found] == [("GeForce", 0, 8), ("llvmpipe", 1, 7)]
 
 

@@ -38,8 +38,10 @@ def test_interp_refuses_points_that_do_not_pair():
 @pytest.mark.parametrize("p", [[], [2.0], [1.0, -3.0, 0.5, 2.0]])
 def test_polyval_agrees_with_numpy(p):
     p, x = np.array(p, np.float32), X.reshape(3, 3)
+    # NumPy multiplies each x by zero first, which makes NaN of infinity and NaN.
+    expected = np.full_like(x, p[0]) if len(p) == 1 else np.polyval(p, x)
     for result in both(snp.polyval, p, x):
-        np.testing.assert_allclose(result, np.polyval(p, x), rtol=1e-5)
+        np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize("invert", [False, True])

@@ -384,7 +384,6 @@ def test_only_laws_of_fast_math_are_not_exact():
         "passes.simplify.recurrences",
         "passes.simplify.monotone",
         "passes.simplify.arms",
-        "passes.simplify.algebra",
         "passes.simplify.windows",
     }
 
