@@ -17,6 +17,12 @@ from collections.abc import Iterable
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ALWAYS = ["tests/test_structure.py"]
+# Tests of all modules of a folder, beside their own.
+_OF_FOLDERS = {
+    "passes/legalize": "tests/passes/test_pass_laws.py",
+    "passes/simplify": "tests/passes/test_pass_laws.py",
+    "stagec/commands": "tests/test_cli.py",
+}
 EXAMPLES = "tests/test_docs.py::test_the_examples_of_a_"
 
 
@@ -61,8 +67,9 @@ def _of_module(file: pathlib.PurePosixPath) -> list[str]:
     folder = pathlib.PurePosixPath("tests", *file.parts[file.parts[0] == "stagec" : -1])
     while not (ROOT / folder).is_dir():
         folder = folder.parent
-    if named or importing:
-        return sorted({*named, *importing})
+    shared = [path for place, path in _OF_FOLDERS.items() if str(file).startswith(f"{place}/")]
+    if named or importing or shared:
+        return sorted({*named, *importing, *shared})
     return [str(folder)] if folder.name != "tests" else []
 
 

@@ -67,6 +67,14 @@ func.func @integer_division_by_zero_is_left_to_the_target() -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
+// keeps
+func.func @integer_division_by_minus_one_is_left_to_the_target() -> tensor<2xi32> {
+  %a = stablehlo.constant dense<[7, -2147483648]> : tensor<2xi32>
+  %b = stablehlo.constant dense<-1> : tensor<2xi32>
+  %r = stablehlo.divide %a, %b : tensor<2xi32>
+  return %r : tensor<2xi32>
+}
+
 // leaves constant
 func.func @fold_combinations() -> tensor<i32> {
   %c = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
