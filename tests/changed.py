@@ -15,7 +15,8 @@ import subprocess
 import sys
 from collections.abc import Iterable
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+from tests.revisions import ROOT as ROOT
+
 ALWAYS = ["tests/test_structure.py"]
 # Tests of all modules of a folder, beside their own.
 _OF_FOLDERS = {

@@ -18,11 +18,11 @@ import random
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from tests import changed
+from tests.revisions import ROOT, checked_out
 
 _SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
     ast.Add: ast.Sub,
@@ -117,8 +117,8 @@ def chosen(count: int, seed: int, room: str) -> list[Fault]:
     order = random.Random(seed)
     rooms: dict[str, list[str]] = {}
     for package in ("passes", "stagec"):
-        for path in sorted((changed.ROOT / package).rglob("*.py")):
-            file = path.relative_to(changed.ROOT)
+        for path in sorted((ROOT / package).rglob("*.py")):
+            file = path.relative_to(ROOT)
             rooms.setdefault("/".join(file.parent.parts[:2]), []).append(str(file))
     names = [name for name in rooms if name.startswith(room)]
     order.shuffle(names)
@@ -126,7 +126,7 @@ def chosen(count: int, seed: int, room: str) -> list[Fault]:
     while len(found) < count:
         for name in names[: count - len(found)]:
             file = order.choice(rooms[name])
-            found += order.sample(faults := faults_of(file, (changed.ROOT / file).read_text()), min(1, len(faults)))
+            found += order.sample(faults := faults_of(file, (ROOT / file).read_text()), min(1, len(faults)))
     return found
 
 
@@ -159,17 +159,12 @@ def main() -> None:
     parser.add_argument("--room", default="", help="only modules of these folders, as in stagec/numpy")
     options = parser.parse_args()
     missed = 0
-    with tempfile.TemporaryDirectory(prefix="stagec-faults-") as parent:
-        folder = pathlib.Path(parent, "stagec")
-        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(folder)], cwd=changed.ROOT, check=True)
-        try:
-            for number, fault in enumerate(chosen(options.count, options.seed, options.room), 1):
-                found = is_found(fault, folder, options.seconds)
-                missed += not found
-                text = f"{fault.file}:{fault.line}: {fault.before} -> {fault.after}"
-                print(f"{number} {'found' if found else 'MISSED'} {text}", flush=True)
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", str(folder)], cwd=changed.ROOT, check=True)
+    with checked_out() as folder:
+        for number, fault in enumerate(chosen(options.count, options.seed, options.room), 1):
+            found = is_found(fault, folder, options.seconds)
+            missed += not found
+            text = f"{fault.file}:{fault.line}: {fault.before} -> {fault.after}"
+            print(f"{number} {'found' if found else 'MISSED'} {text}", flush=True)
     print(f"{options.count - missed} of {options.count} found")
 
 

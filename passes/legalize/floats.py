@@ -32,7 +32,7 @@ _FUNCTIONS: dict[str, tuple[Callable[..., Tensor], tuple[Any, ...], dict[Any, An
     "stablehlo.exponential": (elementary.exp, (F64,), {}),
     "stablehlo.exponential_minus_one": (elementary.expm1, (F64, F32), {}),
     "stablehlo.log": (elementary.log, (F64,), {}),
-    "stablehlo.log_plus_one": (elementary.log1p, (F64, F32), {}),
+    "stablehlo.log_plus_one": (elementary.log1p, (F64, F32), {F16: F32, BF16: F32}),
     "stablehlo.cbrt": (elementary.cbrt, (F64, F32), {F32: F64, F16: F64, BF16: F64}),
     "stablehlo.remainder": (elementary.remainder, (F64,), {}),
     "stablehlo.tanh": (special.tanh, (F64,), {}),

@@ -62,15 +62,13 @@ _left_behind: set[str] = set()
 
 def once(make: Callable[..., T]) -> functools._lru_cache_wrapper[T]:
     """`functools.cache` for what has to be one object, also where several threads ask for it first."""
-    made: dict[tuple[Any, ...], T] = {}
+    cached = functools.cache(make)
 
     @functools.cache
     @functools.wraps(make)
     def locked(*args: Any) -> T:
         with _lock:
-            if args not in made:
-                made[args] = make(*args)
-            return made[args]
+            return cached(*args)
 
     return locked
 

@@ -31,11 +31,9 @@ import importlib.util
 import json
 import math
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
@@ -70,6 +68,7 @@ from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.libraries import NAMES
 from tests.benchmarks.worker import CPU
+from tests.revisions import checked_out
 
 GROUPS = (
     *("call", "trace", "start", "aot", "kernels", "products", "narrow", "convolutions", "steps", "sizes", "eager"),
@@ -308,22 +307,6 @@ def measure_all(
     return sorted(rows, key=lambda r: GROUPS.index(r["group"]))
 
 
-@contextlib.contextmanager
-def checked_out(revision: str | None) -> Iterator[dict[str, str]]:
-    """The folder of another revision of this repository, by the revision's name, until the block ends."""
-    if revision is None:
-        yield {}
-        return
-    root = pathlib.Path(__file__).parents[2]
-    with tempfile.TemporaryDirectory(prefix="stagec-beside-") as parent:
-        folder = os.path.join(parent, "stagec")
-        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", folder, revision], cwd=root, check=True)
-        try:
-            yield {revision: folder}
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", folder], cwd=root, check=True)
-
-
 def main() -> None:
     """The command line."""
     other = MEASUREMENTS.get(sys.argv[1]) if len(sys.argv) > 1 else None
@@ -348,7 +331,8 @@ def main() -> None:
     cases, starts = chosen(options.case)
     if not cases and not starts:
         parser.error(f"no case matches {' '.join(options.case)}; groups are {', '.join(GROUPS)}")
-    with checked_out(options.beside) as folders:
+    with contextlib.ExitStack() as copies:
+        folders = {name: str(copies.enter_context(checked_out(name))) for name in filter(None, [options.beside])}
         rows = measure_all(
             cases, [] if folders else starts, libraries, options.repeat, options.tiny, options.cpu, folders
         )
