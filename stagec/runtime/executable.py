@@ -121,7 +121,10 @@ class Executable:
         """Load the module; in a forked child, once more."""
         b = binding()
         device, callbacks = self.device, self._callbacks
-        hal = b.create_hal_module(instance(), device.hal_device(self.driver))
+        hal_device = device.hal_device(self.driver)
+        if device.is_cpu:  # what others have freed may be of sizes that nobody asks for again
+            hal_device.allocator.trim()
+        hal = b.create_hal_module(instance(), hal_device)
         module = b.VmModule.from_buffer(instance(), self.payload, warn_if_copy=False)
         self._list, self._view_type = b.VmVariantList, b.HalBufferView
         if callbacks:

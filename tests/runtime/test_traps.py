@@ -228,17 +228,32 @@ def test_kernels_run_in_the_order_of_the_program():
         assert np.array_equal(got, widest(snp.asarray(given), low))
 
 
+def resident():
+    """The bytes of this process that are in memory."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
 def test_the_memory_of_a_loops_rounds_is_free_after_the_call():
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
     x = snp.ones(4_000_000)
     loop = stagec.jit(lambda x: lax.fori_loop(0, 30, lambda i, x: x * 1.5 - 0.5, x)).lower(x).compile()
     before = [(loop(x).block_until_ready(), resident())[1] for _ in range(8)][1]
     for _ in range(4):
         assert loop(x)[7] == 1.0
+    assert resident() - before < 6 * x.nbytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
+def test_the_memory_of_many_large_results_is_free_when_they_are():
+    x = snp.ones(2_000_000)
+    multiples = stagec.jit(lambda x: tuple(x * n for n in range(20)))
+    for call in range(6):
+        results = stagec.block_until_ready(multiples(x))
+        assert results[19][7] == 19.0
+        del results
+        if call == 1:
+            before = resident()
     assert resident() - before < 6 * x.nbytes
 
 

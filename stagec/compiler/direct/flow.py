@@ -20,10 +20,18 @@ from stagec.compiler.direct.persistent import COUNTERS
 from stagec.compiler.direct.program import HostCall, Number, Program, Read
 
 ANY_QUEUE = -1
+# Memory type and usage of what the device owns, for kernels, copies and the host.
+MEMORY, USAGE = 48, 3075
 # Memory that the host writes to, and kernels read.
 _WRITTEN_MEMORY, _WRITTEN_USAGE = 86, 150998019
 # Parts that are queued at most, before the host waits for them.
 AHEAD = 32
+
+
+def allocated(f: Function, device: str, size: int, memory: int = MEMORY, usage: int = USAGE) -> str:
+    """New memory, which is freed when nothing refers to it."""
+    wanted = (f.small(memory), f.small(usage), f.number(size))
+    return f.call("allocator.allocate", f.call("device.allocator", device), f.number(ANY_QUEUE), *wanted)
 
 
 class Flow:
@@ -63,9 +71,7 @@ class Flow:
 
     def written(self, size: int) -> str:
         """New memory into which the host writes at once."""
-        f = self.f
-        wanted = (f.small(_WRITTEN_MEMORY), f.small(_WRITTEN_USAGE), f.number(size))
-        return f.call("allocator.allocate", f.call("device.allocator", self._device), f.number(ANY_QUEUE), *wanted)
+        return allocated(self.f, self._device, size, _WRITTEN_MEMORY, _WRITTEN_USAGE)
 
     def make_counters(self, items: Sequence[Item]) -> None:
         """Allocate the counters of persistent kernels, none of which is in a loop of the host."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from stagec.compiler.direct.flow import AHEAD, ANY_QUEUE, Flow
+from stagec.compiler.direct.flow import AHEAD, ANY_QUEUE, MEMORY, USAGE, Flow, allocated
 from stagec.compiler.direct.instructions import (
     BUFFER,
     BYTES,
@@ -28,8 +28,8 @@ from stagec.compiler.direct.parts import Item, Part, parts_of
 from stagec.compiler.direct.persistent import COUNTERS
 from stagec.compiler.direct.program import Constant, Copy, Fill, HostCall, Program, Tensor
 
-# Memory type and usage of what the device owns, for kernels, copies and the host; and the usage of constants.
-_MEMORY, _USAGE, _CONSTANT_USAGE = 48, 3075, 527363
+# The usage of constants.
+_CONSTANT_USAGE = 527363
 # The memory type that arguments must have.
 _ARGUMENT_MEMORY = 16
 # Temporary memory of at most so many bytes is allocated once and not for each call, for which the runtime fills it with
@@ -128,9 +128,7 @@ def _initializer(
     device = f.call("devices.get", f.small(0))
     f.store(device, "device", DEVICE)
     for slot in kept:
-        wanted = (f.small(_MEMORY), f.small(_USAGE), f.number(layout.allocated[slot]))
-        allocator = f.call("device.allocator", device)
-        f.store(f.call("allocator.allocate", allocator, f.number(ANY_QUEUE), *wanted), f"scratch{slot}", BUFFER)
+        f.store(allocated(f, device, layout.allocated[slot]), f"scratch{slot}", BUFFER)
     for i, constant in enumerate(program.constants.values()):
         _import_constant(f, i, constant)
     functions = _functions(f, libraries, device)
@@ -146,7 +144,7 @@ def _import_constant(f: Function, i: int, constant: Constant) -> None:
     device = f.load("device", DEVICE)
     allocator, data = f.call("device.allocator", device), f.data(f"data{i}")
     queue, size, zero = f.number(ANY_QUEUE), f.number(constant.bytes), f.number(0)
-    memory, usage = f.small(_MEMORY), f.small(_CONSTANT_USAGE)
+    memory, usage = f.small(MEMORY), f.small(_CONSTANT_USAGE)
     found = f.call("allocator.import", allocator, f.small(1), queue, memory, usage, data, zero, size)
     there = f.op(f"vm.cmp.nz.ref {found} : {BUFFER}")
     done, copied = f"constant{i}_there", f"constant{i}_copied"
@@ -237,23 +235,26 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
     flow.sizes.update(layout.allocated)
     for slot in kept:
         flow.buffers[slot] = f.load(f"scratch{slot}", BUFFER)
+    # What later calls can use as soon as this one is done is allocated in the order of the queue. Results are not: the
+    # runtime would never free most of them, if they are larger than 64 MiB together.
+    queued = [slot for slot in layout.deallocated if asynchronous]
     for slot, size in layout.allocated.items():
-        if slot in kept:
-            continue
-        fence = flow.fence()
-        kind = (f.small(_MEMORY), f.small(_USAGE), f.number(size), zero)
-        flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *kind)
-        fences.append(fence)
+        if slot in queued:
+            fence = flow.fence()
+            kind = (f.small(MEMORY), f.small(USAGE), f.number(size), zero)
+            flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *kind)
+            fences.append(fence)
+        elif slot not in kept:
+            flow.buffers[slot] = allocated(f, device, size)
     flow.ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
     if any(part.counted for part in parts_of(items)):  # persistent kernels have numbers of their own
         flow.buffers[layout.numbers] = flow.written(layout.numbers_bytes * AHEAD)
     flow.make_counters(items)
-    deallocated = [slot for slot in layout.deallocated if slot not in kept]
     after = "%after" if asynchronous else flow.fence()
     is_last = bool(items) and isinstance(items[-1], Part)
-    flow.run(items, after if is_last and not deallocated else "")
-    for i, slot in enumerate(deallocated):
-        done = after if i == len(deallocated) - 1 else flow.fence()
+    flow.run(items, after if is_last and not queued else "")
+    for i, slot in enumerate(queued):
+        done = after if i == len(queued) - 1 else flow.fence()
         f.call("device.queue.dealloca", device, queue, flow.ready or f.null(FENCE), done, flow.buffers[slot], zero)
         flow.ready = done
     if asynchronous and flow.ready != after:
@@ -291,7 +292,7 @@ def _checked(f: Function, i: int, tensor: Tensor, device: str) -> str:
     )
     buffer = f.call("buffer_view.buffer", view)
     allocator, least = f.call("device.allocator", device), f.number(tensor.bytes)
-    f.call("buffer.assert", buffer, f.data("memory"), allocator, least, f.small(_ARGUMENT_MEMORY), f.small(_USAGE))
+    f.call("buffer.assert", buffer, f.data("memory"), allocator, least, f.small(_ARGUMENT_MEMORY), f.small(USAGE))
     return buffer
 
 

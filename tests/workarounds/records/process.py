@@ -192,9 +192,10 @@ reproduce.compiled_alone(Program(text))
         backends=("cpu",),
         versions=("3.13",),
         symptom=Symptom.CRASH,
-        fault="IREE's worker threads leak a part of the memory that a loop's rounds allocate, at each call",
-        guard="allocates it on the host, after the round before",
-        hooks=("stagec.compiler.phase_workarounds:allocate_on_host",),
+        fault="IREE's worker threads leak a part of the memory that a loop's rounds allocate, and of separate results "
+        "that are larger than 64 MiB together, at each call",
+        guard="allocates it on the host: that of a loop's rounds after the round before",
+        hooks=("stagec.compiler.phase_workarounds:allocate_on_host", "stagec.compiler.direct.flow:allocated"),
         upstream="https://github.com/iree-org/iree/pull/23689 (references that branches leak)",
         shown_by="a leak of memory, which `tests/runtime/test_traps.py` measures",
     ),
