@@ -44,8 +44,8 @@ def keep_memory() -> None:
 
 
 # How the runtime allocates results and temporary memory on a CPU. It fills new memory with zeros, which takes half as
-# long as `x + 1` does; so what is freed is kept, up to 64 blocks, for results of the same size. Freed memory goes back to
-# the system if all that is allocated is more than these bytes.
+# long as `x + 1` does; so what is freed is kept, up to 64 blocks, for requests of the same size. It goes back to the
+# system if all that is allocated is more than these bytes.
 _POOL = f"caching:*=*;{512 << 20};64"
 
 _lock = threading.RLock()

@@ -32,9 +32,6 @@ from stagec.compiler.direct.program import Constant, Copy, Fill, HostCall, Progr
 _CONSTANT_USAGE = 527363
 # The memory type that arguments must have.
 _ARGUMENT_MEMORY = 16
-# Temporary memory of at most so many bytes is allocated once and not for each call, for which the runtime fills it with
-# zeros. The second limit is for programs with stacks: what they never write takes no memory.
-_KEPT_BYTES, _KEPT_WITH_STACKS = 1 << 20, 1 << 26
 
 
 class Library(NamedTuple):
@@ -78,10 +75,8 @@ def text(
     parts = list(parts_of(items))
     variables = [("device", DEVICE), *((f"commands{part.number}", COMMANDS) for part in parts)]
     variables += [(f"constant{i}", BUFFER) for i in range(len(program.constants))]
-    kept = _kept(program, layout, asynchronous)
-    variables += [(f"scratch{slot}", BUFFER) for slot in kept]
     functions = "\n".join(
-        [*_initializer(program, parts, libraries, layout, kept), *_main(program, items, layout, asynchronous)]
+        [*_initializer(program, parts, libraries, layout), *_main(program, items, layout, asynchronous)]
     )
     return "\n".join(
         [
@@ -95,14 +90,6 @@ def text(
             "} }",
         ]
     )
-
-
-def _kept(program: Program, layout: Layout, asynchronous: bool) -> list[int]:
-    """The slots whose memory the calls of a context share, as one is done before another one begins."""
-    if asynchronous or program.host_calls:
-        return []
-    most = _KEPT_WITH_STACKS if program.has_stacks else _KEPT_BYTES
-    return [slot for slot in layout.deallocated if layout.allocated[slot] <= most]
 
 
 def _elements(constant: Constant) -> str:
@@ -121,14 +108,10 @@ def _host_type(call: HostCall) -> str:
     return f"({', '.join([VIEW] * len(call.operands))}) -> {returned}"
 
 
-def _initializer(
-    program: Program, parts: Sequence[Part], libraries: Sequence[Library], layout: Layout, kept: Sequence[int]
-) -> list[str]:
+def _initializer(program: Program, parts: Sequence[Part], libraries: Sequence[Library], layout: Layout) -> list[str]:
     f = Function()
     device = f.call("devices.get", f.small(0))
     f.store(device, "device", DEVICE)
-    for slot in kept:
-        f.store(allocated(f, device, layout.allocated[slot]), f"scratch{slot}", BUFFER)
     for i, constant in enumerate(program.constants.values()):
         _import_constant(f, i, constant)
     functions = _functions(f, libraries, device)
@@ -222,7 +205,7 @@ def _recorded(f: Function, program: Program, part: Part, functions: dict[str, tu
 
 
 def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous: bool) -> list[str]:
-    f, kept = Function(), _kept(program, layout, asynchronous)
+    f = Function()
     device, queue, zero = f.load("device", DEVICE), f.number(ANY_QUEUE), f.number(0)
     views: dict[int, tuple[str, Tensor]] = {}
     flow = Flow(f, program, layout, lambda call: _call_host(f, call, flow, views), device)
@@ -233,8 +216,6 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
     before = "%before" if asynchronous else f.null(FENCE)
     fences = []
     flow.sizes.update(layout.allocated)
-    for slot in kept:
-        flow.buffers[slot] = f.load(f"scratch{slot}", BUFFER)
     # What later calls can use as soon as this one is done is allocated in the order of the queue. Results are not: the
     # runtime would never free most of them, if they are larger than 64 MiB together.
     queued = [slot for slot in layout.deallocated if asynchronous]
@@ -244,7 +225,7 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
             kind = (f.small(MEMORY), f.small(USAGE), f.number(size), zero)
             flow.buffers[slot] = f.call("device.queue.alloca", device, queue, before, fence, zero, *kind)
             fences.append(fence)
-        elif slot not in kept:
+        else:
             flow.buffers[slot] = allocated(f, device, size)
     flow.ready = before if not fences else fences[0] if len(fences) == 1 else f.call("fence.join", zero, fences)
     if any(part.counted for part in parts_of(items)):  # persistent kernels have numbers of their own
