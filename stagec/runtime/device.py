@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import functools
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,28 +20,6 @@ from stagec.runtime import spinning
 from stagec.runtime.timeline import TimelineSemaphore
 
 T = TypeVar("T")
-# Parameters of mallopt(3), and their values in bytes: larger blocks come from the system, and more free memory than
-# that at the end of the heap goes back to it.
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-_BLOCK, _KEPT = 32 << 20, 128 << 20
-_SETTINGS = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "GLIBC_TUNABLES")
-
-
-def keep_memory() -> None:
-    """Let glibc keep up to 128 MB of freed memory for the next arrays.
-
-    By default, glibc returns the memory of a result to the system when it is freed, and the system clears each page of
-    the next one: that takes longer than `x + 1` of a million elements. Settings of the user's, in the environment,
-    stay.
-    """
-    if not sys.platform.startswith("linux") or any(name in os.environ for name in _SETTINGS):
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:  # None in other C libraries
-        mallopt(_MMAP_THRESHOLD, _BLOCK)
-        mallopt(_TRIM_THRESHOLD, _KEPT)
-
-
 # How the runtime allocates results and temporary memory on a CPU. It fills new memory with zeros, which takes half as
 # long as `x + 1` does; so what is freed is kept, up to 64 blocks, for requests of the same size. It goes back to the
 # system if all that is allocated is more than these bytes.
@@ -89,7 +66,6 @@ def binding() -> Any:
     # exit handler: a compile in the background may open the runtime after it.
     _binding.disable_leak_checker()
     _binding.parse_flags(*runtime_flags())
-    keep_memory()
     return _binding
 
 

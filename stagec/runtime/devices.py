@@ -54,7 +54,10 @@ class Device(HalDevice):
         """
         totals = dict.fromkeys(("peak", "allocated", "freed"), 0)
         for driver in self.backend.queues:
-            for name, count in self.hal_device(driver).allocator.statistics.items():
+            allocator = self.hal_device(driver).allocator
+            if self.is_cpu:  # what is kept for later results is not in use
+                allocator.trim()
+            for name, count in allocator.statistics.items():
                 totals[name.rpartition("_")[2]] += count
         if not self.is_cpu:
             return {"bytes_allocated": totals["allocated"]}
