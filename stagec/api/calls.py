@@ -15,8 +15,9 @@ from stagec.core.config import config, state
 from stagec.core.exact_key import exact_key
 from stagec.core.weak import WeakSet
 from stagec.runtime import recording
-from stagec.runtime.array import Array
+from stagec.runtime.array import Array, Split
 from stagec.runtime.devices import cpu
+from stagec.runtime.executable import Executable
 from stagec.runtime.placement import placed
 from stagec.runtime.propagation import sign
 from stagec.runtime.runnable import Runnable
@@ -170,17 +171,11 @@ def runner(
     build = builder(out_tree)
     in_avals = runnable.in_avals
     if shardings is not None:
-
-        def run_split(leaves: Sequence[Any]) -> Any:
-            results = runnable.run([leaf_value(a) for a in leaves], committed)
-            sign(results, shardings)
-            return build(results)
-
-        return run_split
+        return _run_split(runnable, committed, build, plain, shardings)
     if runnable.is_constant and runnable.code.evaluates and runnable.device is cpu() and not committed:
         known = [(a.evaluated(), a.aval) for a in runnable.run([None] * len(in_avals))]
         return lambda leaves: build([Array.of(value, aval) for value, aval in known])
-    if runnable.trivial or not runnable.direct or any(a.weak_type for a in runnable.out_avals):
+    if not _is_direct(runnable):
         arranged = None if committed else runnable.arranged()
         # Results that are arguments, and donated ones, must be those of arrays: others keep their memory.
         of_any = not (runnable.donated or any(kind == "input" for kind, _ in runnable.plan))
@@ -192,9 +187,8 @@ def runner(
 
         return run_graph
     executable = runnable.executable(committed)
-    unguarded = not executable.mutated and not executable.may_alias
-    run: Callable[[Sequence[Array]], Any] = executable.run_plain if unguarded else executable.run
-    if unguarded and out_tree == pytree.LEAF:
+    run = _run_of(executable)
+    if run == executable.run_plain and out_tree == pytree.LEAF:
         run = executable.run_one
         build = _identity
     device = executable.device
@@ -203,6 +197,45 @@ def runner(
             return run if build is _identity else lambda leaves: build(run(leaves))
         return lambda leaves: build(run(_arrays(leaves, in_avals)))
     return lambda leaves: build(run([placed(leaf_value(a), device) for a in leaves]))
+
+
+def _is_direct(runnable: Runnable[Any]) -> bool:
+    """Whether the program takes the call's arguments and returns its results."""
+    return runnable.direct and not runnable.trivial and not any(a.weak_type for a in runnable.out_avals)
+
+
+def _run_of(executable: Executable) -> Callable[[Sequence[Array]], Any]:
+    return executable.run if executable.mutated or executable.may_alias else executable.run_plain
+
+
+def _run_split(
+    runnable: Runnable[Any],
+    committed: bool,
+    build: Callable[[Sequence[Array]], Any],
+    plain: bool,
+    shardings: Sequence[Any],
+) -> Callable[[Sequence[Any]], Any]:
+    """What a known signature runs whose results are split."""
+    home, avals = runnable.device.home, runnable.out_avals
+    are_here = home is cpu() and all([s is not None and s.home is home for s in shardings])
+    if plain and _is_direct(runnable) and are_here:
+        run = _run_of(runnable.executable(committed))
+        signatures = [Split(aval, sharding) for aval, sharding in zip(avals, shardings)]
+
+        def run_direct(leaves: Sequence[Any]) -> Any:
+            results = run(leaves)
+            for result, signature in zip(results, signatures):
+                result.signature = signature
+            return build(results)
+
+        return run_direct
+
+    def run_any(leaves: Sequence[Any]) -> Any:
+        results = runnable.run([leaf_value(a) for a in leaves], committed)
+        sign(results, shardings)
+        return build(results)
+
+    return run_any
 
 
 def _identity(value: Any) -> Any:

@@ -19,8 +19,8 @@ _PIECE = 1 << 14
 # Rounds with so much work for threads are one dispatch of kernels (`passes.kernels.cost`), for whose rounds no thread
 # sleeps.
 _ROUND = 300_000
-# Operations that do nothing by themselves.
-_NO_WORK = ("uninitialized", "while")
+# Operations that do nothing by themselves; and those with inner graphs, except `scan`.
+_NO_WORK = ("uninitialized", "reshape", "sharding_constraint")
 # How many rounds a loop is taken to have whose number is not known.
 _ROUNDS = 100
 
@@ -36,7 +36,7 @@ def _amounts(graph: Graph, in_loop: bool = False) -> Iterator[float]:
         name = equation.primitive.name
         if in_loop and name == "dynamic_update_slice":
             yield equation.inputs[1].aval.size  # state is updated in place
-        elif name not in _NO_WORK:
+        elif name == "scan" or not (name in _NO_WORK or inner_graphs(equation)):
             yield _shared(equation)
         for inner in inner_graphs(equation):
             yield from _amounts(inner, in_loop or name in ("scan", "while"))
