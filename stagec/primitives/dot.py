@@ -78,7 +78,8 @@ def _dot_eval(
     computed = _computed_dtype(x.dtype, out_dtype)
     if not (x.dtype == computed == y.dtype):
         x, y = x.astype(computed, copy=False), y.astype(computed, copy=False)
-    if not x_batch and y.ndim <= 2 and x_contract == (x.ndim - 1,) and y_contract == (0,):
+    # Of more axes, NumPy makes a product for each of the leading ones.
+    if not x_batch and max(x.ndim, y.ndim) <= 2 and x_contract == (x.ndim - 1,) and y_contract == (0,):
         product = np.matmul(x, y)
     else:
         axes = (tuple(x_contract), tuple(y_contract), tuple(x_batch), tuple(y_batch))
