@@ -256,6 +256,24 @@ class Code(Builder):
                     part = self.op("vector.shuffle", (name, name), vector, *order)
                 self._stored(part, buffer, address.at_lane(j), 1)
 
+    def store_interleaved(self, view: View, index: Index, items: Sequence[Item]) -> None:
+        """Write one vector of elements for each column of a row-major array, whose rows are the lanes of an index."""
+        element, width, count = view.buffer.element, self.width, len(items)
+        columns = [self._narrowed(self.vector(item, element), element, True) for item in items]
+        first = view.address(index).at_lane(0)
+        for number in range(count):
+            places = [divmod(number * width + j, count) for j in range(width)]  # rows and columns
+            name = columns[places[0][1]]
+            done = {places[0][1]}
+            order = [row if column in done else 0 for row, column in places]
+            for next_ in dict.fromkeys(column for _, column in places):
+                if next_ not in done:
+                    order = [width + row if column == next_ else at for at, (row, column) in zip(order, places)]
+                    name = self._shuffled(name, columns[next_], order, element)
+                    done.add(next_)
+                    order = [j if column in done else 0 for j, (_, column) in enumerate(places)]
+            self._stored(name, view.buffer, first + number * width, width)
+
     def _stored(self, name: str, buffer: Buffer, address: Linear, width: int) -> None:
         self.writer.store(name, buffer, self._at(buffer, address), _vector(buffer, width))
 

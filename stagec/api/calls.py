@@ -217,7 +217,7 @@ def _run_split(
 ) -> Callable[[Sequence[Any]], Any]:
     """What a known signature runs whose results are split."""
     home, avals = runnable.device.home, runnable.out_avals
-    are_here = home is cpu() and all([s is not None and s.home is home for s in shardings])
+    are_here = home is cpu() and all(s is not None and s.home is home for s in shardings)
     if plain and _is_direct(runnable) and are_here:
         run = _run_of(runnable.executable(committed))
         signatures = [Split(aval, sharding) for aval, sharding in zip(avals, shardings)]

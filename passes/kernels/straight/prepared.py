@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from passes.kernels import contractions
-from passes.kernels.builder import Builder
+from passes.kernels.builder import STEPS, Builder
 from passes.kernels.code import Code
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import element_type
@@ -29,8 +29,11 @@ _STACK = 64 << 10
 # Groups of at most this many operations are written element by element if they cannot be vectorized; the second number
 # is that of groups whose expressions are costly, which lose more without vectors.
 _LITTLE, _LITTLE_COSTLY = 1 << 16, 1 << 13
-# Rows shorter than a vector become lanes if the group has more work than _MUCH, and each element more than COSTLY.
-_MUCH = 1 << 20
+# Rows shorter than a vector become lanes if the group has more work than _MUCH, and each element more than COSTLY. With
+# more work than _SOME, those of so many elements do, which are loaded in vectors and shuffled; and those of so many of
+# which greatest or least floats are taken, as that takes long across the lanes of a vector.
+_MUCH, _SOME = 1 << 20, 1 << 14
+_SHUFFLED, _EXTREMES = STEPS[-1], 12
 
 
 class Prepared:
@@ -160,14 +163,19 @@ class Prepared:
         self.lanes_kept = group.lanes_kept or self._has_short_rows()
 
     def _has_short_rows(self) -> bool:
-        """Whether rows are so short, so many and so costly that each lane takes a row, whose elements are strided."""
+        """Whether rows are so short and so many that each lane takes a row, whose elements are strided."""
         kept = [axis for axis in self.sizes if axis in (self.group.kept or ())]
         inner = [axis for axis in self.sizes if axis not in kept]
         if self.lane_bytes or not kept or len(inner) != 1 or any(n.is_shared for n in self.group.nodes):
             return False
         size = self.sizes[inner[0]]
-        fills = size >= self.lanes or size == self._width(size)
-        return not fills and self.cost > COSTLY and self.work > _MUCH and self.sizes[kept[-1]] >= self.lanes
+        if size >= self.lanes or self.sizes[kept[-1]] < self.lanes:
+            return False
+        kinds = {kind for part in self.parts.values() for kind in part.kinds}
+        most = _EXTREMES if kinds & {"maximumf", "minimumf"} else _SHUFFLED
+        if size <= most and self.work > _SOME:
+            return True
+        return size != self._width(size) and self.cost > COSTLY and self.work > _MUCH
 
     def _cuts(self, recorder: Recorder) -> dict[int, list[int]]:
         """Where axes are cut, so that each piece reads one part of joined arrays."""

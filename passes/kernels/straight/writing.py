@@ -13,7 +13,7 @@ from passes.kernels.linear import ZERO, Linear
 from passes.kernels.order import sets_of
 from passes.kernels.straight.groups import BINDINGS
 from passes.kernels.straight.nodes import SHORT
-from passes.kernels.straight.transposed_reads import TransposedReads
+from passes.kernels.straight.short_rows import ShortRows
 from passes.kernels.sweep import COSTLY, STRIP, Part, Span, Sweep, spread, starts_of, strands_of, strip_of
 from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
 
@@ -34,7 +34,7 @@ class Made(NamedTuple):
     groups: int
 
 
-class Writing(TransposedReads):
+class Writing(ShortRows):
     """A group as a kernel."""
 
     def write(self) -> Made:
@@ -63,6 +63,9 @@ class Writing(TransposedReads):
     def _flat(self) -> int:
         parts = list(self.parts.values())
         lane = list(self.sizes)[-1]
+        as_lanes = self._rows_as_lanes(parts, lane)
+        if as_lanes is not None:
+            return self._interleaved(parts, lane, *as_lanes)
         width = self._width(self._longest(lane))
         square = self._square(parts, lane, width)
         if square is not None:
