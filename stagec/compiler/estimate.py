@@ -34,6 +34,9 @@ _ROUND_SECONDS = 2e-6
 QUICK_NS, _QUICK_NS_IN_THREADS = 4.0, 0.3
 # Compiled operations of at least so many elements are shared among threads.
 _IN_THREADS = 1 << 18
+# From so many multiply-adds on, the compile of a product is won back within ten calls or so where BLAS has slower code
+# for the processor: half as fast, on one with AVX-512 that is not Intel's.
+_LARGE_PRODUCT = 1 << 28
 # Compiled code selects the largest of so many elements, which NumPy sorts.
 _SELECTED = 1 << 11
 # NumPy sorts several arrays by one, or indices, in a slower way.
@@ -125,6 +128,8 @@ def is_quick_in_numpy(equation: Equation, spreads: bool = False) -> bool:
     size, steps = _work(equation)
     if equation.primitive.name == "top_k":
         return size < _SELECTED
+    if equation.primitive.name == "dot_general" and size * steps >= _LARGE_PRODUCT:
+        return False
     if size < _IN_THREADS or steps > 1:
         return _numpy_ns(equation) <= QUICK_NS
     in_one_pass = not spreads and not equation.primitive.name.startswith("reduce_")

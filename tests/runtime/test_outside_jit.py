@@ -35,6 +35,7 @@ CALLS = {
     "an outer product that is large": (lambda x, y: snp.outer(y[:600], y[:600]), 1),
     "a reduction of a large array": (lambda x, y: snp.sum(y), 1),
     "a product of matrices, and its transform": (lambda x, y: snp.fft.fft(y[:4096].reshape(64, 64) @ SQUARE), 0),
+    "a large product": (lambda x, y: snp.zeros((800, 700)) @ snp.ones((700, 800)), 1),
     "a factorization": (lambda x, y: snp.linalg.inv(SQUARE), 0),
     "a factorization that NumPy lacks": (lambda x, y: stagec.lax.linalg.hessenberg(SQUARE), 1),
     "the largest of a small array": (lambda x, y: lax.top_k(y[:1000], 3), 0),
