@@ -173,7 +173,7 @@ class Code(Builder):
                 name = self._shuffled(name, name, range(self.width)[::-1], element)
         elif (buffer, address) in self.transposed_loads:
             name = self.transposed_loads[buffer, address]
-        elif address.stride in STEPS and address.stride <= self.width:
+        elif abs(address.stride) in STEPS and abs(address.stride) <= self.width:
             name = self._stepped(buffer, address)
         else:
             lanes = [self._loaded(buffer, address.at_lane(j), 1) for j in range(self.width)]
@@ -211,8 +211,11 @@ class Code(Builder):
 
     def _stepped(self, buffer: Buffer, address: Linear) -> str:
         """Every second, third or fourth element of consecutive vectors; the last vector ends with the last element."""
-        width, step = self.width, address.stride
+        width, step = self.width, abs(address.stride)
         last = step * (width - 1)
+        if address.stride < 0:
+            name = self._stepped(buffer, address.at_lane(width - 1).lanes(step))
+            return self._shuffled(name, name, range(width)[::-1], buffer.element)
         found, lanes = "", 0
         for number in range(step):
             start = min(number * width, last - (width - 1))

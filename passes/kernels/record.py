@@ -118,8 +118,9 @@ class Recorder(Builder):
         self.forms.append(address)
         self.cost += 1
         self.length += 1
-        if address.stride in STEPS and address.stride <= self.width:
-            self.cost += 2 * address.stride
+        step = abs(address.stride)
+        if step in STEPS and step <= self.width:
+            self.cost += 2 * step
         elif address.stride not in (0, 1, -1):
             self.gathers += 1
             self.cost += self.width

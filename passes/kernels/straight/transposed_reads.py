@@ -100,5 +100,5 @@ class TransposedReads(Shares):
 
 def _strided_reads(recorder: Recorder, width: int) -> dict[tuple[Buffer, Linear], None]:
     """The reads, by buffer and address, whose lanes are strided."""
-    steps = (0, 1, -1, *(step for step in STEPS if step <= width))
-    return {(read.buffer, read.address): None for read in recorder.reads if read.address.stride not in steps}
+    steps = (0, 1, *(step for step in STEPS if step <= width))
+    return {(read.buffer, read.address): None for read in recorder.reads if abs(read.address.stride) not in steps}
