@@ -6,6 +6,7 @@ of the mesh, and collective operations are those of `vmap`: one program computes
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence, Set
@@ -85,7 +86,8 @@ def shard_map(
       out_specs: how the results are put together: a `PartitionSpec`, or a pytree prefix of the results with them. A
         result that is not split along an axis has to be the same along it.
       in_specs: how the arguments are split: a tuple with a `PartitionSpec`, or a pytree prefix with them, for each; by
-        default as they are split already.
+        default as they are split already. With None in place of a spec, an array is whole, and `f` gets any other
+        Python value itself; the program is then traced in each call.
       mesh: the devices; by default the mesh in force.
       axis_names: the axes that `f` knows of; by default all. What is split along others is whole in `f`.
       check_vma: refuse results that differ along an axis along which `out_specs` does not split them. With it, a
@@ -121,14 +123,24 @@ def shard_map(
         if type(mesh) is AbstractMesh:
             chosen = _concrete(mesh, args)
         if in_specs is Infer:
-            specs = tuple([pytree.map_leaves(_spec_of, a) for a in args])
+            mapped_axes = set(axis_names or _devices(chosen).axis_names)
+            specs = tuple([pytree.map_leaves(functools.partial(_spec_of, mapped_axes), a) for a in args])
             key = tuple(pytree.flatten(specs)[0]), pytree.flatten(args)[1]
+
+        def mapped(*args: Any) -> Any:
+            return _Call(function, _devices(chosen), specs, out_specs, axis_names, check_vma).results(args)
+
+        kept = _python_values(specs, args)
+        if kept:  # which are no arguments of a jitted function
+            leaves, tree = pytree.flatten(args)
+            arrays = [v for i, v in enumerate(leaves) if i not in kept]
+
+            def of_arrays(*arrays: Any) -> Any:
+                return mapped(*tree.unflatten(_with(kept, arrays)))
+
+            return jit(wraps(function, "shard_map")(of_arrays))(*arrays)
         run = compiled.get((chosen, key))
         if run is None:
-
-            def mapped(*args: Any) -> Any:
-                return _Call(function, _devices(chosen), specs, out_specs, axis_names, check_vma).results(args)
-
             run = compiled[chosen, key] = jit(wraps(function, "shard_map")(mapped))
         return run(*args)
 
@@ -174,7 +186,25 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
     )
 
 
-def _spec_of(value: Any) -> PartitionSpec:
+def _python_values(in_specs: Any, args: tuple[Any, ...]) -> dict[int, Any]:
+    """Those leaves of the arguments that are no arrays and have None in place of a spec, by their numbers."""
+    if in_specs is None or isinstance(in_specs, (tuple, list, dict)):
+        with contextlib.suppress(errors.PytreeError):
+            specs = pytree.broadcast_prefix(in_specs, args, is_leaf=lambda s: s is None)
+            values = pytree.flatten(args, lambda v: v is None)[0]
+            rows = [row for row in zip(specs, values) if row[1] is not None]
+            return {i: v for i, (s, v) in enumerate(rows) if s is None and not hasattr(v, "dtype")}
+    return {}
+
+
+def _with(kept: dict[int, Any], others: Sequence[Any]) -> list[Any]:
+    """Leaves of a tree of which some are known, by their numbers."""
+    rest = iter(others)
+    return [kept[i] if i in kept else next(rest) for i in range(len(kept) + len(others))]
+
+
+def _spec_of(axes: Set[Any], value: Any) -> PartitionSpec:
+    """How an argument is split along some axes of the mesh."""
     found = spec_of(value)
     if found is None:
         raise location.error(
@@ -182,7 +212,7 @@ def _spec_of(value: Any) -> PartitionSpec:
             "shard_map: how a traced argument is split is not known",
             fix="pass in_specs, or make a mesh with explicit axes the one in force around stagec.jit",
         )
-    return found
+    return PartitionSpec(*[tuple([n for n in names if n in axes]) for names in found.axes()])
 
 
 def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
@@ -253,13 +283,14 @@ class _Call:
         leaves, tree = pytree.flatten(args)
         names = ArgumentRules(self.function).leaf_names(args, {})
         specs = self._prefixed("in_specs", self.in_specs, args)
-        values = [operand(v, name) for v, name in zip(leaves, names, strict=True)]
-        cut = [self._cut(v, s, name) for v, s, name in zip(values, specs, names)]
+        kept = _python_values(self.in_specs, args)
+        rows = [row for i, row in enumerate(zip(leaves, specs, names, strict=True)) if i not in kept]
+        cut = [self._cut(operand(v, name), s, name) for v, s, name in rows]
 
         def flat(*parts: Any) -> list[Any]:
             before, state.mesh = state.mesh, self._inside()
             try:
-                found, self.out_tree = pytree.flatten_with_path(self.function(*tree.unflatten(parts)))
+                found, self.out_tree = pytree.flatten_with_path(self.function(*tree.unflatten(_with(kept, parts))))
             finally:
                 state.mesh = before
             return [operand(v, f"result{pytree.keystr(path)} of shard_map's function") for path, v in found]

@@ -162,14 +162,24 @@ def pmin(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None) -> X:
     return _over_axes("pmin", pmin_p, x, axis_name, axis_index_groups, reduce.reduce_min)
 
 
-def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None, axis: int = 0, tiled: bool = False) -> X:
+def all_gather(
+    x: X,
+    axis_name: AxisName,
+    *,
+    axis_index_groups: Groups = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
+) -> X:
     """All elements of a batch, in each of them.
 
     Args:
       x: pytree of arrays.
       axis: where the batch's axis goes.
       tiled: join the elements along `axis` rather than stack them.
+      to: whether the result counts inside of `shard_map` as different along the axis: `"varying"`, or `"invarying"`.
     """
+    check_cast("all_gather", to, ("varying", "invarying"))
     members = Members("all_gather", axis_name, axis_index_groups)
 
     def one(leaf: Any) -> Operand:
@@ -182,7 +192,8 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None, a
                 f"all_gather: axis {axis} of {rank} axes",
                 fix=f"give an axis from {-rank} to {rank - 1}",
             )
-        out = members.varied(members.gathered(value))
+        out = members.gathered(value)
+        out = members.varied(out) if to == "varying" else out
         count = aval_of(out).ndim
         order = [*range(1, position + 1), 0, *range(position + 1, count)]
         out = shape.transpose(out, order) if position else out
@@ -193,6 +204,18 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None, a
         return out
 
     return pytree.map_leaves(one, x)
+
+
+def check_cast(what: str, to: str, known: Sequence[str]) -> None:
+    """Check `to`, the kind of value that an operation is to return."""
+    if to in ("reduced", "unreduced"):
+        raise location.error(
+            errors.UnsupportedError,
+            f"{what}: to={to!r}: a value holds sums, not their terms",
+            fix=f"pass {known[0]!r}",
+        )
+    if to not in known:
+        raise location.error(ValueError, f"{what}: to is {to!r}", fix=f"pass {' or '.join(map(repr, known))} for it")
 
 
 def axis_index(axis_name: AxisName) -> Array:

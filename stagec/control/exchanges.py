@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.control.collective import AxisName, Groups, Members, psum
+from stagec.control.collective import AxisName, Groups, Members, check_cast, psum
 from stagec.control.collective_rows import ppermute_p
 from stagec.core import errors, location, pytree
 from stagec.core.axis import typed_axes
@@ -196,11 +196,10 @@ def pcast(x: X, axis_name: AxisName, *, to: str) -> X:
     Args:
       to: `"varying"`; `"reduced"` and `"unreduced"` are not supported.
     """
-    if to not in ("varying", "reduced", "unreduced"):
-        raise location.error(ValueError, f"pcast: to is {to!r}", fix="pass 'varying' for it")
-    if to != "varying":
+    check_cast("pcast", to, ("varying",))
+    if not isinstance(axis_name, (str, tuple)):
         raise location.error(
-            errors.UnsupportedError, f"pcast: to={to!r}: a value holds sums, not their terms", fix="pass 'varying'"
+            TypeError, f"pcast: axis_name is {errors.brief(axis_name)}", fix="pass a name, or a tuple of names"
         )
     members = Members("pcast", axis_name)
     return _each(x, members.varied) if typed_axes() else x

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stagec.core import errors, location
-from stagec.core.aval import ShapedArray
+from stagec.core.aval import ManualAxisType, ShapedArray
 from stagec.runtime import devices as device_module
 from stagec.runtime.devices import Device, find
 from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec, current_mesh
@@ -291,34 +291,45 @@ def _indices(sharding: NamedSharding, shape: tuple[int, ...]) -> Mapping[Device,
 
 
 class SplitType(ShapedArray):
-    """The type of a value that is split among devices, under a mesh with explicit axes."""
+    """The type of a value that is split among devices, under a mesh with explicit or manual axes."""
 
-    __slots__ = ("split",)
+    __slots__ = ("manual", "split")
     split: NamedSharding
+    manual: ManualAxisType
 
     @staticmethod
-    def of_split(aval: ShapedArray, mesh: AbstractMesh, spec: PartitionSpec) -> SplitType:
-        """The type `aval` of a value that is split so."""
+    def of_split(aval: ShapedArray, mesh: AbstractMesh, spec: PartitionSpec, varying: frozenset[Any]) -> SplitType:
+        """The type `aval` of a value that is split so, and differs along the manual axes `varying`."""
         made: SplitType = object.__new__(SplitType)
         for name in ShapedArray.__slots__:
             setattr(made, name, getattr(aval, name))
         entries = [*spec, *[None] * (aval.ndim - len(spec))]
         made.split = NamedSharding(mesh, PartitionSpec(*entries))
+        made.manual = ManualAxisType(varying)
         return made
 
     @property
     def sharding(self) -> NamedSharding:
         return self.split
 
+    @property
+    def mat(self) -> ManualAxisType:
+        return self.manual
+
     def long(self) -> str:
         names = ["" if n is None else f"@{n if isinstance(n, str) else ','.join(map(str, n))}" for n in self.split.spec]
-        return f"{self.dtype.name}[{','.join(f'{n}{name}' for n, name in zip(self.shape, names))}]"
+        text = f"{self.dtype.name}[{','.join(f'{n}{name}' for n, name in zip(self.shape, names))}]"
+        axes = [str(n) for n in self.split.mesh.axis_names if n in self.manual.varying]
+        return text + (f"{{V:{axes[0] if len(axes) == 1 else '(' + ','.join(axes) + ')'}}}" if axes else "")
+
+    def _key(self) -> Any:
+        return self.update(), self.split, self.manual
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SplitType) and (self.update(), self.split) == (other.update(), other.split)
+        return isinstance(other, SplitType) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.update(), self.split))
+        return hash(self._key())
 
 
 class Shard:

@@ -274,3 +274,23 @@ def test_devices_that_do_not_share_a_memory_make_no_mesh():
 def test_results_of_pmap_may_hold_none():
     (shared, split), doubled = stagec.pmap(lambda x: ((None, x), 2 * x), out_axes=(None, 0))(snp.ones((2, 3)))
     assert shared is None and split.shape == (3,) and doubled.shape == (2, 3)
+
+
+def test_python_values_without_a_spec_are_passed_on(mesh):
+    class Unhashable:
+        __hash__ = None
+
+    x, seen = snp.arange(8.0), []
+
+    def f(config, x, shape, w):
+        seen.append((config, shape))
+        return x + snp.ones(shape) * w
+
+    given = {"a": Unhashable(), "b": None}
+    mapped = stagec.shard_map(f, mesh=mesh, in_specs=(None, P("x"), None, None), out_specs=P("x"))
+    for run in (mapped, stagec.jit(lambda x: mapped(given, x, (4,), snp.ones(4)))):
+        found = run(given, x, (4,), snp.ones(4)) if run is mapped else run(x)
+        assert found.tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and found.sharding.spec == P("x")
+        assert seen[-1][0]["a"] is given["a"] and seen[-1] == (given, (4,))
+    with pytest.raises(stagec.errors.ShapeError, match="not evenly divisible: 3 by 2"):
+        mapped(given, snp.arange(3.0), (4,), 1)

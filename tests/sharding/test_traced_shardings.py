@@ -185,3 +185,65 @@ def test_shapes_of_results_say_how_they_are_split_along_explicit_axes():
         turned = NamedSharding(mesh, P("b", "a")) if kind is AxisType.Explicit else None
         assert stagec.eval_shape(lambda x: x.T, given).sharding == turned
         assert stagec.jit(lambda x: x.T).trace(given).out_info.sharding == turned
+
+
+def test_typeof_tells_along_which_manual_axes_a_value_differs(mesh):
+    rows = []
+
+    def f(x, w):
+        total = lax.psum(x, "y")
+        for v in (x, w, w * x, total, lax.psum(total, "x"), lax.pcast(w, "y", to="varying")):
+            rows.append((set(stagec.typeof(v).mat.varying), stagec.typeof(v).str_short()))
+        assert stagec.typeof(x) == stagec.typeof(x + 1) != stagec.typeof(w)
+        assert stagec.typeof(w).mat.invarying(stagec.get_abstract_mesh()) == {"x", "y"}
+        assert stagec.typeof(x).sharding.mesh.axis_types == (AxisType.Manual,) * 2
+        stagec.jit(lambda x: rows.append((set(stagec.typeof(x).mat.varying), "in jit")))(w)
+        return total
+
+    for kind in (mesh, auto(mesh)):
+        split = stagec.shard_map(f, mesh=kind, in_specs=(P(("x", "y")), P()), out_specs=P("x"))
+        assert split(snp.arange(8.0), snp.float32(2)).tolist() == [6, 22]
+        both, x = {"x", "y"}, {"x"}
+        assert [v for v, _ in rows] == [both, set(), both, x, set(), {"y"}, both]
+        assert [text for _, text in rows[:4]] == [
+            "float32[1]{V:(x,y)}",
+            "float32[]",
+            "float32[1]{V:(x,y)}",
+            "float32[1]{V:x}",
+        ]
+        rows.clear()
+    unchecked = stagec.shard_map(
+        lambda x: rows.append(stagec.typeof(x).mat.varying) or x,
+        mesh=mesh,
+        in_specs=P("x"),
+        out_specs=P("x"),
+        check_vma=False,
+    )
+    unchecked(snp.arange(8.0))
+    assert rows == [frozenset()] and stagec.typeof(snp.ones(1)).mat.varying == frozenset()
+
+
+def test_what_is_gathered_may_count_as_the_same(mesh):
+    x = snp.arange(4.0)
+    gathered = stagec.shard_map(
+        lambda x: lax.all_gather(x, "y", tiled=True, to="invarying"), mesh=mesh, in_specs=P("y"), out_specs=P()
+    )
+    assert gathered(x).tolist() == [0, 1, 2, 3]
+    assert stagec.grad(lambda x: (gathered(x) ** 2).sum())(x).tolist() == [0, 2, 4, 6]
+    with pytest.raises(ValueError, match="all_gather: to is 'same'"):
+        stagec.vmap(lambda x: lax.all_gather(x, "y", to="same"), axis_name="y")(x)
+    with pytest.raises(TypeError, match="pcast: axis_name is"):
+        stagec.vmap(lambda x: lax.pcast(x, {"y"}, to="varying"), axis_name="y")(x)
+
+
+def test_only_mapped_axes_are_inferred(mesh):
+    def f(x):
+        assert x.shape == (2, 8) and stagec.typeof(x).sharding.spec == P(None, "y")
+        return x * 2
+
+    with stagec.set_mesh(mesh):
+        x = stagec.device_put(snp.arange(32.0).reshape(4, 8), P("x", "y"))
+        for run in (stagec.shard_map(f, out_specs=P("x"), axis_names={"x"}), stagec.smap(f, out_axes=0, axis_name="x")):
+            for g in (run, stagec.jit(run)):
+                assert g(x).sharding.spec == P("x", "y")
+                np.testing.assert_array_equal(g(x), np.asarray(x) * 2)
