@@ -21,10 +21,13 @@ from stagec.core.callables import P, R
 from stagec.core.config import state
 from stagec.core.functions import check_callable
 from stagec.core.wrapping import wraps
-from stagec.primitives.broadcast import moveaxis_to_front
+from stagec.primitives.arithmetic import mul
+from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.convert import as_array
-from stagec.primitives.operand import aval_of
+from stagec.primitives.joining import concatenate
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.runtime.array import Array as Value
@@ -212,7 +215,7 @@ def _spec_of(axes: Set[Any], value: Any) -> PartitionSpec:
             "shard_map: how a traced argument is split is not known",
             fix="pass in_specs, or make a mesh with explicit axes the one in force around stagec.jit",
         )
-    return PartitionSpec(*[tuple([n for n in names if n in axes]) for names in found.axes()])
+    return found.update([tuple([n for n in names if n in axes]) for names in found.axes()])
 
 
 def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
@@ -332,6 +335,20 @@ class _Call:
                     f"shard_map: {name} refers to {n!r} in {spec}, which is not among the mapped axes",
                     fix=f"use {', '.join(map(repr, self.axes))}",
                 )
+        terms = spec.unreduced | spec.reduced
+        if terms and len(self.axes) < len(self.mesh.axis_names):
+            raise location.error(
+                errors.UnsupportedError,
+                f"shard_map: {name} {spec} has axes of terms, and the function knows of some axes of the mesh alone",
+                fix="leave axis_names out",
+            )
+        if terms and AxisType.Auto in self.mesh.axis_types:
+            raise location.error(
+                ValueError,
+                f"shard_map: {name} {spec} has axes of terms, and {self.mesh} has axes that are not explicit",
+                fix="make the mesh with axis_types=AxisType.Explicit",
+            )
+        used += terms
         if len(set(used)) < len(used):
             raise location.error(
                 ValueError, f"shard_map: {name}: {spec} names an axis twice", fix="split one axis along each"
@@ -348,6 +365,10 @@ class _Call:
         sizes: list[int] = []
         front: dict[Any, int] = {}
         local = []
+        terms = [k for k in self.axes if k in spec.unreduced]
+        for k, size in zip(terms, self._sizes(terms)):
+            front[k] = len(sizes)
+            sizes.append(size)
         for axis, n in enumerate(aval.shape):
             names = spec.axes(aval.ndim)[axis]
             counts = self._sizes(names)
@@ -369,6 +390,9 @@ class _Call:
         if not front:
             return value, used
         order = [front[k] for k in self.axes if k in front] + local
+        if terms:  # the first device has the value, and others zeros
+            others = zeros(aval.update(shape=(math.prod(self._sizes(terms)) - 1, *aval.shape)))
+            value = concatenate([reshape(value, (1, *aval.shape)), others], 0)
         split = reshape(value, sizes)
         return (split if order == sorted(order) else transpose(split, order)), used
 
@@ -397,6 +421,19 @@ class _Call:
         aval = aval_of(value)
         rank = aval.ndim - len(differs)
         name = f"result{pytree.keystr(path)}"
+        for n in sorted(spec.unreduced, key=self.axes.index):
+            if n in differs:
+                value = reduce_sum(value, (differs.index(n),))
+                differs.remove(n)
+            elif self.check:
+                raise location.error(
+                    ValueError,
+                    f"shard_map of {location.of_function(self.function)}: {name} is the same along {n!r}, and "
+                    f"out_specs {spec} says that devices have terms of it",
+                    fix="leave the axis out of unreduced",
+                )
+            else:
+                value = mul(value, literal(self.mesh.shape[n], aval.dtype))
         if len(spec) > rank:
             raise self._too_long("out_specs", spec, name, aval.update(shape=aval.shape[len(differs) :]))
         wanted = [n for names in spec.axes() for n in names]
@@ -421,6 +458,8 @@ class _Call:
 
     def _constrained(self, value: Any, spec: PartitionSpec, rank: int) -> Any:
         manual: frozenset[Any] = frozenset()
+        if spec.unreduced or spec.reduced:
+            spec = spec.update([*spec, *[None] * (rank - len(spec))])
         if len(self.axes) < len(self.mesh.axis_names):  # along other axes, it stays split
             manual = frozenset(self.axes)
             entries = [UNCONSTRAINED if n is None else n for n in (*spec, *[None] * (rank - len(spec)))]

@@ -177,9 +177,10 @@ def all_gather(
       x: pytree of arrays.
       axis: where the batch's axis goes.
       tiled: join the elements along `axis` rather than stack them.
-      to: whether the result counts inside of `shard_map` as different along the axis: `"varying"`, or `"invarying"`.
+      to: whether the result counts inside of `shard_map` as different along the axis: `"varying"`, or as the same:
+        `"invarying"`, `"reduced"`.
     """
-    check_cast("all_gather", to, ("varying", "invarying"))
+    check_cast("all_gather", to, ("varying", "invarying", "reduced"))
     members = Members("all_gather", axis_name, axis_index_groups)
 
     def one(leaf: Any) -> Operand:
@@ -208,12 +209,6 @@ def all_gather(
 
 def check_cast(what: str, to: str, known: Sequence[str]) -> None:
     """Check `to`, the kind of value that an operation is to return."""
-    if to in ("reduced", "unreduced"):
-        raise location.error(
-            errors.UnsupportedError,
-            f"{what}: to={to!r}: a value holds sums, not their terms",
-            fix=f"pass {known[0]!r}",
-        )
     if to not in known:
         raise location.error(ValueError, f"{what}: to is {to!r}", fix=f"pass {' or '.join(map(repr, known))} for it")
 

@@ -22,7 +22,7 @@ sharding_constraint_p: SinglePrimitive = SinglePrimitive(
     eval=lambda x, *, mesh, spec: x,
     lower=lambda cx, x, *, mesh, spec: x,
     jvp=linear(),
-    transpose=lambda ct, x, *, mesh, spec: [sharding_constraint_p(ct, mesh=mesh, spec=spec)],
+    transpose=lambda ct, x, *, mesh, spec: [sharding_constraint_p(ct, mesh=mesh, spec=spec.of_cotangent())],
     batch=_batch,
     numpy_ns=0,
 )

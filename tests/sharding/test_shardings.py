@@ -137,7 +137,6 @@ def test_shard_map_in_loops_and_branches(mesh):
         (lambda m: Mesh(np.array(stagec.devices("cpu")).reshape(2, 4), ("x", "x")), ValueError, "a name of its own"),
         (lambda m: stagec.make_mesh((16,), ("x",)), RuntimeError, "(16,) needs 16 devices, and there are 8"),
         (lambda m: AbstractMesh((2,), ("x", "y")), ValueError, "1 sizes for 2 names"),
-        (lambda m: PartitionSpec(unreduced={"x"}), NotImplementedError, "are not supported"),
         (lambda m: stagec.set_mesh(3), TypeError, "3 is no mesh"),
         (lambda m: stagec.device_put(snp.ones(3), NamedSharding(m, P("x"))), ValueError, "partitioned 2 times"),
         (lambda m: stagec.device_put(snp.ones(4), NamedSharding(m, P(None, "x"))), ValueError, "rank at least 2"),
