@@ -16,10 +16,12 @@ from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import operand
 from stagec.api.jit import jit
 from stagec.core import errors, location, pytree
+from stagec.core.axis import typed_axes
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import P, R
 from stagec.core.config import state
 from stagec.core.functions import check_callable
+from stagec.core.trace import Tracer
 from stagec.core.wrapping import wraps
 from stagec.primitives.arithmetic import mul
 from stagec.primitives.broadcast import moveaxis_to_front, zeros
@@ -133,6 +135,8 @@ def shard_map(
         def mapped(*args: Any) -> Any:
             return _Call(function, _devices(chosen), specs, out_specs, axis_names, check_vma).results(args)
 
+        if typed_axes():  # inside of another, which is compiled, and knows along which axes the arguments differ
+            return mapped(*args)
         kept = _python_values(specs, args)
         if kept:  # which are no arguments of a jitted function
             leaves, tree = pytree.flatten(args)
@@ -173,6 +177,13 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
     """
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    mesh = current_mesh()
+    if in_axes is Infer and mesh is not None and axis_name in mesh.auto_axes:
+        raise location.error(
+            TypeError,
+            f"smap: in_axes was not given, and the axis {axis_name!r} of the mesh in force is not explicit",
+            fix="pass in_axes, such as in_axes=0",
+        )
 
     def spec(axis: int | None) -> PartitionSpec:
         return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, axis_name)
@@ -231,6 +242,12 @@ def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
                 f"shard_map: an argument is split along {other}, and the mesh is {mesh}",
                 fix="pass the mesh of the arguments",
             )
+    if not found and not any(isinstance(v, Tracer) for v in pytree.flatten(args)[0]):
+        raise location.error(
+            ValueError,
+            f"shard_map: {mesh} has no devices, and neither has an argument a NamedSharding",
+            fix="pass a Mesh, or arrays that are split",
+        )
     return found[0] if found else mesh
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from stagec.control.collective_rows import all_gather_p, axis_index_p, pmax_p, pmin_p, psum_p, pvary_p
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
-from stagec.core.axis import axis_length, typed_axes
+from stagec.core.axis import as_names, axis_length, typed_axes
 from stagec.core.callables import X
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic, joining, reduce, shape, slicing
@@ -24,10 +24,6 @@ __all__ = ["all_gather", "axis_index", "axis_size", "pmax", "pmean", "pmin", "ps
 AxisName: TypeAlias = Hashable
 # Numbers of elements that are one another's company; all together by default.
 Groups: TypeAlias = Sequence[Sequence[int]] | None
-
-
-def _names(axis_name: Any) -> tuple[Any, ...]:
-    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
 class Members:
@@ -43,7 +39,7 @@ class Members:
     """
 
     def __init__(self, what: str, axis_name: Any, groups: Groups = None) -> None:
-        self.names = _names(axis_name)
+        self.names = as_names(axis_name)
         self._sizes = [axis_length(name) for name in self.names]
         count = math.prod(self._sizes)
         self._groups = None if groups is None else [list(group) for group in groups]
@@ -222,7 +218,7 @@ def axis_index(axis_name: AxisName) -> Array:
     Array([0, 7], dtype=int32)
     """
     index: Any = None
-    for name in _names(axis_name):
+    for name in as_names(axis_name):
         size = axis_length(name)
         one = axis_index_p(axis_name=name)
         index = one if index is None else arithmetic.add(arithmetic.mul(index, size), one)

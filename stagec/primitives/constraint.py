@@ -12,7 +12,7 @@ __all__ = ["sharding_constraint_p"]
 
 def _batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     (x,), (dim,) = args, dims
-    return primitive(x, mesh=params["mesh"], spec=params["spec"].batched(dim)), dim
+    return primitive(x, mesh=params["mesh"], spec=params["spec"].batched(dim, getattr(size, "spmd", ()))), dim
 
 
 # `mesh` is the devices, and `spec`, which is `runtime.mesh.Axes`, has the names of axes for each dimension.

@@ -155,10 +155,17 @@ class Axes(tuple[tuple[Any, ...], ...]):
         made.written, made.manual = spec, manual
         return made
 
-    def batched(self, dim: int) -> Axes:
-        """The same for a batch of values along another axis, which is unconstrained."""
+    def batched(self, dim: int, names: tuple[Any, ...]) -> Axes:
+        """The same for a batch of values along another axis, which is split along `names`, or unconstrained."""
+        if not {*names}.isdisjoint([n for entry in self for n in entry]):
+            raise location.error(
+                ValueError,
+                f"vmap: spmd_axis_name={names if len(names) > 1 else names[0]!r} cannot appear in {self.written}, by "
+                "which the function splits a value",
+                fix="split the batch along another axis of the mesh",
+            )
         entries = [*self.written, *[None] * (len(self) - len(self.written))]
-        spec = self.written.update([*entries[:dim], UNCONSTRAINED, *entries[dim:]])
+        spec = self.written.update([*entries[:dim], names or UNCONSTRAINED, *entries[dim:]])
         return Axes.of(spec, len(self) + 1, self.manual)
 
     def of_cotangent(self) -> Axes:

@@ -354,19 +354,22 @@ class Shard:
       data: the part as an array on the device, which shares its memory with the whole.
     """
 
-    def __init__(self, device: Device, index: Index, replica_id: int, block: Array, place: Index, term: bool) -> None:
+    def __init__(
+        self, device: Device, index: Index, replica_id: int, block: Array, place: Index, committed: bool, term: bool
+    ) -> None:
         self.device = device
         self.index = index
         self.replica_id = replica_id
         # The data of this process, and where the part is in it.
         self._block = block
         self._place = place
+        self._committed = committed
         # Whether the device has the part, or zeros that others are added to.
         self._term = term
 
     @property
     def data(self) -> Array:
-        part = self._block.part(self._place, self.device)
+        part = self._block.part(self._place, self.device, self._committed)
         return part if self._term else type(part).of(np.zeros_like(part.numpy()), part.aval).on(self.device, True)
 
     def __repr__(self) -> str:
@@ -391,7 +394,7 @@ def shards(array: Array, sharding: Sharding) -> list[Shard]:
         replica = seen[key] = seen.get(key, -1) + 1
         if device in here:
             place = tuple([slice(a - start, b - start) for (a, b), start in zip(key, starts)])
-            found.append(Shard(device, index, replica, block, place, device not in zeros))
+            found.append(Shard(device, index, replica, block, place, array.committed, device not in zeros))
     return found
 
 

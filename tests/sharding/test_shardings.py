@@ -11,7 +11,7 @@ from platforms import first_device
 import stagec
 import stagec.numpy as snp
 from stagec import NamedSharding, P, lax
-from stagec.sharding import AbstractMesh, AxisType, Mesh, PartitionSpec, SingleDeviceSharding
+from stagec.sharding import AbstractMesh, AxisType, Mesh, SingleDeviceSharding
 
 
 @pytest.fixture
@@ -167,6 +167,23 @@ def test_shard_map_in_loops_and_branches(mesh):
             "in_specs must hold PartitionSpecs, got 'x'",
         ),
         (
+            lambda m: stagec.shard_map(lambda x: x, mesh=m.abstract_mesh, in_specs=P("x"), out_specs=P("x"))(
+                snp.ones(4)
+            ),
+            ValueError,
+            "has no devices, and neither has an argument",
+        ),
+        (
+            lambda m: m.update(axis_types=AxisType.Auto)(stagec.smap)(lambda x: x, out_axes=0, axis_name="x"),
+            TypeError,
+            "smap: in_axes was not given",
+        ),
+        (
+            lambda m: stagec.pmap(lambda x: x, devices=stagec.devices("cpu"))(snp.ones(4)),
+            ValueError,
+            "4 elements for the 8 devices that were passed",
+        ),
+        (
             lambda m: stagec.jit(lambda x: x, in_shardings=((),))(snp.ones(4)),
             ValueError,
             "jit: in_shardings does not fit what it describes",
@@ -293,3 +310,45 @@ def test_python_values_without_a_spec_are_passed_on(mesh):
         assert seen[-1][0]["a"] is given["a"] and seen[-1] == (given, (4,))
     with pytest.raises(stagec.errors.ShapeError, match="not evenly divisible: 3 by 2"):
         mapped(given, snp.arange(3.0), (4,), 1)
+
+
+def test_spmd_axis_name_splits_the_batch(mesh):
+    x = snp.arange(32.0).reshape(4, 8)
+    rows = stagec.shard_map(lambda x: x * 2, mesh=mesh, in_specs=P("y"), out_specs=P("y"))
+    for names, split in (("x", P("x", "y")), (("x",), P("x", "y")), (None, P(None, "y"))):
+        for run in (stagec.vmap(rows, spmd_axis_name=names), stagec.jit(stagec.vmap(rows, spmd_axis_name=names))):
+            found = run(x)
+            assert found.sharding.spec == split
+            np.testing.assert_array_equal(found, x * 2)
+    constrained = stagec.vmap(
+        lambda r: lax.with_sharding_constraint(r, NamedSharding(mesh, P())), 1, 1, spmd_axis_name=("x", "y")
+    )
+    assert stagec.jit(constrained)(x).sharding.spec == P(None, ("x", "y"))
+    with pytest.raises(ValueError, match=r"spmd_axis_name='y' cannot appear in P\('y',\)"):
+        stagec.vmap(rows, spmd_axis_name="y")(x)
+
+
+def test_manual_axes_cannot_be_named_again(mesh):
+    whole = NamedSharding(mesh, P("x", "y"))
+    for names in ({"x"}, {"x", "y"}):
+        mapped = stagec.shard_map(
+            lambda x: lax.with_sharding_constraint(x, whole),
+            mesh=mesh,
+            in_specs=P("x"),
+            out_specs=P("x"),
+            axis_names=names,
+        )
+        with pytest.raises(ValueError, match="names 'x', which is a manual axis"):
+            stagec.jit(mapped)(snp.ones((4, 4)))
+    rest = stagec.shard_map(
+        lambda x: lax.with_sharding_constraint(x, NamedSharding(mesh, P(None, "y"))),
+        mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"},
+    )  # fmt: skip
+    assert stagec.jit(rest)(snp.ones((4, 4))).sharding.spec == P("x", "y")
+
+
+def test_parts_are_committed_as_their_array_is(mesh):
+    x = snp.ones(3)
+    assert not x.committed and not any(s.data.committed for s in x.addressable_shards)
+    for y in (stagec.device_put(x, stagec.devices("cpu")[2]), stagec.device_put(x, NamedSharding(mesh, P()))):
+        assert y.committed and all(s.data.committed for s in y.addressable_shards)

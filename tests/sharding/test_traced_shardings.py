@@ -316,3 +316,25 @@ def test_specs_with_terms_are_values(mesh):
             NamedSharding(mesh, bad)
     with pytest.raises(TypeError, match="PartitionSpec: unreduced is 'x'"):
         P(unreduced="x")
+
+
+def test_types_of_values_in_a_nested_shard_map(mesh):
+    rows = []
+
+    def inner(x, w):
+        rows.extend([set(stagec.typeof(v).mat.varying) for v in (x, w)])
+        return lax.psum(x, "y")
+
+    def outer(x, w):
+        found = stagec.smap(inner, in_axes=(0, None), out_axes=None, axis_name="y")(x, w)
+        rows.append(set(stagec.typeof(found).mat.varying))
+        return found + w
+
+    with stagec.set_mesh(auto(mesh)):
+        run = stagec.smap(outer, in_axes=(0, None), out_axes=0, axis_name="x")
+        for f in (run, stagec.jit(run)):
+            assert f(snp.arange(8.0), snp.float32(1)).tolist() == [7, 23]
+            assert rows[:3] == [{"x", "y"}, set(), {"x"}]
+        x = snp.arange(8.0)
+        gradient = stagec.grad(lambda x: (run(x, snp.float32(1)) ** 2).sum())(x)
+        np.testing.assert_array_equal(gradient, np.repeat([14.0, 46.0], 4))
