@@ -352,3 +352,15 @@ def test_parts_are_committed_as_their_array_is(mesh):
     assert not x.committed and not any(s.data.committed for s in x.addressable_shards)
     for y in (stagec.device_put(x, stagec.devices("cpu")[2]), stagec.device_put(x, NamedSharding(mesh, P()))):
         assert y.committed and all(s.data.committed for s in y.addressable_shards)
+
+
+def test_a_compiled_stage_splits_its_results(mesh):
+    rows, x = NamedSharding(mesh, P(("x", "y"))), snp.arange(64.0).reshape(8, 8)
+    f = stagec.jit(lambda x, y: (x @ y, x.sum()), in_shardings=rows, out_shardings=(rows, None))
+    compiled = f.lower(x, x).compile()
+    for given in (x, x, stagec.device_put(x, rows), np.asarray(x)):
+        product, total = compiled(given, x)
+        assert product.sharding == rows == compiled.output_shardings[0] and total.sharding.is_fully_replicated
+        np.testing.assert_array_equal(product.addressable_data(3), (np.asarray(x) @ np.asarray(x))[3:4])
+    split = stagec.jit(lambda x: x * 2).lower(stagec.device_put(x, rows)).compile()
+    assert split(stagec.device_put(x, rows)).sharding == rows
