@@ -100,6 +100,13 @@ def on_device(array: Array, device: Placement) -> Array:
     return array.on(target, True) if type(array) is ConcreteArray else array
 
 
+def placed_like(a: Any, shape: Any, device: Placement) -> Any:
+    """Where an array that is made like `a` is to be: there too, unless it gets another shape, or a place is given."""
+    if device is None and shape is None and not isinstance(a, Tracer) and getattr(a, "committed", True):
+        return getattr(a, "sharding", None)  # of an array, or of what describes one
+    return device
+
+
 def array_argument(value: Any, name: str) -> Array:
     """Convert an argument that must be an array or a number to an Array or a tracer, of a dtype that is enabled."""
     found: Array = value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))

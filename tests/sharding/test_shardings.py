@@ -364,3 +364,13 @@ def test_a_compiled_stage_splits_its_results(mesh):
         np.testing.assert_array_equal(product.addressable_data(3), (np.asarray(x) @ np.asarray(x))[3:4])
     split = stagec.jit(lambda x: x * 2).lower(stagec.device_put(x, rows)).compile()
     assert split(stagec.device_put(x, rows)).sharding == rows
+
+
+def test_full_arrays_are_made_where_they_are_wanted(mesh):
+    rows, second = NamedSharding(mesh, P("x")), stagec.devices("cpu")[1]
+    assert lax.full((4,), 1.0, sharding=rows).sharding == rows
+    x = stagec.device_put(snp.ones(4), second)
+    assert lax.full_like(x, 2).devices() == {second} and not lax.full_like(x, 2, shape=(2,)).committed
+    assert lax.full_like(x, 2, sharding=rows).sharding == rows
+    assert stagec.jit(lambda x: lax.full_like(x, 2, sharding=rows))(snp.ones(4)).sharding == rows
+    assert not lax.full_like(snp.ones(4), 2).committed
