@@ -66,7 +66,7 @@ NAMES = {
 # reason -> names of arguments
 ARGUMENTS = {
     "JAX takes nothing but None for them; for `where`, use `numpy.where`": "out where",
-    "they name processes, and how values vary between devices": "host_id to",
+    "they name processes": "host_id",
     "what a function saves, logs and accumulates for its derivative is not for others to read or replace": "remat "
     "saveable_args with_accums with_logs",
 }

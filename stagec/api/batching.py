@@ -9,7 +9,7 @@ from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import operand
 from stagec.api.references import passed_references
 from stagec.core import errors, location, pytree
-from stagec.core.axis import check_name
+from stagec.core.axis import Axis, as_names, check_name
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R
 from stagec.core.wrapping import wraps
@@ -41,7 +41,8 @@ def vmap(
         a result that does not depend on the element.
       axis_name: a name for `lax.psum`, `lax.axis_index` and the like, inside `fun`.
       axis_size: the number of elements; needed only where no argument has the axis.
-      spmd_axis_name: accepted, and without meaning: arrays are on one device.
+      spmd_axis_name: an axis of a mesh, or a tuple of axes, along which `shard_map` and `with_sharding_constraint`
+        inside of `fun` split the batch.
 
     Returns:
       A function with the arguments of `fun`, with one more axis.
@@ -66,6 +67,7 @@ def vmap(
     _check_spec("in_axes", in_axes)
     _check_spec("out_axes", out_axes)
     check_name(axis_name)
+    spmd = () if spmd_axis_name is None else as_names(spmd_axis_name)
 
     @short_tracebacks
     @wraps(fun, "vmap")
@@ -83,6 +85,8 @@ def vmap(
         values = [v if a is None else operand(v, name) for v, a, name in zip(leaves, axes, names, strict=True)]
         dims = [a if a is None else _dimension(v, a, name) for v, a, name in zip(values, axes, names)]
         size = _size(fun, values, dims, names, axis_size)
+        if spmd:
+            size = Axis(size, spmd=spmd)
         out_tree = pytree.LEAF
 
         def flat(*elements: Any) -> list[Any]:

@@ -15,15 +15,17 @@ import numpy as np
 from stagec.api.flat import operand
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
+from stagec.core.axis import typed_axes
 from stagec.core.callables import X
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import AbstractRef, Ref
 from stagec.runtime import devices as _devices
 from stagec.runtime.array import Array
 from stagec.runtime.devices import Device
-from stagec.runtime.mesh import current_mesh
+from stagec.runtime.mesh import PartitionSpec, current_mesh
 from stagec.runtime.propagation import spec_of
 from stagec.runtime.sharding import SplitType
+from stagec.transforms.varying import varies
 
 
 @overload
@@ -37,7 +39,8 @@ def typeof(x: Any) -> ShapedArray: ...
 def typeof(x: Any) -> ShapedArray | AbstractRef:
     """Shape, dtype and weak type of an array, a number, a traced value, or a reference.
 
-    Under a mesh with explicit axes, its `sharding` is how the value is split.
+    Under a mesh with explicit axes, its `sharding` is how the value is split. Inside of `shard_map`, `mat.varying` are
+    the axes along which it differs.
 
     Raises:
       ArgumentTypeError: `x` is none of these.
@@ -50,8 +53,14 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
         return AbstractRef(x.aval)
     found: ShapedArray = aval_of(operand(x, "x"))
     mesh = current_mesh()
-    spec = spec_of(x) if mesh is not None and mesh.explicit_axes else None
-    return found if mesh is None or spec is None else SplitType.of_split(found, mesh.abstract_mesh, spec)
+    if mesh is None or not (mesh.explicit_axes or mesh.manual_axes):
+        return found
+    spec = spec_of(x) if mesh.explicit_axes else None
+    if spec is None and not mesh.manual_axes:
+        return found
+    # What is recorded for a later call of a loop or of a jitted function may differ along all axes.
+    varying = frozenset([n for n in typed_axes() if varies(x, n) is not False])
+    return SplitType.of_split(found, mesh.abstract_mesh, spec or PartitionSpec(), varying)
 
 
 def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:

@@ -101,6 +101,12 @@ def _chosen(devices: Sequence[Device] | None, backend: str | None) -> list[Devic
 
 def _check(fun: Any, size: int, devices: Sequence[Device] | None, backend: str | None) -> None:
     count = len(_chosen(devices, backend))
+    if devices is not None and size < count:
+        raise location.error(
+            errors.DeviceError,
+            f"pmap of {location.of_function(fun)}: {size} elements for the {count} devices that were passed",
+            fix=f"pass {size} devices",
+        )
     if size > count:
         raise location.error(
             errors.DeviceError,

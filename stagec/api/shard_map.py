@@ -6,6 +6,7 @@ of the mesh, and collective operations are those of `vmap`: one program computes
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import math
 from collections.abc import Callable, Sequence, Set
@@ -15,15 +16,20 @@ from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import operand
 from stagec.api.jit import jit
 from stagec.core import errors, location, pytree
+from stagec.core.axis import typed_axes
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import P, R
 from stagec.core.config import state
 from stagec.core.functions import check_callable
+from stagec.core.trace import Tracer
 from stagec.core.wrapping import wraps
-from stagec.primitives.broadcast import moveaxis_to_front
+from stagec.primitives.arithmetic import mul
+from stagec.primitives.broadcast import moveaxis_to_front, zeros
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.convert import as_array
-from stagec.primitives.operand import aval_of
+from stagec.primitives.joining import concatenate
+from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.reduce import reduce_sum
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import index_in_dim
 from stagec.runtime.array import Array as Value
@@ -85,7 +91,8 @@ def shard_map(
       out_specs: how the results are put together: a `PartitionSpec`, or a pytree prefix of the results with them. A
         result that is not split along an axis has to be the same along it.
       in_specs: how the arguments are split: a tuple with a `PartitionSpec`, or a pytree prefix with them, for each; by
-        default as they are split already.
+        default as they are split already. With None in place of a spec, an array is whole, and `f` gets any other
+        Python value itself; the program is then traced in each call.
       mesh: the devices; by default the mesh in force.
       axis_names: the axes that `f` knows of; by default all. What is split along others is whole in `f`.
       check_vma: refuse results that differ along an axis along which `out_specs` does not split them. With it, a
@@ -121,14 +128,26 @@ def shard_map(
         if type(mesh) is AbstractMesh:
             chosen = _concrete(mesh, args)
         if in_specs is Infer:
-            specs = tuple([pytree.map_leaves(_spec_of, a) for a in args])
+            mapped_axes = set(axis_names or _devices(chosen).axis_names)
+            specs = tuple([pytree.map_leaves(functools.partial(_spec_of, mapped_axes), a) for a in args])
             key = tuple(pytree.flatten(specs)[0]), pytree.flatten(args)[1]
+
+        def mapped(*args: Any) -> Any:
+            return _Call(function, _devices(chosen), specs, out_specs, axis_names, check_vma).results(args)
+
+        if typed_axes():  # inside of another, which is compiled, and knows along which axes the arguments differ
+            return mapped(*args)
+        kept = _python_values(specs, args)
+        if kept:  # which are no arguments of a jitted function
+            leaves, tree = pytree.flatten(args)
+            arrays = [v for i, v in enumerate(leaves) if i not in kept]
+
+            def of_arrays(*arrays: Any) -> Any:
+                return mapped(*tree.unflatten(_with(kept, arrays)))
+
+            return jit(wraps(function, "shard_map")(of_arrays))(*arrays)
         run = compiled.get((chosen, key))
         if run is None:
-
-            def mapped(*args: Any) -> Any:
-                return _Call(function, _devices(chosen), specs, out_specs, axis_names, check_vma).results(args)
-
             run = compiled[chosen, key] = jit(wraps(function, "shard_map")(mapped))
         return run(*args)
 
@@ -158,6 +177,13 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
     """
     if f is None:
         return functools.partial(smap, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name)
+    mesh = current_mesh()
+    if in_axes is Infer and mesh is not None and axis_name in mesh.auto_axes:
+        raise location.error(
+            TypeError,
+            f"smap: in_axes was not given, and the axis {axis_name!r} of the mesh in force is not explicit",
+            fix="pass in_axes, such as in_axes=0",
+        )
 
     def spec(axis: int | None) -> PartitionSpec:
         return PartitionSpec() if axis is None else PartitionSpec(*[None] * axis, axis_name)
@@ -174,7 +200,25 @@ def smap(f: Callable[..., Any] | None = None, /, *, in_axes: Any = Infer, out_ax
     )
 
 
-def _spec_of(value: Any) -> PartitionSpec:
+def _python_values(in_specs: Any, args: tuple[Any, ...]) -> dict[int, Any]:
+    """Those leaves of the arguments that are no arrays and have None in place of a spec, by their numbers."""
+    if in_specs is None or isinstance(in_specs, (tuple, list, dict)):
+        with contextlib.suppress(errors.PytreeError):
+            specs = pytree.broadcast_prefix(in_specs, args, is_leaf=lambda s: s is None)
+            values = pytree.flatten(args, lambda v: v is None)[0]
+            rows = [row for row in zip(specs, values) if row[1] is not None]
+            return {i: v for i, (s, v) in enumerate(rows) if s is None and not hasattr(v, "dtype")}
+    return {}
+
+
+def _with(kept: dict[int, Any], others: Sequence[Any]) -> list[Any]:
+    """Leaves of a tree of which some are known, by their numbers."""
+    rest = iter(others)
+    return [kept[i] if i in kept else next(rest) for i in range(len(kept) + len(others))]
+
+
+def _spec_of(axes: Set[Any], value: Any) -> PartitionSpec:
+    """How an argument is split along some axes of the mesh."""
     found = spec_of(value)
     if found is None:
         raise location.error(
@@ -182,7 +226,7 @@ def _spec_of(value: Any) -> PartitionSpec:
             "shard_map: how a traced argument is split is not known",
             fix="pass in_specs, or make a mesh with explicit axes the one in force around stagec.jit",
         )
-    return found
+    return found.update([tuple([n for n in names if n in axes]) for names in found.axes()])
 
 
 def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
@@ -198,6 +242,12 @@ def _concrete(mesh: AbstractMesh, args: Any) -> Mesh | AbstractMesh:
                 f"shard_map: an argument is split along {other}, and the mesh is {mesh}",
                 fix="pass the mesh of the arguments",
             )
+    if not found and not any(isinstance(v, Tracer) for v in pytree.flatten(args)[0]):
+        raise location.error(
+            ValueError,
+            f"shard_map: {mesh} has no devices, and neither has an argument a NamedSharding",
+            fix="pass a Mesh, or arrays that are split",
+        )
     return found[0] if found else mesh
 
 
@@ -253,13 +303,14 @@ class _Call:
         leaves, tree = pytree.flatten(args)
         names = ArgumentRules(self.function).leaf_names(args, {})
         specs = self._prefixed("in_specs", self.in_specs, args)
-        values = [operand(v, name) for v, name in zip(leaves, names, strict=True)]
-        cut = [self._cut(v, s, name) for v, s, name in zip(values, specs, names)]
+        kept = _python_values(self.in_specs, args)
+        rows = [row for i, row in enumerate(zip(leaves, specs, names, strict=True)) if i not in kept]
+        cut = [self._cut(operand(v, name), s, name) for v, s, name in rows]
 
         def flat(*parts: Any) -> list[Any]:
             before, state.mesh = state.mesh, self._inside()
             try:
-                found, self.out_tree = pytree.flatten_with_path(self.function(*tree.unflatten(parts)))
+                found, self.out_tree = pytree.flatten_with_path(self.function(*tree.unflatten(_with(kept, parts))))
             finally:
                 state.mesh = before
             return [operand(v, f"result{pytree.keystr(path)} of shard_map's function") for path, v in found]
@@ -301,6 +352,20 @@ class _Call:
                     f"shard_map: {name} refers to {n!r} in {spec}, which is not among the mapped axes",
                     fix=f"use {', '.join(map(repr, self.axes))}",
                 )
+        terms = spec.unreduced | spec.reduced
+        if terms and len(self.axes) < len(self.mesh.axis_names):
+            raise location.error(
+                errors.UnsupportedError,
+                f"shard_map: {name} {spec} has axes of terms, and the function knows of some axes of the mesh alone",
+                fix="leave axis_names out",
+            )
+        if terms and AxisType.Auto in self.mesh.axis_types:
+            raise location.error(
+                ValueError,
+                f"shard_map: {name} {spec} has axes of terms, and {self.mesh} has axes that are not explicit",
+                fix="make the mesh with axis_types=AxisType.Explicit",
+            )
+        used += terms
         if len(set(used)) < len(used):
             raise location.error(
                 ValueError, f"shard_map: {name}: {spec} names an axis twice", fix="split one axis along each"
@@ -317,6 +382,10 @@ class _Call:
         sizes: list[int] = []
         front: dict[Any, int] = {}
         local = []
+        terms = [k for k in self.axes if k in spec.unreduced]
+        for k, size in zip(terms, self._sizes(terms)):
+            front[k] = len(sizes)
+            sizes.append(size)
         for axis, n in enumerate(aval.shape):
             names = spec.axes(aval.ndim)[axis]
             counts = self._sizes(names)
@@ -338,6 +407,9 @@ class _Call:
         if not front:
             return value, used
         order = [front[k] for k in self.axes if k in front] + local
+        if terms:  # the first device has the value, and others zeros
+            others = zeros(aval.update(shape=(math.prod(self._sizes(terms)) - 1, *aval.shape)))
+            value = concatenate([reshape(value, (1, *aval.shape)), others], 0)
         split = reshape(value, sizes)
         return (split if order == sorted(order) else transpose(split, order)), used
 
@@ -366,6 +438,19 @@ class _Call:
         aval = aval_of(value)
         rank = aval.ndim - len(differs)
         name = f"result{pytree.keystr(path)}"
+        for n in sorted(spec.unreduced, key=self.axes.index):
+            if n in differs:
+                value = reduce_sum(value, (differs.index(n),))
+                differs.remove(n)
+            elif self.check:
+                raise location.error(
+                    ValueError,
+                    f"shard_map of {location.of_function(self.function)}: {name} is the same along {n!r}, and "
+                    f"out_specs {spec} says that devices have terms of it",
+                    fix="leave the axis out of unreduced",
+                )
+            else:
+                value = mul(value, literal(self.mesh.shape[n], aval.dtype))
         if len(spec) > rank:
             raise self._too_long("out_specs", spec, name, aval.update(shape=aval.shape[len(differs) :]))
         wanted = [n for names in spec.axes() for n in names]
@@ -390,6 +475,8 @@ class _Call:
 
     def _constrained(self, value: Any, spec: PartitionSpec, rank: int) -> Any:
         manual: frozenset[Any] = frozenset()
+        if spec.unreduced or spec.reduced:
+            spec = spec.update([*spec, *[None] * (rank - len(spec))])
         if len(self.axes) < len(self.mesh.axis_names):  # along other axes, it stays split
             manual = frozenset(self.axes)
             entries = [UNCONSTRAINED if n is None else n for n in (*spec, *[None] * (rank - len(spec)))]

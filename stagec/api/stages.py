@@ -26,7 +26,7 @@ from stagec.core.graph_text import format_graph
 from stagec.core.open_graph import is_open
 from stagec.core.trace import Tracer
 from stagec.runtime.devices import Device, default
-from stagec.runtime.propagation import call_shardings
+from stagec.runtime.propagation import call_shardings, sign_results
 from stagec.runtime.runnable import Runnable
 from stagec.runtime.sharding import SingleDeviceSharding
 
@@ -398,7 +398,8 @@ class Compiled(FastPathDispatch, Stage):
             what = f"{trace.name} was compiled for one signature"
             raise part_of_another(what, "call the function that it was compiled from")
         runnable: Runnable[Any] = self._lowered._runnable
-        if any(a.is_open for a in runnable.in_avals):
+        has_open = any(a.is_open for a in runnable.in_avals)
+        if has_open:
             avals = [leaf_aval(v) for v in found.values]
             sizes = solve(trace.name, trace.leaf_names, list(runnable.in_avals), avals)
             trace.conditions().require(sizes)
@@ -407,6 +408,7 @@ class Compiled(FastPathDispatch, Stage):
         run = run_checked if checked else Runnable.run
         committed = self._lowered._device is not None
         outs, tree = run(runnable, found.values, committed), self.out_tree
+        shardings = None if has_open else sign_results(trace.graph, [*trace.captured, *found.values], outs)
         if state.has_fast_paths and found.lasting and not checked:
-            self._remember(tables, runnable, committed, tree, args, kwargs, found.arrange)
+            self._remember(tables, runnable, committed, tree, args, kwargs, found.arrange, shardings)
         return tree.unflatten(outs)

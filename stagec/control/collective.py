@@ -11,7 +11,7 @@ import numpy as np
 from stagec.control.collective_rows import all_gather_p, axis_index_p, pmax_p, pmin_p, psum_p, pvary_p
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
-from stagec.core.axis import axis_length, typed_axes
+from stagec.core.axis import as_names, axis_length, typed_axes
 from stagec.core.callables import X
 from stagec.core.primitive import Primitive
 from stagec.primitives import arithmetic, joining, reduce, shape, slicing
@@ -24,10 +24,6 @@ __all__ = ["all_gather", "axis_index", "axis_size", "pmax", "pmean", "pmin", "ps
 AxisName: TypeAlias = Hashable
 # Numbers of elements that are one another's company; all together by default.
 Groups: TypeAlias = Sequence[Sequence[int]] | None
-
-
-def _names(axis_name: Any) -> tuple[Any, ...]:
-    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
 
 
 class Members:
@@ -43,7 +39,7 @@ class Members:
     """
 
     def __init__(self, what: str, axis_name: Any, groups: Groups = None) -> None:
-        self.names = _names(axis_name)
+        self.names = as_names(axis_name)
         self._sizes = [axis_length(name) for name in self.names]
         count = math.prod(self._sizes)
         self._groups = None if groups is None else [list(group) for group in groups]
@@ -162,14 +158,25 @@ def pmin(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None) -> X:
     return _over_axes("pmin", pmin_p, x, axis_name, axis_index_groups, reduce.reduce_min)
 
 
-def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None, axis: int = 0, tiled: bool = False) -> X:
+def all_gather(
+    x: X,
+    axis_name: AxisName,
+    *,
+    axis_index_groups: Groups = None,
+    axis: int = 0,
+    tiled: bool = False,
+    to: str = "varying",
+) -> X:
     """All elements of a batch, in each of them.
 
     Args:
       x: pytree of arrays.
       axis: where the batch's axis goes.
       tiled: join the elements along `axis` rather than stack them.
+      to: whether the result counts inside of `shard_map` as different along the axis: `"varying"`, or as the same:
+        `"invarying"`, `"reduced"`.
     """
+    check_cast("all_gather", to, ("varying", "invarying", "reduced"))
     members = Members("all_gather", axis_name, axis_index_groups)
 
     def one(leaf: Any) -> Operand:
@@ -182,7 +189,8 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None, a
                 f"all_gather: axis {axis} of {rank} axes",
                 fix=f"give an axis from {-rank} to {rank - 1}",
             )
-        out = members.varied(members.gathered(value))
+        out = members.gathered(value)
+        out = members.varied(out) if to == "varying" else out
         count = aval_of(out).ndim
         order = [*range(1, position + 1), 0, *range(position + 1, count)]
         out = shape.transpose(out, order) if position else out
@@ -195,6 +203,12 @@ def all_gather(x: X, axis_name: AxisName, *, axis_index_groups: Groups = None, a
     return pytree.map_leaves(one, x)
 
 
+def check_cast(what: str, to: str, known: Sequence[str]) -> None:
+    """Check `to`, the kind of value that an operation is to return."""
+    if to not in known:
+        raise location.error(ValueError, f"{what}: to is {to!r}", fix=f"pass {' or '.join(map(repr, known))} for it")
+
+
 def axis_index(axis_name: AxisName) -> Array:
     """The position of this element in the batch.
 
@@ -204,7 +218,7 @@ def axis_index(axis_name: AxisName) -> Array:
     Array([0, 7], dtype=int32)
     """
     index: Any = None
-    for name in _names(axis_name):
+    for name in as_names(axis_name):
         size = axis_length(name)
         one = axis_index_p(axis_name=name)
         index = one if index is None else arithmetic.add(arithmetic.mul(index, size), one)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from stagec.control.collective import AxisName, Groups, Members, psum
+from stagec.control.collective import AxisName, Groups, Members, check_cast, psum
 from stagec.control.collective_rows import ppermute_p
 from stagec.core import errors, location, pytree
 from stagec.core.axis import typed_axes
@@ -17,6 +17,7 @@ from stagec.primitives import logic, shape, slicing
 from stagec.primitives.axes import canonical_axis, canonical_index
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import as_operand, aval_of
+from stagec.transforms.varying import varies
 
 __all__ = ["all_to_all", "pbroadcast", "pcast", "ppermute", "pshuffle", "psum_scatter", "pswapaxes"]
 
@@ -189,18 +190,33 @@ def _part(value: Any, members: Members, axis: int, name: str, tiled: bool) -> An
 
 
 def pcast(x: X, axis_name: AxisName, *, to: str) -> X:
-    """`x`, which from here on counts as different along an axis: its gradient inside of `shard_map` is not summed.
+    """`x`, which from here on counts as another kind of value along an axis of `shard_map`.
 
     Under `vmap`, where values have no such type, it is `x` itself.
 
     Args:
-      to: `"varying"`; `"reduced"` and `"unreduced"` are not supported.
+      to: `"varying"` for one that differs, so that its gradient inside of `shard_map` is not summed; `"unreduced"` for
+        a value that differs as the terms of a sum; `"reduced"` for one that is the same as one whose cotangent has a
+        term for each device.
+
+    Raises:
+      ValueError: the value is the same for `"unreduced"`, or differs for `"reduced"`.
     """
-    if to not in ("varying", "reduced", "unreduced"):
-        raise location.error(ValueError, f"pcast: to is {to!r}", fix="pass 'varying' for it")
-    if to != "varying":
+    check_cast("pcast", to, ("varying", "reduced", "unreduced"))
+    if not isinstance(axis_name, (str, tuple)):
         raise location.error(
-            errors.UnsupportedError, f"pcast: to={to!r}: a value holds sums, not their terms", fix="pass 'varying'"
+            TypeError, f"pcast: axis_name is {errors.brief(axis_name)}", fix="pass a name, or a tuple of names"
         )
     members = Members("pcast", axis_name)
-    return _each(x, members.varied) if typed_axes() else x
+    typed = [n for n in members.names if n in typed_axes()]
+    if to == "varying":
+        return _each(x, members.varied) if typed else x
+    for n in typed:
+        for leaf in pytree.leaves(x):
+            if varies(leaf, n) is (to == "reduced"):
+                raise location.error(
+                    ValueError,
+                    f"pcast: to={to!r} of a value that {'differs' if to == 'reduced' else 'is the same'} along {n!r}",
+                    fix="sum it with psum first" if to == "reduced" else "pass to='reduced', or 'varying' first",
+                )
+    return x

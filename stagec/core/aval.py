@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,23 @@ def _dtype(dtype: Any) -> Any:
         return dtype
     found = np.dtype(dtype)
     return dtypes.KEY if found == dtypes.KEY.dtype else found
+
+
+class ManualAxisType(NamedTuple):
+    """Along which manual axes of a mesh a value inside of `shard_map` differs.
+
+    Attributes:
+      varying: the axes along which the devices may have different values.
+      unreduced, reduced: no axes, as a value holds sums, and not their terms.
+    """
+
+    varying: frozenset[Any] = frozenset()
+    unreduced: frozenset[Any] = frozenset()
+    reduced: frozenset[Any] = frozenset()
+
+    def invarying(self, mesh: Any) -> frozenset[Any]:
+        """The manual axes of a mesh along which all devices have the same value."""
+        return frozenset(mesh.manual_axes) - self.varying
 
 
 class ShapedArray:
@@ -70,6 +87,11 @@ class ShapedArray:
     def sharding(self) -> Any:
         """That of a value that is whole: how a value is split is no part of its type here."""
         return ShapedArray.sharding_of(self)
+
+    @property
+    def mat(self) -> ManualAxisType:
+        """Along which manual axes the value differs, as `typeof` tells inside of `shard_map`."""
+        return ManualAxisType()
 
     @property
     def nbytes(self) -> int:

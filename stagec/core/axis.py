@@ -14,20 +14,23 @@ class Axis(int):
     Attributes:
       typed: whether values that are the same along the axis are another kind of value than those that differ, as in
         `shard_map`: then a sum's cotangent is not summed again, and the gradient of what does not differ is a sum.
+      spmd: the axes of a mesh along which constraints inside of the batch split it.
     """
 
     name: Any
     typed: bool
+    spmd: tuple[Any, ...]
 
-    def __new__(cls, size: int, name: Any = None, typed: bool = False) -> Axis:
+    def __new__(cls, size: int, name: Any = None, typed: bool = False, spmd: tuple[Any, ...] = ()) -> Axis:
         self = super().__new__(cls, size)
         self.name = name if name is not None else getattr(size, "name", None)
         self.typed = typed or getattr(size, "typed", False)
+        self.spmd = spmd or getattr(size, "spmd", ())
         return self
 
     # Graphs that a rule made for a named axis must not be reused for an axis of another name.
     def __eq__(self, other: object) -> bool:
-        return int(self) == other and (type(other) is not Axis or (self.name, self.typed) == (other.name, other.typed))
+        return int(self) == other and (type(other) is not Axis or self._key() == other._key())
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -35,8 +38,11 @@ class Axis(int):
     def __hash__(self) -> int:
         return int.__hash__(self)
 
+    def _key(self) -> Any:
+        return self.name, self.typed, self.spmd
+
     def __reduce__(self) -> Any:
-        return Axis, (int(self), self.name, self.typed)
+        return Axis, (int(self), *self._key())
 
 
 class OpenAxis:
@@ -92,6 +98,11 @@ def unbound(name: Any) -> NameError:
         fix=f"call it inside a function that vmap(..., axis_name={name!r}) maps"
         + (f"; the names in force are {known}" if known else ""),
     )
+
+
+def as_names(name: Any) -> tuple[Any, ...]:
+    """A name, or several, as a tuple."""
+    return tuple(name) if isinstance(name, (tuple, list)) else (name,)
 
 
 def check_name(name: Any) -> Any:

@@ -11,10 +11,10 @@ from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.trace import operand_rows
-from stagec.numpy.arguments import array_argument, requested_dtype, to_array
+from stagec.numpy.arguments import Placement, array_argument, on_device, placed_like, requested_dtype, to_array
 from stagec.numpy.interpolation import UNROLL, horner
 from stagec.numpy.promotion import broadcast_to_shape
-from stagec.primitives import arithmetic as ar, convert, logic
+from stagec.primitives import arithmetic as ar, convert, iota, logic
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.checks import check_dtype, same_dtype
 from stagec.primitives.operand import aval_of, promote_weak_scalars
@@ -24,8 +24,33 @@ from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
     "approx_max_k", "approx_min_k", "broadcast_like", "broadcast_to_rank", "convert_element_type", "dtype", "empty",
-    "index_take", "log2", "mulhi", "polynomial", "shape_as_value", "stack", "tile", "unstack",
+    "full", "full_like", "index_take", "log2", "mulhi", "polynomial", "shape_as_value", "stack", "tile", "unstack",
 ]  # fmt: skip
+
+
+def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike = None, *, sharding: Placement = None) -> Array:
+    """An array whose elements are all `fill_value`, a scalar.
+
+    >>> full((2,), 7)
+    Array([7, 7], dtype=int32, weak_type=True)
+    """
+    return on_device(iota.full(shape, fill_value, dtype), sharding)
+
+
+def full_like(
+    x: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike = None,
+    shape: Sequence[int] | None = None,
+    sharding: Placement = None,
+) -> Array:
+    """An array of the shape and dtype of `x`, and on its devices, whose elements are all `fill_value`.
+
+    >>> import stagec.numpy as snp
+    >>> full_like(snp.zeros(2), 7)
+    Array([7., 7.], dtype=float32)
+    """
+    return on_device(iota.full_like(x, fill_value, dtype, shape), placed_like(x, shape, sharding))
 
 
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:

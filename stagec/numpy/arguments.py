@@ -9,6 +9,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
+from stagec.core.config import state
 from stagec.core.graph import Literal
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer
@@ -99,6 +100,13 @@ def on_device(array: Array, device: Placement) -> Array:
     return array.on(target, True) if type(array) is ConcreteArray else array
 
 
+def placed_like(a: Any, shape: Any, device: Placement) -> Any:
+    """Where an array that is made like `a` is to be: there too, unless it gets another shape, or a place is given."""
+    if device is None and shape is None and not isinstance(a, Tracer) and getattr(a, "committed", True):
+        return getattr(a, "sharding", None)  # of an array, or of what describes one
+    return device
+
+
 def array_argument(value: Any, name: str) -> Array:
     """Convert an argument that must be an array or a number to an Array or a tracer, of a dtype that is enabled."""
     found: Array = value if isinstance(value, ArrayOperators) else to_array(as_operand(value, name))
@@ -117,6 +125,13 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     if not isinstance(target, NamedSharding) or target.mesh.empty:
         return array
     target.shard_shape(aval.shape)
+    manual = () if state.mesh is None else state.mesh.manual_axes
+    for name in (n for names in target.spec.axes() for n in names if n in manual):
+        raise location.error(
+            ValueError,
+            f"{what}: {target.spec} names {name!r}, which is a manual axis: the shard_map around it has split along it",
+            fix="leave the name out, or leave it out of shard_map's axis_names",
+        )
     if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
         return array.split(target)
     return sharding_constraint_p(array, mesh=target.mesh, spec=Axes.of(target.spec, aval.ndim))

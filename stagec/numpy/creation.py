@@ -14,7 +14,15 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, maximum
 from stagec.core.foreign import import_tensor
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import Placement, array_argument, from_numpy, on_device, requested_dtype, to_array
+from stagec.numpy.arguments import (
+    Placement,
+    array_argument,
+    from_numpy,
+    on_device,
+    placed_like,
+    requested_dtype,
+    to_array,
+)
 from stagec.numpy.promotion import broadcast_to_shape
 from stagec.numpy.values import array
 from stagec.primitives import iota as _iota
@@ -88,9 +96,7 @@ def _like(name: str, a: Any, fill_value: Any, dtype: Any, shape: Any, device: An
     value = _fill(fill_value)
     value = convert_element_type(value, wanted, weak)
     out = to_array(broadcast_to_shape(value, tuple(aval.shape) if shape is None else as_shape(shape, name), name))
-    if device is None and shape is None and not isinstance(a, Tracer) and getattr(a, "committed", True):
-        device = getattr(a, "sharding", None)  # of an array, or of what describes one
-    return on_device(out, device)
+    return on_device(out, placed_like(a, shape, device))
 
 
 def zeros_like(a: ArrayLike, dtype: DTypeLike = None, shape: Shape | None = None, *, device: Placement = None) -> Array:

@@ -12,7 +12,7 @@ __all__ = ["sharding_constraint_p"]
 
 def _batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     (x,), (dim,) = args, dims
-    return primitive(x, mesh=params["mesh"], spec=params["spec"].batched(dim)), dim
+    return primitive(x, mesh=params["mesh"], spec=params["spec"].batched(dim, getattr(size, "spmd", ()))), dim
 
 
 # `mesh` is the devices, and `spec`, which is `runtime.mesh.Axes`, has the names of axes for each dimension.
@@ -22,7 +22,7 @@ sharding_constraint_p: SinglePrimitive = SinglePrimitive(
     eval=lambda x, *, mesh, spec: x,
     lower=lambda cx, x, *, mesh, spec: x,
     jvp=linear(),
-    transpose=lambda ct, x, *, mesh, spec: [sharding_constraint_p(ct, mesh=mesh, spec=spec)],
+    transpose=lambda ct, x, *, mesh, spec: [sharding_constraint_p(ct, mesh=mesh, spec=spec.of_cotangent())],
     batch=_batch,
     numpy_ns=0,
 )

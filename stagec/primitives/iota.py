@@ -19,7 +19,7 @@ from stagec.primitives.operand import as_operand, aval_of, promotable
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.typing import ArrayLike, DTypeLike
 
-__all__ = ["broadcasted_iota", "full", "full_like", "iota", "iota_p", "uninitialized_p", "zeros_like"]
+__all__ = ["broadcasted_iota", "iota", "iota_p", "uninitialized_p", "zeros_like"]
 
 
 def _iota_shape(*, dtype: np.dtype[Any], shape: tuple[int, ...], dimension: int) -> ShapedArray:
@@ -90,11 +90,7 @@ def iota(dtype: DTypeLike, size: int) -> Array:
 
 
 def full(shape: Sequence[int], fill_value: ArrayLike, dtype: DTypeLike = None) -> Array:
-    """An array whose elements are all `fill_value`, a scalar.
-
-    >>> full((2,), 7)
-    Array([7, 7], dtype=int32, weak_type=True)
-    """
+    """An array whose elements are all `fill_value`, a scalar."""
     if dtype is None:
         value = as_operand(fill_value, "fill_value")
     else:
@@ -113,12 +109,7 @@ def _spread(value: Any, sizes: Sequence[int]) -> Array:
 def full_like(
     x: ArrayLike, fill_value: ArrayLike, dtype: DTypeLike = None, shape: Sequence[int] | None = None
 ) -> Array:
-    """An array of the shape and dtype of `x` whose elements are all `fill_value`.
-
-    >>> import stagec.numpy as snp
-    >>> full_like(snp.zeros(2), 7)
-    Array([7., 7.], dtype=float32)
-    """
+    """An array of the shape and dtype of `x` whose elements are all `fill_value`."""
     aval = aval_of(as_operand(x))
     weak = dtype is None and aval.weak_type
     value = convert_element_type(fill_value, aval.dtype if dtype is None else dtype, weak)

@@ -238,10 +238,10 @@ class Array(HostProtocols, metaclass=_ArrayType):
         made._exposed = self._exposed = True
         return made
 
-    def part(self, index: tuple[slice, ...], device: Device) -> Array:
+    def part(self, index: tuple[slice, ...], device: Device, committed: bool) -> Array:
         """A part of the data as an array on a device, without a copy on a CPU."""
         value = self.numpy()[index]
-        return Array.of(value, self.aval.update(shape=value.shape)).on(device, True)
+        return Array.of(value, self.aval.update(shape=value.shape)).on(device, committed)
 
     def with_aval(self, aval: ShapedArray) -> Array:
         """Another array of the same data, whose aval may differ in its weak type."""

@@ -6,7 +6,7 @@ import contextlib
 import enum
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -47,25 +47,30 @@ class PartitionSpec:
     An entry is a name, a tuple of names, None for a dimension that is whole, or `PartitionSpec.UNCONSTRAINED`.
     Dimensions beyond the entries are whole. A spec is a sequence of its entries, and a leaf of pytrees.
 
+    Attributes:
+      unreduced: axes along which each device has a term of a sum, which is the array. Outside of `shard_map`, the sum
+        is what is held, as the term of the first device, and others have zeros.
+      reduced: axes along which all devices have the same, and each a term of its cotangent.
+
     >>> from stagec.sharding import PartitionSpec as P
     >>> P("rows", None, ("x", "y"))
     P('rows', None, ('x', 'y'))
     """
 
-    __slots__ = ("partitions",)
+    __slots__ = ("partitions", "reduced", "unreduced")
     UNCONSTRAINED = UNCONSTRAINED
-    # Axes of which an array holds the terms of a sum: none, here.
-    unreduced: frozenset[Any] = frozenset()
-    reduced: frozenset[Any] = frozenset()
     partitions: tuple[Any, ...]
 
-    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()) -> None:
-        if unreduced or reduced:
-            raise location.error(
-                errors.UnsupportedError,
-                "PartitionSpec: unreduced and reduced axes are not supported",
-                fix="leave them out; an array holds sums, not their terms",
-            )
+    def __init__(self, *partitions: Any, unreduced: Set[Any] = frozenset(), reduced: Set[Any] = frozenset()) -> None:
+        for name, axes in (("unreduced", unreduced), ("reduced", reduced)):
+            if not isinstance(axes, Set):
+                raise location.error(
+                    TypeError,
+                    f"PartitionSpec: {name} is {errors.brief(axes)}",
+                    fix=f"give a set of names: {{{axes!r}}}",
+                )
+        self.unreduced = frozenset(unreduced)
+        self.reduced = frozenset(reduced)
         found = []
         for entry in partitions:
             if isinstance(entry, (tuple, list)):
@@ -81,7 +86,12 @@ class PartitionSpec:
 
     def update(self, partitions: Sequence[Any] | None = None, **kwargs: Any) -> PartitionSpec:
         """A spec with other entries."""
-        return PartitionSpec(*(self.partitions if partitions is None else partitions), **kwargs)
+        terms = {"unreduced": self.unreduced, "reduced": self.reduced} | kwargs
+        return PartitionSpec(*(self.partitions if partitions is None else partitions), **terms)
+
+    def of_cotangent(self) -> PartitionSpec:
+        """The spec of the cotangents of arrays that have this one."""
+        return self.update(unreduced=self.reduced, reduced=self.unreduced)
 
     def index(self, value: Any) -> int:
         """The first dimension with an entry."""
@@ -101,22 +111,32 @@ class PartitionSpec:
         return self.partitions[index]
 
     def __add__(self, other: Any) -> PartitionSpec:
-        return PartitionSpec(*self, *other)
+        return self.update([*self, *other])
 
     def __radd__(self, other: Any) -> PartitionSpec:
-        return PartitionSpec(*other, *self)
+        return self.update([*other, *self])
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is PartitionSpec and self.partitions == other.partitions
+        return type(other) is PartitionSpec and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash(self.partitions)
+        return hash(self._key())
+
+    def _key(self) -> Any:
+        return self.partitions, self.unreduced, self.reduced
 
     def __reduce__(self) -> Any:
-        return PartitionSpec, self.partitions
+        return _spec_of, self._key()
 
     def __repr__(self) -> str:
-        return f"P{self.partitions!r}"
+        terms = [
+            f"{k}={{{', '.join(sorted(map(repr, v)))}}}" for k in ("unreduced", "reduced") if (v := getattr(self, k))
+        ]
+        return f"P({', '.join([*map(repr, self.partitions), *terms])})" if terms else f"P{self.partitions!r}"
+
+
+def _spec_of(partitions: tuple[Any, ...], unreduced: Set[Any], reduced: Set[Any]) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
 
 
 class Axes(tuple[tuple[Any, ...], ...]):
@@ -135,10 +155,22 @@ class Axes(tuple[tuple[Any, ...], ...]):
         made.written, made.manual = spec, manual
         return made
 
-    def batched(self, dim: int) -> Axes:
-        """The same for a batch of values along another axis, which is unconstrained."""
+    def batched(self, dim: int, names: tuple[Any, ...]) -> Axes:
+        """The same for a batch of values along another axis, which is split along `names`, or unconstrained."""
+        if not {*names}.isdisjoint([n for entry in self for n in entry]):
+            raise location.error(
+                ValueError,
+                f"vmap: spmd_axis_name={names if len(names) > 1 else names[0]!r} cannot appear in {self.written}, by "
+                "which the function splits a value",
+                fix="split the batch along another axis of the mesh",
+            )
         entries = [*self.written, *[None] * (len(self) - len(self.written))]
-        return Axes.of(PartitionSpec(*entries[:dim], UNCONSTRAINED, *entries[dim:]), len(self) + 1, self.manual)
+        spec = self.written.update([*entries[:dim], names or UNCONSTRAINED, *entries[dim:]])
+        return Axes.of(spec, len(self) + 1, self.manual)
+
+    def of_cotangent(self) -> Axes:
+        """The same for the cotangent of the value."""
+        return Axes.of(self.written.of_cotangent(), len(self), self.manual)
 
     def after(self, given: Sequence[tuple[Any, ...]] | None) -> tuple[tuple[Any, ...], ...]:
         """How a value that is split as `given` is split after this constraint."""

@@ -93,7 +93,12 @@ def _joint(mesh: Mesh | AbstractMesh | None, other: Mesh | AbstractMesh) -> Mesh
 
 
 def _spec(sharding: Any, ndim: int) -> Spec:
-    return sharding.spec.axes(ndim) if type(sharding) is NamedSharding else None
+    return _axes(sharding.spec, ndim) if type(sharding) is NamedSharding else None
+
+
+def _axes(spec: PartitionSpec, ndim: int) -> Spec:
+    """The names in a spec; with the spec where it tells of terms."""
+    return Axes.of(spec, ndim) if spec.unreduced or spec.reduced else spec.axes(ndim)
 
 
 def as_partitions(spec: Spec) -> PartitionSpec:
@@ -187,7 +192,7 @@ def _spec_of_traced(value: Any, mesh: Mesh | AbstractMesh) -> Any:
 def split_inputs(tracers: Sequence[Any], specs: Sequence[PartitionSpec | None]) -> None:
     """Let a graph that is about to be recorded know how its inputs are split."""
     if tracers and None not in specs:
-        tracers[0]._trace.splits = {t._var: s.axes(t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
+        tracers[0]._trace.splits = {t._var: _axes(s, t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
 
 
 def follow(value: Any) -> None:

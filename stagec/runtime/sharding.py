@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from stagec.core import errors, location
-from stagec.core.aval import ShapedArray
+from stagec.core.aval import ManualAxisType, ShapedArray
 from stagec.runtime import devices as device_module
 from stagec.runtime.devices import Device, find
 from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec, current_mesh
@@ -187,7 +187,8 @@ class NamedSharding(Sharding):
         self.mesh = mesh
         self.spec = spec
         used: set[Any] = set()
-        for name in (n for names in self.spec.axes() for n in names):
+        split = [n for names in self.spec.axes() for n in names]
+        for name in (*split, *self.spec.unreduced, *self.spec.reduced):
             if name not in mesh.axis_names:
                 raise location.error(
                     ValueError,
@@ -198,7 +199,7 @@ class NamedSharding(Sharding):
                 raise location.error(
                     ValueError,
                     f"NamedSharding: {self.spec} has duplicate entries for {name!r}",
-                    fix="split one dimension along each axis of the mesh",
+                    fix="use each axis of the mesh once",
                 )
             used.add(name)
         self._hash = hash((mesh, self.spec))
@@ -209,12 +210,22 @@ class NamedSharding(Sharding):
 
     @property
     def is_fully_replicated(self) -> bool:
-        return all(self.mesh.shape[n] == 1 for names in self.spec.axes() for n in names)
+        names = [n for names in self.spec.axes() for n in names]
+        return all(self.mesh.shape[n] == 1 for n in (*names, *self.spec.unreduced))
+
+    @property
+    def without_terms(self) -> frozenset[Device]:
+        """The devices whose terms of an unreduced array are zero: all but the first along each of those axes."""
+        if not self.spec.unreduced or not isinstance(self.mesh, Mesh):
+            return frozenset()
+        first = self.mesh.devices[tuple([0 if n in self.spec.unreduced else slice(None) for n in self.mesh.axis_names])]
+        return frozenset(self.assignment) - set(np.ravel(first))
 
     @property
     def replicated_axes(self) -> frozenset[Any]:
         """The axes of the mesh along which the parts are the same."""
-        return frozenset(self.mesh.axis_names) - {n for names in self.spec.axes() for n in names}
+        split = {n for names in self.spec.axes() for n in names}
+        return frozenset(self.mesh.axis_names) - split - self.spec.unreduced
 
     def factors(self, ndim: int) -> tuple[int, ...]:
         """Into how many parts each of so many dimensions is split."""
@@ -243,7 +254,7 @@ class NamedSharding(Sharding):
     def dividing(self, shape: tuple[int, ...]) -> NamedSharding:
         """The sharding that leaves those axes of an array of this shape whole which it cannot divide evenly."""
         entries = [e if n % count == 0 else None for e, n, count in zip(self.spec, shape, self.factors(len(shape)))]
-        return NamedSharding(self.mesh, PartitionSpec(*entries, *self.spec[len(shape) :]))
+        return NamedSharding(self.mesh, self.spec.update([*entries, *self.spec[len(shape) :]]))
 
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> Mapping[Device, Index]:
         return _indices(self, tuple(global_shape))
@@ -252,7 +263,8 @@ class NamedSharding(Sharding):
         if self.is_fully_replicated:
             return ()
         sizes = self.mesh.shape
-        return tuple([tuple([n for n in names if sizes[n] > 1]) for names in self.spec.axes(ndim)])
+        terms = frozenset([n for n in self.spec.unreduced if sizes[n] > 1])
+        return terms, *[tuple([n for n in names if sizes[n] > 1]) for names in self.spec.axes(ndim)]
 
     def update(self, **kwargs: Any) -> NamedSharding:
         """A sharding with some of `mesh`, `spec` replaced."""
@@ -291,34 +303,45 @@ def _indices(sharding: NamedSharding, shape: tuple[int, ...]) -> Mapping[Device,
 
 
 class SplitType(ShapedArray):
-    """The type of a value that is split among devices, under a mesh with explicit axes."""
+    """The type of a value that is split among devices, under a mesh with explicit or manual axes."""
 
-    __slots__ = ("split",)
+    __slots__ = ("manual", "split")
     split: NamedSharding
+    manual: ManualAxisType
 
     @staticmethod
-    def of_split(aval: ShapedArray, mesh: AbstractMesh, spec: PartitionSpec) -> SplitType:
-        """The type `aval` of a value that is split so."""
+    def of_split(aval: ShapedArray, mesh: AbstractMesh, spec: PartitionSpec, varying: frozenset[Any]) -> SplitType:
+        """The type `aval` of a value that is split so, and differs along the manual axes `varying`."""
         made: SplitType = object.__new__(SplitType)
         for name in ShapedArray.__slots__:
             setattr(made, name, getattr(aval, name))
         entries = [*spec, *[None] * (aval.ndim - len(spec))]
-        made.split = NamedSharding(mesh, PartitionSpec(*entries))
+        made.split = NamedSharding(mesh, spec.update(entries))
+        made.manual = ManualAxisType(varying)
         return made
 
     @property
     def sharding(self) -> NamedSharding:
         return self.split
 
+    @property
+    def mat(self) -> ManualAxisType:
+        return self.manual
+
     def long(self) -> str:
         names = ["" if n is None else f"@{n if isinstance(n, str) else ','.join(map(str, n))}" for n in self.split.spec]
-        return f"{self.dtype.name}[{','.join(f'{n}{name}' for n, name in zip(self.shape, names))}]"
+        text = f"{self.dtype.name}[{','.join(f'{n}{name}' for n, name in zip(self.shape, names))}]"
+        axes = [str(n) for n in self.split.mesh.axis_names if n in self.manual.varying]
+        return text + (f"{{V:{axes[0] if len(axes) == 1 else '(' + ','.join(axes) + ')'}}}" if axes else "")
+
+    def _key(self) -> Any:
+        return self.update(), self.split, self.manual
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, SplitType) and (self.update(), self.split) == (other.update(), other.split)
+        return isinstance(other, SplitType) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        return hash((self.update(), self.split))
+        return hash(self._key())
 
 
 class Shard:
@@ -331,17 +354,23 @@ class Shard:
       data: the part as an array on the device, which shares its memory with the whole.
     """
 
-    def __init__(self, device: Device, index: Index, replica_id: int, block: Array, place: Index) -> None:
+    def __init__(
+        self, device: Device, index: Index, replica_id: int, block: Array, place: Index, committed: bool, term: bool
+    ) -> None:
         self.device = device
         self.index = index
         self.replica_id = replica_id
         # The data of this process, and where the part is in it.
         self._block = block
         self._place = place
+        self._committed = committed
+        # Whether the device has the part, or zeros that others are added to.
+        self._term = term
 
     @property
     def data(self) -> Array:
-        return self._block.part(self._place, self.device)
+        part = self._block.part(self._place, self.device, self._committed)
+        return part if self._term else type(part).of(np.zeros_like(part.numpy()), part.aval).on(self.device, True)
 
     def __repr__(self) -> str:
         return f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, data={self.data})"
@@ -358,13 +387,14 @@ def shards(array: Array, sharding: Sharding) -> list[Shard]:
     if array.local is None:
         starts = [0] * len(shape)
     seen: dict[Any, int] = {}
+    zeros = sharding.without_terms if isinstance(sharding, NamedSharding) else ()
     found = []
     for device, index in rows.items():
         key = bounds[device]
         replica = seen[key] = seen.get(key, -1) + 1
         if device in here:
             place = tuple([slice(a - start, b - start) for (a, b), start in zip(key, starts)])
-            found.append(Shard(device, index, replica, block, place))
+            found.append(Shard(device, index, replica, block, place, array.committed, device not in zeros))
     return found
 
 

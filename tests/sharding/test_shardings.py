@@ -11,7 +11,7 @@ from platforms import first_device
 import stagec
 import stagec.numpy as snp
 from stagec import NamedSharding, P, lax
-from stagec.sharding import AbstractMesh, AxisType, Mesh, PartitionSpec, SingleDeviceSharding
+from stagec.sharding import AbstractMesh, AxisType, Mesh, SingleDeviceSharding
 
 
 @pytest.fixture
@@ -137,7 +137,6 @@ def test_shard_map_in_loops_and_branches(mesh):
         (lambda m: Mesh(np.array(stagec.devices("cpu")).reshape(2, 4), ("x", "x")), ValueError, "a name of its own"),
         (lambda m: stagec.make_mesh((16,), ("x",)), RuntimeError, "(16,) needs 16 devices, and there are 8"),
         (lambda m: AbstractMesh((2,), ("x", "y")), ValueError, "1 sizes for 2 names"),
-        (lambda m: PartitionSpec(unreduced={"x"}), NotImplementedError, "are not supported"),
         (lambda m: stagec.set_mesh(3), TypeError, "3 is no mesh"),
         (lambda m: stagec.device_put(snp.ones(3), NamedSharding(m, P("x"))), ValueError, "partitioned 2 times"),
         (lambda m: stagec.device_put(snp.ones(4), NamedSharding(m, P(None, "x"))), ValueError, "rank at least 2"),
@@ -166,6 +165,23 @@ def test_shard_map_in_loops_and_branches(mesh):
             lambda m: stagec.shard_map(lambda x: x, mesh=m, in_specs="x", out_specs=P("x"))(snp.ones(4)),
             TypeError,
             "in_specs must hold PartitionSpecs, got 'x'",
+        ),
+        (
+            lambda m: stagec.shard_map(lambda x: x, mesh=m.abstract_mesh, in_specs=P("x"), out_specs=P("x"))(
+                snp.ones(4)
+            ),
+            ValueError,
+            "has no devices, and neither has an argument",
+        ),
+        (
+            lambda m: m.update(axis_types=AxisType.Auto)(stagec.smap)(lambda x: x, out_axes=0, axis_name="x"),
+            TypeError,
+            "smap: in_axes was not given",
+        ),
+        (
+            lambda m: stagec.pmap(lambda x: x, devices=stagec.devices("cpu"))(snp.ones(4)),
+            ValueError,
+            "4 elements for the 8 devices that were passed",
         ),
         (
             lambda m: stagec.jit(lambda x: x, in_shardings=((),))(snp.ones(4)),
@@ -274,3 +290,87 @@ def test_devices_that_do_not_share_a_memory_make_no_mesh():
 def test_results_of_pmap_may_hold_none():
     (shared, split), doubled = stagec.pmap(lambda x: ((None, x), 2 * x), out_axes=(None, 0))(snp.ones((2, 3)))
     assert shared is None and split.shape == (3,) and doubled.shape == (2, 3)
+
+
+def test_python_values_without_a_spec_are_passed_on(mesh):
+    class Unhashable:
+        __hash__ = None
+
+    x, seen = snp.arange(8.0), []
+
+    def f(config, x, shape, w):
+        seen.append((config, shape))
+        return x + snp.ones(shape) * w
+
+    given = {"a": Unhashable(), "b": None}
+    mapped = stagec.shard_map(f, mesh=mesh, in_specs=(None, P("x"), None, None), out_specs=P("x"))
+    for run in (mapped, stagec.jit(lambda x: mapped(given, x, (4,), snp.ones(4)))):
+        found = run(given, x, (4,), snp.ones(4)) if run is mapped else run(x)
+        assert found.tolist() == [1, 2, 3, 4, 5, 6, 7, 8] and found.sharding.spec == P("x")
+        assert seen[-1][0]["a"] is given["a"] and seen[-1] == (given, (4,))
+    with pytest.raises(stagec.errors.ShapeError, match="not evenly divisible: 3 by 2"):
+        mapped(given, snp.arange(3.0), (4,), 1)
+
+
+def test_spmd_axis_name_splits_the_batch(mesh):
+    x = snp.arange(32.0).reshape(4, 8)
+    rows = stagec.shard_map(lambda x: x * 2, mesh=mesh, in_specs=P("y"), out_specs=P("y"))
+    for names, split in (("x", P("x", "y")), (("x",), P("x", "y")), (None, P(None, "y"))):
+        for run in (stagec.vmap(rows, spmd_axis_name=names), stagec.jit(stagec.vmap(rows, spmd_axis_name=names))):
+            found = run(x)
+            assert found.sharding.spec == split
+            np.testing.assert_array_equal(found, x * 2)
+    constrained = stagec.vmap(
+        lambda r: lax.with_sharding_constraint(r, NamedSharding(mesh, P())), 1, 1, spmd_axis_name=("x", "y")
+    )
+    assert stagec.jit(constrained)(x).sharding.spec == P(None, ("x", "y"))
+    with pytest.raises(ValueError, match=r"spmd_axis_name='y' cannot appear in P\('y',\)"):
+        stagec.vmap(rows, spmd_axis_name="y")(x)
+
+
+def test_manual_axes_cannot_be_named_again(mesh):
+    whole = NamedSharding(mesh, P("x", "y"))
+    for names in ({"x"}, {"x", "y"}):
+        mapped = stagec.shard_map(
+            lambda x: lax.with_sharding_constraint(x, whole),
+            mesh=mesh,
+            in_specs=P("x"),
+            out_specs=P("x"),
+            axis_names=names,
+        )
+        with pytest.raises(ValueError, match="names 'x', which is a manual axis"):
+            stagec.jit(mapped)(snp.ones((4, 4)))
+    rest = stagec.shard_map(
+        lambda x: lax.with_sharding_constraint(x, NamedSharding(mesh, P(None, "y"))),
+        mesh=mesh, in_specs=P("x"), out_specs=P("x"), axis_names={"x"},
+    )  # fmt: skip
+    assert stagec.jit(rest)(snp.ones((4, 4))).sharding.spec == P("x", "y")
+
+
+def test_parts_are_committed_as_their_array_is(mesh):
+    x = snp.ones(3)
+    assert not x.committed and not any(s.data.committed for s in x.addressable_shards)
+    for y in (stagec.device_put(x, stagec.devices("cpu")[2]), stagec.device_put(x, NamedSharding(mesh, P()))):
+        assert y.committed and all(s.data.committed for s in y.addressable_shards)
+
+
+def test_a_compiled_stage_splits_its_results(mesh):
+    rows, x = NamedSharding(mesh, P(("x", "y"))), snp.arange(64.0).reshape(8, 8)
+    f = stagec.jit(lambda x, y: (x @ y, x.sum()), in_shardings=rows, out_shardings=(rows, None))
+    compiled = f.lower(x, x).compile()
+    for given in (x, x, stagec.device_put(x, rows), np.asarray(x)):
+        product, total = compiled(given, x)
+        assert product.sharding == rows == compiled.output_shardings[0] and total.sharding.is_fully_replicated
+        np.testing.assert_array_equal(product.addressable_data(3), (np.asarray(x) @ np.asarray(x))[3:4])
+    split = stagec.jit(lambda x: x * 2).lower(stagec.device_put(x, rows)).compile()
+    assert split(stagec.device_put(x, rows)).sharding == rows
+
+
+def test_full_arrays_are_made_where_they_are_wanted(mesh):
+    rows, second = NamedSharding(mesh, P("x")), stagec.devices("cpu")[1]
+    assert lax.full((4,), 1.0, sharding=rows).sharding == rows
+    x = stagec.device_put(snp.ones(4), second)
+    assert lax.full_like(x, 2).devices() == {second} and not lax.full_like(x, 2, shape=(2,)).committed
+    assert lax.full_like(x, 2, sharding=rows).sharding == rows
+    assert stagec.jit(lambda x: lax.full_like(x, 2, sharding=rows))(snp.ones(4)).sharding == rows
+    assert not lax.full_like(snp.ones(4), 2).committed

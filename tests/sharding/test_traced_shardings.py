@@ -1,5 +1,8 @@
 """How values are split inside of traced functions, and what follows from the mesh in force."""
 
+import functools
+import pickle
+
 import numpy as np
 import pytest
 
@@ -185,3 +188,153 @@ def test_shapes_of_results_say_how_they_are_split_along_explicit_axes():
         turned = NamedSharding(mesh, P("b", "a")) if kind is AxisType.Explicit else None
         assert stagec.eval_shape(lambda x: x.T, given).sharding == turned
         assert stagec.jit(lambda x: x.T).trace(given).out_info.sharding == turned
+
+
+def test_typeof_tells_along_which_manual_axes_a_value_differs(mesh):
+    rows = []
+
+    def f(x, w):
+        total = lax.psum(x, "y")
+        for v in (x, w, w * x, total, lax.psum(total, "x"), lax.pcast(w, "y", to="varying")):
+            rows.append((set(stagec.typeof(v).mat.varying), stagec.typeof(v).str_short()))
+        assert stagec.typeof(x) == stagec.typeof(x + 1) != stagec.typeof(w)
+        assert stagec.typeof(w).mat.invarying(stagec.get_abstract_mesh()) == {"x", "y"}
+        assert stagec.typeof(x).sharding.mesh.axis_types == (AxisType.Manual,) * 2
+        stagec.jit(lambda x: rows.append((set(stagec.typeof(x).mat.varying), "in jit")))(w)
+        return total
+
+    for kind in (mesh, auto(mesh)):
+        split = stagec.shard_map(f, mesh=kind, in_specs=(P(("x", "y")), P()), out_specs=P("x"))
+        assert split(snp.arange(8.0), snp.float32(2)).tolist() == [6, 22]
+        both, x = {"x", "y"}, {"x"}
+        assert [v for v, _ in rows] == [both, set(), both, x, set(), {"y"}, both]
+        assert [text for _, text in rows[:4]] == [
+            "float32[1]{V:(x,y)}",
+            "float32[]",
+            "float32[1]{V:(x,y)}",
+            "float32[1]{V:x}",
+        ]
+        rows.clear()
+    unchecked = stagec.shard_map(
+        lambda x: rows.append(stagec.typeof(x).mat.varying) or x,
+        mesh=mesh,
+        in_specs=P("x"),
+        out_specs=P("x"),
+        check_vma=False,
+    )
+    unchecked(snp.arange(8.0))
+    assert rows == [frozenset()] and stagec.typeof(snp.ones(1)).mat.varying == frozenset()
+
+
+def test_what_is_gathered_may_count_as_the_same(mesh):
+    x = snp.arange(4.0)
+    gathered = stagec.shard_map(
+        lambda x: lax.all_gather(x, "y", tiled=True, to="invarying"), mesh=mesh, in_specs=P("y"), out_specs=P()
+    )
+    assert gathered(x).tolist() == [0, 1, 2, 3]
+    assert stagec.grad(lambda x: (gathered(x) ** 2).sum())(x).tolist() == [0, 2, 4, 6]
+    with pytest.raises(ValueError, match="all_gather: to is 'same'"):
+        stagec.vmap(lambda x: lax.all_gather(x, "y", to="same"), axis_name="y")(x)
+    with pytest.raises(TypeError, match="pcast: axis_name is"):
+        stagec.vmap(lambda x: lax.pcast(x, {"y"}, to="varying"), axis_name="y")(x)
+
+
+def test_only_mapped_axes_are_inferred(mesh):
+    def f(x):
+        assert x.shape == (2, 8) and stagec.typeof(x).sharding.spec == P(None, "y")
+        return x * 2
+
+    with stagec.set_mesh(mesh):
+        x = stagec.device_put(snp.arange(32.0).reshape(4, 8), P("x", "y"))
+        for run in (stagec.shard_map(f, out_specs=P("x"), axis_names={"x"}), stagec.smap(f, out_axes=0, axis_name="x")):
+            for g in (run, stagec.jit(run)):
+                assert g(x).sharding.spec == P("x", "y")
+                np.testing.assert_array_equal(g(x), np.asarray(x) * 2)
+
+
+def test_terms_are_added_up_where_they_are_resharded(mesh):
+    a, b = np.arange(16.0, dtype=np.float32).reshape(2, 8), np.arange(24.0, dtype=np.float32).reshape(8, 3)
+    terms = P(None, None, unreduced={"y"})
+    with stagec.set_mesh(mesh):
+        product = stagec.shard_map(
+            lambda a, b: lax.pcast(a @ b, "y", to="unreduced"), in_specs=(P(None, "y"), P("y")), out_specs=terms
+        )
+        total = stagec.shard_map(lambda t: lax.psum(t, "y"), in_specs=terms, out_specs=P())
+        rows = stagec.shard_map(lambda t: lax.psum_scatter(t, "y", tiled=True), in_specs=terms, out_specs=P("y"))
+        for run in (product, stagec.jit(product)):
+            found = run(a, b)
+            assert found.sharding.spec == terms and not found.is_fully_replicated
+            np.testing.assert_allclose(sum(np.asarray(s.data) for s in found.addressable_shards[:4]), a @ b)
+            for done in (stagec.reshard(found, P()), total(found), stagec.jit(total)(found)):
+                np.testing.assert_allclose(done, a @ b)
+        x = snp.arange(8.0).reshape(4, 2)
+        np.testing.assert_array_equal(rows(stagec.reshard(x, terms)), x)
+        f = lambda a, b: (stagec.reshard(product(a, b), P()) ** 2).sum()  # noqa: E731
+        g = lambda a, b: (total(product(a, b)) ** 2).sum()  # noqa: E731
+        for run in (f, g):
+            of_a, of_b = stagec.jit(stagec.grad(run, argnums=(0, 1)))(a, b)
+            np.testing.assert_allclose(of_a, 2 * (a @ b) @ b.T)
+            np.testing.assert_allclose(of_b, 2 * a.T @ (a @ b))
+        with pytest.raises(ValueError, match="result is the same along 'y', and out_specs"):
+            stagec.shard_map(lambda a: a, in_specs=P(), out_specs=P(unreduced={"y"}))(a)
+        with pytest.raises(stagec.errors.UnsupportedError, match="knows of some axes of the mesh alone"):
+            stagec.shard_map(lambda a: a, in_specs=terms, out_specs=P(), axis_names={"y"})(a)
+    with pytest.raises(ValueError, match="has axes that are not explicit"):
+        stagec.shard_map(lambda a: a, mesh=auto(mesh), in_specs=terms, out_specs=P())(a)
+
+
+def test_what_is_reduced_has_terms_of_a_cotangent(mesh):
+    x, w = np.arange(8.0, dtype=np.float32), np.float32([1, 2])
+    same = P(None, reduced={"y"})
+    with stagec.set_mesh(mesh):
+        f = stagec.shard_map(lambda w, x: x * w, in_specs=(same, P("y")), out_specs=P("y"))
+        spread = stagec.shard_map(lambda w: lax.pcast(w, "y", to="reduced"), in_specs=P(), out_specs=same)
+        found = stagec.jit(stagec.grad(lambda w: (f(w, x) ** 2).sum()))(stagec.device_put(w, same))
+        assert found.sharding.spec == P(None, unreduced={"y"})
+        wanted = 2 * (x.reshape(4, 2) ** 2).sum(0) * w
+        np.testing.assert_allclose(stagec.reshard(found, P()), wanted)
+        np.testing.assert_allclose(stagec.grad(lambda w: (f(spread(w), x) ** 2).sum())(w), wanted)
+        gathered = stagec.shard_map(lambda x: lax.all_gather(x, "y", tiled=True, to="reduced"), out_specs=same)
+        x = stagec.device_put(x, P("y"))
+        assert gathered(x).sharding.spec == same and gathered(x).tolist() == list(range(8))
+        assert stagec.grad(lambda x: (gathered(x) ** 2).sum())(x).tolist() == [2.0 * i for i in range(8)]
+        for to, given in (("reduced", P("y")), ("unreduced", P())):
+            with pytest.raises(ValueError, match=f"pcast: to='{to}' of a value that"):
+                cast = functools.partial(lax.pcast, axis_name="y", to=to)
+                stagec.shard_map(cast, mesh=mesh, in_specs=given, out_specs=P("y"))(x)
+
+
+def test_specs_with_terms_are_values(mesh):
+    spec = P("x", unreduced={"y"})
+    assert spec != P("x") and hash(spec) == hash(P("x", unreduced={"y"})) and repr(spec) == "P('x', unreduced={'y'})"
+    assert pickle.loads(pickle.dumps(spec)) == spec == P(unreduced={"y"}).update(["x"])
+    assert spec.of_cotangent() == P("x", reduced={"y"}) != spec
+    sharding = NamedSharding(mesh, spec)
+    assert not sharding.is_equivalent_to(NamedSharding(mesh, P("x")), 2) and not sharding.is_fully_replicated
+    for bad in (P("x", unreduced={"x"}), P(unreduced={"x"}, reduced={"x"})):
+        with pytest.raises(ValueError, match="duplicate entries for 'x'"):
+            NamedSharding(mesh, bad)
+    with pytest.raises(TypeError, match="PartitionSpec: unreduced is 'x'"):
+        P(unreduced="x")
+
+
+def test_types_of_values_in_a_nested_shard_map(mesh):
+    rows = []
+
+    def inner(x, w):
+        rows.extend([set(stagec.typeof(v).mat.varying) for v in (x, w)])
+        return lax.psum(x, "y")
+
+    def outer(x, w):
+        found = stagec.smap(inner, in_axes=(0, None), out_axes=None, axis_name="y")(x, w)
+        rows.append(set(stagec.typeof(found).mat.varying))
+        return found + w
+
+    with stagec.set_mesh(auto(mesh)):
+        run = stagec.smap(outer, in_axes=(0, None), out_axes=0, axis_name="x")
+        for f in (run, stagec.jit(run)):
+            assert f(snp.arange(8.0), snp.float32(1)).tolist() == [7, 23]
+            assert rows[:3] == [{"x", "y"}, set(), {"x"}]
+        x = snp.arange(8.0)
+        gradient = stagec.grad(lambda x: (run(x, snp.float32(1)) ** 2).sum())(x)
+        np.testing.assert_array_equal(gradient, np.repeat([14.0, 46.0], 4))

@@ -63,9 +63,9 @@ class Writing(ShortRows):
     def _flat(self) -> int:
         parts = list(self.parts.values())
         lane = list(self.sizes)[-1]
-        rows = self._rows_as_lanes(parts)
-        if rows is not None:
-            return self._interleaved(parts, rows)
+        as_lanes = self._rows_as_lanes(parts)
+        if as_lanes is not None:
+            return self._interleaved(parts, as_lanes)
         width = self._width(self._longest(lane))
         square = self._square(parts, lane, width)
         if square is not None:
