@@ -12,10 +12,12 @@ from typing import Any, overload
 
 import numpy as np
 
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
 from stagec.api.flat import operand
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import X
+from stagec.primitives import hitypes
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import AbstractRef, Ref
 from stagec.runtime import devices as _devices
@@ -35,7 +37,7 @@ def typeof(x: Any) -> ShapedArray: ...
 
 
 def typeof(x: Any) -> ShapedArray | AbstractRef:
-    """Shape, dtype and weak type of an array, a number, a traced value, or a reference.
+    """Shape, dtype and weak type of an array, a number, a traced value, a reference, or a `ShapeDtypeStruct`.
 
     Under a mesh with explicit axes, its `sharding` is how the value is split.
 
@@ -48,7 +50,10 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
     """
     if isinstance(x, Ref):
         return AbstractRef(x.aval)
-    found: ShapedArray = aval_of(operand(x, "x"))
+    if type(x) in hitypes.types:
+        of_library: ShapedArray = hitypes.types[type(x)](x)
+        return of_library
+    found: ShapedArray = leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(operand(x, "x"))
     mesh = current_mesh()
     spec = spec_of(x) if mesh is not None and mesh.explicit_axes else None
     return found if mesh is None or spec is None else SplitType.of_split(found, mesh.abstract_mesh, spec)

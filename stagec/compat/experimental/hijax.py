@@ -1,7 +1,7 @@
 """`jax.experimental.hijax`: types and primitives of values that are not arrays, which a program defines.
 
-A primitive is computed when it is bound. Programs have no equations for such values, so no function that uses them can
-be traced.
+Programs have no equations for such values. A primitive is computed when it is bound, by the rule that lowers it: on
+arrays, or on the tracers that a value holds in a traced function.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 from stagec.compat.ad_util import Zero
 from stagec.compat.core import AbstractValue, Effect, ShapedArray, pytype_aval_mappings
 from stagec.compat.interpreters.ad import instantiate_zeros, is_undefined_primal
-from stagec.core import errors, location
-from stagec.core.config import state
+from stagec.primitives import hitypes
 from stagec.primitives.references import AbstractRef
 
 __all__ = [
@@ -85,19 +84,9 @@ class HiPrimitive:
         self.name = name
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Compute, by the rule `impl`, or by `to_lojax` if there is no such rule.
-
-        Raises:
-          UnsupportedError: a function is being traced.
-        """
-        if state.trace is not None:
-            raise location.error(
-                errors.UnsupportedError,
-                f"{self.name}: values that are not arrays cannot be traced",
-                fix="pass the arrays that they hold to the function, and return the new ones",
-            )
+        """Compute, by the rule `impl`, or by `to_lojax` if there is no such rule."""
         rule: Callable[..., Any] = getattr(self, "impl", None) or getattr(self, "to_lojax")  # noqa: B009
-        return rule(*args, **params)
+        return hitypes.expand(rule, args, params)
 
     def __repr__(self) -> str:
         return self.name
@@ -127,4 +116,4 @@ control_flow_allowed_effects = EffectTypeSet()
 
 def register_hitype(val_cls: type, typeof_fn: Callable[[Any], Any]) -> None:
     """Say of which types the values of a class are."""
-    pytype_aval_mappings[val_cls] = typeof_fn
+    pytype_aval_mappings[val_cls] = hitypes.types[val_cls] = typeof_fn
