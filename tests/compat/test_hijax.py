@@ -247,3 +247,76 @@ def test_the_axes_of_the_mesh_in_force_stand_for_it():
         sharding = NamedSharding(get_abstract_mesh(), PartitionSpec("x"))
         placed = stagec.lax.with_sharding_constraint(jnp.arange(4), sharding)
     assert placed.tolist() == [0, 1, 2, 3] and placed.sharding.spec == PartitionSpec("x")
+
+
+class Power(hijax.VJPHiPrimitive):
+    def __init__(self, aval, *, power):
+        self.in_avals, self.out_aval, self.params = (aval,), aval, {"power": power}
+        super().__init__()
+
+    def expand(self, x):
+        return x**self.power
+
+
+class ByJvp(Power):
+    def jvp(self, primals, tangents):
+        return self(*primals), 10 * self.power * primals[0] ** (self.power - 1) * tangents[0]
+
+
+class ByCotangents(Power):
+    def vjp_fwd(self, nonzero, x):
+        assert nonzero == (True,)
+        return self(x), x
+
+    def vjp_bwd_retval(self, x, ct):
+        return (10 * ct * self.power * x ** (self.power - 1),)
+
+
+class ByAccumulators(Power):
+    vjp_fwd = ByCotangents.vjp_fwd
+
+    def vjp_bwd(self, x, ct, total):
+        for _ in range(10):
+            total.accum(ct * self.power * x ** (self.power - 1))
+
+
+class ByLinearization(Power):
+    def lin(self, nonzero, x):
+        return self(x), x
+
+    def linearized(self, x, x_dot):
+        return 10 * x_dot * self.power * x ** (self.power - 1)
+
+
+@pytest.mark.parametrize("kind", (ByJvp, ByCotangents, ByAccumulators, ByLinearization))
+@pytest.mark.parametrize("jit", (lambda f: f, jax.jit), ids=("outside", "jit"))
+def test_operations_have_the_derivatives_that_they_define(kind, jit):
+    f = jit(lambda x: kind(jax.typeof(x), power=3)(x))
+    assert f(2.0) == 8 and jax.grad(f)(2.0) == 120
+    assert jax.vmap(f)(jnp.arange(3.0)).tolist() == [0, 1, 8]
+    assert jax.vmap(jax.grad(f))(jnp.arange(3.0)).tolist() == [0, 30, 120]
+
+
+def test_operations_compare_by_their_parameters():
+    aval = jax.typeof(1.0)
+    assert Power(aval, power=3) == Power(aval, power=3) != Power(aval, power=2)
+    assert (
+        hash(Power(aval, power=3)) == hash(Power(aval, power=3)) and repr(Power(aval, power=3)) == "Power[{'power': 3}]"
+    )
+    with pytest.raises(AttributeError, match="Both has no in_avals"):
+        type("Both", (hijax.VJPHiPrimitive,), {})()
+    with pytest.raises(AttributeError, match="defines both vjp_bwd and vjp_bwd_retval"):
+        type("Both", (ByCotangents, ByAccumulators), {})(aval, power=1)
+
+
+def test_a_primitive_of_arrays_has_the_derivative_that_it_defines():
+    class Sine(hijax.HiPrimitive):
+        def to_lojax(self, x, *, times):
+            return jnp.sin(x) * times
+
+        def jvp(self, primals, tangents, *, times):
+            return self.bind(*primals, times=times), 7 * tangents[0]
+
+    sine = Sine("sine")
+    assert sine.bind(0.0, times=2) == 0 and jax.grad(lambda x: sine.bind(x, times=2))(0.0) == 7
+    assert jax.jit(jax.vmap(jax.grad(lambda x: sine.bind(x, times=2))))(jnp.zeros(2)).tolist() == [7, 7]

@@ -31,6 +31,16 @@ class HeldType(hijax.MutableHiType):
 hijax.register_hitype(Held, lambda held: HeldType())
 
 
+def operation(rules, **attributes):
+    """An operation of arrays, with these rules."""
+
+    def init(self):
+        self.__dict__.update(attributes)
+        hijax.VJPHiPrimitive.__init__(self)
+
+    return type("Operation", (hijax.VJPHiPrimitive,), {"__init__": init, **dict.fromkeys(rules, print)})()
+
+
 def _started_twice():
     with profiler.trace("traces"):
         profiler.start_trace("traces")
@@ -230,5 +240,15 @@ CASES = [
         "return the arrays that it holds, or pass it as an argument: the caller's then changes",
         lambda: stagec.jit(lambda x: Held())(1.0),
         lambda: stagec.jit(lambda x, held: x)(1.0, Held()),
+    ),
+    (
+        "set self.params before super().__init__()",
+        lambda: operation((), in_avals=(), out_aval=None),
+        lambda: operation((), in_avals=(), out_aval=None, params={}),
+    ),
+    (
+        "define one of them",
+        lambda: operation(("vjp_bwd", "vjp_bwd_retval"), in_avals=(), out_aval=None, params={}),
+        lambda: operation(("vjp_bwd",), in_avals=(), out_aval=None, params={}),
     ),
 ]
