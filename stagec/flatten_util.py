@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.core.pytree import flatten
+from stagec.core.pytree import PyTreeDef, flatten
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import concatenate
@@ -41,33 +41,44 @@ def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
     leaves, structure = flatten(pytree)
     arrays = [array_argument(leaf, "ravel_pytree") for leaf in leaves]
     if not arrays:
-        return array_argument(np.zeros(0, np.float32), "ravel_pytree"), partial(_unravel, structure, (), (), None)
+        return array_argument(np.zeros(0, np.float32), "ravel_pytree"), _Unravel(structure, (), (), None)
     avals = [aval_of(a) for a in arrays]
     kinds = tuple(a.dtype for a in avals)
     common, _ = dtypes.lattice_result([(kind, False) for kind in kinds])
     vector = concatenate([reshape(convert_element_type(a, common), (aval.size,)) for a, aval in zip(arrays, avals)], 0)
     same = all(kind == common for kind in kinds)
     shapes = tuple(a.shape for a in avals)
-    return vector, partial(_unravel, structure, shapes, () if same else kinds, None if same else common)
+    return vector, _Unravel(structure, shapes, () if same else kinds, None if same else common)
 
 
-def _unravel(structure: Any, shapes: Any, kinds: Any, common: Any, vector: Any) -> Any:
-    flat = array_argument(vector, "unravel")
-    sizes = [int(np.prod(shape)) for shape in shapes]
-    aval = aval_of(flat)
-    if aval.shape != (sum(sizes),):
-        raise location.error(
-            errors.ShapeError, f"unravel: {aval.long()} for {sum(sizes)} numbers", fix="pass a vector of this size"
-        )
-    if common is not None and aval.dtype != common:
-        raise location.error(
-            errors.DtypeError, f"unravel: {aval.long()} for numbers of {common.name}", fix="convert it with astype"
-        )
-    parts = split(flat, sizes) if sizes else []
-    leaves = [reshape(part, shape) for part, shape in zip(parts, shapes)]
-    if kinds:
-        leaves = [convert_element_type(leaf, kind) for leaf, kind in zip(leaves, kinds)]
-    return structure.unflatten(leaves)
+@dataclasses.dataclass(frozen=True)
+class _Unravel:
+    """A function that equals those of equal structures: as a static argument, it has no new trace."""
+
+    structure: PyTreeDef
+    shapes: tuple[tuple[int, ...], ...]
+    kinds: tuple[Any, ...]
+    common: Any
+
+    def __call__(self, vector: Any) -> Any:
+        flat = array_argument(vector, "unravel")
+        sizes = [int(np.prod(shape)) for shape in self.shapes]
+        aval = aval_of(flat)
+        if aval.shape != (sum(sizes),):
+            raise location.error(
+                errors.ShapeError, f"unravel: {aval.long()} for {sum(sizes)} numbers", fix="pass a vector of this size"
+            )
+        if self.common is not None and aval.dtype != self.common:
+            raise location.error(
+                errors.DtypeError,
+                f"unravel: {aval.long()} for numbers of {self.common.name}",
+                fix="convert it with astype",
+            )
+        parts = split(flat, sizes) if sizes else []
+        leaves = [reshape(part, shape) for part, shape in zip(parts, self.shapes)]
+        if self.kinds:
+            leaves = [convert_element_type(leaf, kind) for leaf, kind in zip(leaves, self.kinds)]
+        return self.structure.unflatten(leaves)
 
 
 _publish(globals())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,18 @@ def test_mixed_dtypes_are_promoted_and_converted_back():
         unravel(vector.astype("float32"))
     with pytest.raises(errors.ShapeError, match="3 numbers"):
         unravel(vector[:2])
+
+
+def test_functions_of_equal_structures_share_a_trace():
+    traced = []
+
+    @functools.partial(stagec.jit, static_argnums=1)
+    def double(vector, unravel):
+        traced.append(vector)
+        return unravel(2 * vector)
+
+    trees = [{"a": snp.ones(2), "b": snp.float32(x)} for x in (3, 4)]
+    assert [double(*ravel_pytree(tree))["b"].tolist() for tree in trees] == [6, 8] and len(traced) == 1
 
 
 def test_vectors_of_pytrees_work_under_transformations():

@@ -23,6 +23,7 @@ from stagec.core.lossy import refuse_lossy
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Tracer, leaked
 from stagec.primitives.axes import as_shape
+from stagec.primitives.hitypes import Mutable
 from stagec.primitives.operand import as_operand, aval_of, conversion
 from stagec.primitives.references import Ref, read
 from stagec.runtime.array import Array
@@ -146,14 +147,17 @@ def leaf_values(rules: ArgumentRules, leaves: Sequence[Any], names: Callable[[],
       ArgumentTypeError, DtypeError: a leaf is no array or number, or has a dtype that arrays cannot have.
     """
     values: list[Any] = []
-    for leaf in leaves:
+    for i, leaf in enumerate(leaves):
         try:
+            if type(leaf) is Mutable:
+                values += pytree.leaves(read(leaf))
+                continue
             value = read(leaf) if type(leaf) is Ref else leaf_value(leaf)
         except (errors.StagecError, OverflowError) as error:
-            subject = f"argument {names()[len(values)]} of {location.of_function(rules.function)}"
+            subject = f"argument {names()[i]} of {location.of_function(rules.function)}"
             raise errors.about(subject, error) from None
         if value is None:
-            raise unsupported_argument(rules, names()[len(values)], leaf)
+            raise unsupported_argument(rules, names()[i], leaf)
         values.append(value)
     return values
 

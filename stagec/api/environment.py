@@ -12,11 +12,13 @@ from typing import Any, overload
 
 import numpy as np
 
+from stagec.api.arguments import ShapeDtypeStruct, leaf_aval
 from stagec.api.flat import operand
 from stagec.core import errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import typed_axes
 from stagec.core.callables import X
+from stagec.primitives import hitypes
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import AbstractRef, Ref
 from stagec.runtime import devices as _devices
@@ -37,7 +39,7 @@ def typeof(x: Any) -> ShapedArray: ...
 
 
 def typeof(x: Any) -> ShapedArray | AbstractRef:
-    """Shape, dtype and weak type of an array, a number, a traced value, or a reference.
+    """Shape, dtype and weak type of an array, a number, a traced value, a reference, or a `ShapeDtypeStruct`.
 
     Under a mesh with explicit axes, its `sharding` is how the value is split. Inside of `shard_map`, `mat.varying` are
     the axes along which it differs.
@@ -51,7 +53,10 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
     """
     if isinstance(x, Ref):
         return AbstractRef(x.aval)
-    found: ShapedArray = aval_of(operand(x, "x"))
+    if type(x) in hitypes.types:
+        of_library: ShapedArray = hitypes.types[type(x)](x)
+        return of_library
+    found: ShapedArray = leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(operand(x, "x"))
     mesh = current_mesh()
     if mesh is None or not (mesh.explicit_axes or mesh.manual_axes):
         return found

@@ -19,7 +19,15 @@ from stagec.api.differences import why_again
 from stagec.api.open_dimensions import OpenDimensions, solve, suggestion, unified
 from stagec.api.pickling import reduced
 from stagec.api.program import clear_executables
-from stagec.api.references import TracedReferences, all_references, only_called, passed_references, write_back
+from stagec.api.references import (
+    TracedReferences,
+    all_references,
+    only_called,
+    passed_references,
+    per_value,
+    structures,
+    write_back,
+)
 from stagec.api.settings import JitSettings
 from stagec.api.sharded import single_device, with_shardings
 from stagec.api.stage import struct
@@ -39,6 +47,7 @@ from stagec.core.dims_terms import Symbol
 from stagec.core.frames import Frame
 from stagec.core.graph import replay, trace_flat
 from stagec.core.wrapping import shown_name, update_wrapper
+from stagec.primitives.hitypes import as_reference, is_mutable
 from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.python_flow.outcome import result_of
 from stagec.runtime import plans
@@ -139,11 +148,13 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         bound, named = rules.bind(args, kwargs)
         dynamic, dynamic_kwargs, static = rules.split(bound, named)
         leaves, in_tree = rules.flatten(bound, named, dynamic, dynamic_kwargs)
+        if any(type(x) is Ref or is_mutable(x) for x in leaves):
+            return None
         names = rules.leaf_names(bound, named)
         values = leaf_values(rules, leaves, lambda: names)
         avals = tuple([leaf_aval(v) for v in values])
         opened = settings.dynamic.avals(names, avals)
-        if any(0 in a.shape and b.is_open for a, b in zip(avals, opened)) or any(type(x) is Ref for x in leaves):
+        if any(0 in a.shape and b.is_open for a, b in zip(avals, opened)):
             return None
         if any(a.is_open for a in avals):  # described with symbols
             return None
@@ -151,7 +162,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         sizes = solve(self._name, names, opened, avals)
         trace = self._cache.get(key)
         if trace is None:
-            trace = self._cache.made(key, lambda: self._record(rules, in_tree, opened, static, bound, named, ()))
+            trace = self._cache.made(key, lambda: self._record(rules, in_tree, opened, static, bound, named, {}))
         if trace.references is not None:
             return None
         return (trace, values, sizes) if trace.conditions().hold(sizes) else None
@@ -173,25 +184,28 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             self._remember(tables, runnable, committed, trace.out_tree, args, kwargs, arrange)
         return trace.out_tree.unflatten(outs)
 
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[TracedSignature, list[Any]]:
+    def _traced(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], any_references: bool = False
+    ) -> tuple[TracedSignature, list[Any]]:
         """The trace for these arguments, recorded if new, and the leaves as operands.
 
         Raises:
           UnsupportedError: the function reads or writes references.
         """
         trace, values, refs = self._traced_with_references(args, kwargs)
-        if refs:
+        if refs and not any_references:
             raise only_called(trace)
         return trace, values
 
     def _traced_with_references(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[TracedSignature, list[Any], list[Ref]]:
+    ) -> tuple[TracedSignature, list[Any], list[Any]]:
         """The same, and the references whose values are among the operands: arguments first, then those closed over."""
         rules = self._settings.rules
         args, kwargs = rules.bind(args, kwargs)
         dynamic, dynamic_kwargs, static = rules.split(args, kwargs)
         leaves, in_tree = rules.flatten(args, kwargs, dynamic, dynamic_kwargs)
+        leaves = [as_reference(leaf) for leaf in leaves]
         values = leaf_values(rules, leaves, lambda: rules.leaf_names(args, kwargs))
         avals = unified([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
@@ -201,20 +215,26 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
                 splits = tuple(map(spec_of, values))
             key = (*key, state.mesh, splits)
         passed = passed_references(leaves, lambda: rules.leaf_names(args, kwargs))
+        inner = dict(zip(passed, structures(passed.values())))
         if passed:
-            key = (*key, tuple(passed))
+            key = (*key, tuple(inner.items()))
         axes = named_axes() if state.trace is not None else ()
         if axes:
             key = (*key, axes)
-        found = self._cache.get(key)
-        if found is None:
-            found = self._cache.made(
-                key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, tuple(passed), splits)
-            )
-        if found.references is None:
-            return found, values, []
-        refs = all_references(found, passed)
-        return found, values + [read(r) for r in refs[len(passed) :]], refs
+        outer: tuple[pytree.PyTreeDef, ...] = ()
+        while True:
+            found = self._cache.get(key)
+            if found is None:
+                found = self._cache.made(
+                    key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, inner, splits)
+                )
+            if found.references is None:
+                return found, values, []
+            refs = all_references(found, passed)
+            before, outer = outer, structures(found.references.outer)
+            if outer in (before, found.references.begin):
+                return found, values + pytree.leaves([read(r) for r in refs[len(passed) :]]), refs
+            key = (*key, outer)  # what a reference from outside holds has another structure now
 
     def _record(
         self,
@@ -224,25 +244,25 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         static: tuple[Any, ...],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        passed: tuple[int, ...],
+        passed: dict[int, pytree.PyTreeDef],
         splits: tuple[Any, ...] = (),
     ) -> TracedSignature:
-        names = rules.leaf_names(args, kwargs)
+        names = per_value(rules.leaf_names(args, kwargs), passed)
         out_tree: pytree.PyTreeDef | None = None
-
+        end: tuple[pytree.PyTreeDef, ...] = ()
         frame = Frame(own_inputs=True)
 
         def flat(*tracers: Any) -> list[Any]:
-            nonlocal out_tree
+            nonlocal out_tree, end
             if splits:
                 split_inputs(tracers, splits)
-            tracers, inner = inner_references(tracers, passed)
-            dynamic, dynamic_kwargs = in_tree.unflatten(tracers)
+            given, inner = inner_references(tracers, passed)
+            dynamic, dynamic_kwargs = in_tree.unflatten(given)
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
             result = self._function(*call_args, **call_kwargs)
             leaves, out_tree = pytree.flatten(result)
             try:
-                values = [None if type(leaf) is Ref else leaf_value(leaf) for leaf in leaves]
+                values = [None if type(leaf) is Ref or is_mutable(leaf) else leaf_value(leaf) for leaf in leaves]
             except errors.ArgumentTypeError as error:
                 raise errors.about(f"the result of {location.of_function(self._function)}", error) from None
             for value, leaf in zip(values, leaves):
@@ -250,8 +270,11 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
                     hasattr(value, "dtype") or hasattr(value, "aval")
                 ):
                     raise self._bad_output(result, leaf)
-            return values + [read(r) for r in (*inner, *frame.used)]
+            last = [read(r) for r in (*inner, *frame.used)]
+            end = tuple(map(pytree.structure, last))
+            return values + pytree.leaves(last)
 
+        donated = rules.donated_leaves(args, kwargs)
         started = time.perf_counter()
         mesh_reads = state.mesh_reads
         graph, captured = trace_flat(flat, avals, names, self._name, frame=frame)
@@ -271,8 +294,9 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
                 log.event("trace", f"{self._name}: sizes vary; jit({advice}) would compile once for all of them")
         references = None
         if passed or frame.used:
-            names = names + ["a reference"] * len(frame.used)
-            references = TracedReferences(len(passed), tuple(frame.used), tuple(frame.written))
+            names = names + ["a reference"] * (len(graph.inputs) - len(captured) - len(names))
+            used, written = tuple(frame.used), tuple(frame.written)
+            references = TracedReferences(len(passed), used, written, structures(used), end)
         return TracedSignature(
             graph,
             captured,
@@ -281,7 +305,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             self._name,
             location.of_function(self._function),
             names,
-            rules.donated_leaves(args, kwargs),
+            [i for i, leaf in enumerate(per_value(range(in_tree.num_leaves), passed)) if leaf in donated],
             static,
             references,
             state.mesh_reads > mesh_reads,
@@ -340,10 +364,13 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for these arguments (arrays or `ShapeDtypeStruct`s); returns a `stages.Traced`."""
+        return self._stage(args, kwargs)
+
+    def _stage(self, args: tuple[Any, ...], kwargs: dict[str, Any], any_references: bool = False) -> Traced:
         opened = None
         if self._settings.dynamic is not None and state.trace is None:
             opened = self._open(args, kwargs)
-        trace, values = self._traced(args, kwargs) if opened is None else opened[:2]
+        trace, values = self._traced(args, kwargs, any_references) if opened is None else opened[:2]
         device = self._settings.device or committed_device(values, trace.name, trace.leaf_names.__getitem__)
         return Traced(self._settings, trace, device, values)
 
@@ -353,7 +380,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the result, without computing it."""
-        return self.trace(*args, **kwargs).out_info
+        return self._stage(args, kwargs, True).out_info
 
     def clear_cache(self) -> None:
         """Forget the traces of this function, and what runs them."""

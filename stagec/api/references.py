@@ -1,12 +1,17 @@
-"""References in jitted functions: their values are arguments of the program, and their final values are results."""
+"""References in jitted functions: their values are arguments of the program, and their final values are results.
+
+Values that change in place, of types that a program defines, are references too; what they hold is a pytree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stagec.core import errors, location
-from stagec.primitives.references import Ref, write
+from stagec.core.pytree import PyTreeDef, structure
+from stagec.primitives.hitypes import Mutable
+from stagec.primitives.references import Ref, read, write
 
 if TYPE_CHECKING:
     from stagec.api.traces import TracedSignature
@@ -19,11 +24,25 @@ class TracedReferences(NamedTuple):
       passed: how many of the arguments are references.
       outer: the references that the function closes over; their values come after all arguments.
       written: the references among `outer` that it writes.
+      begin: structures of the values of `outer` before the call.
+      end: structures of the values of all references after it.
     """
 
     passed: int
-    outer: tuple[Ref, ...]
-    written: tuple[Ref, ...]
+    outer: tuple[Any, ...]
+    written: tuple[Any, ...]
+    begin: tuple[PyTreeDef, ...]
+    end: tuple[PyTreeDef, ...]
+
+
+def structures(refs: Iterable[Any]) -> tuple[PyTreeDef, ...]:
+    """Those of the references' values here."""
+    return tuple([structure(read(ref)) for ref in refs])
+
+
+def per_value(rows: Sequence[Any], passed: Mapping[int, PyTreeDef]) -> list[Any]:
+    """Rows, one for each leaf of the arguments, as rows for each of their values."""
+    return [row for i, row in enumerate(rows) for _ in range(passed[i].num_leaves if i in passed else 1)]
 
 
 def passed_references(leaves: Sequence[Any], names: Callable[[], Sequence[str]]) -> dict[int, Ref]:
@@ -32,7 +51,7 @@ def passed_references(leaves: Sequence[Any], names: Callable[[], Sequence[str]])
     Raises:
       UnsupportedError: one was passed twice.
     """
-    found = {i: leaf for i, leaf in enumerate(leaves) if type(leaf) is Ref}
+    found = {i: leaf for i, leaf in enumerate(leaves) if type(leaf) in (Ref, Mutable)}
     if len(set(found.values())) < len(found):
         first = {ref: i for i, ref in reversed(found.items())}
         again = next(i for i, ref in found.items() if first[ref] != i)
@@ -64,9 +83,11 @@ def all_references(trace: TracedSignature, passed: dict[int, Ref]) -> list[Ref]:
 def write_back(trace: TracedSignature, refs: Sequence[Ref], outs: Sequence[Any]) -> list[Any]:
     """Write the final values to the references, and return the function's own results."""
     assert trace.references is not None, "the trace has references"
-    count = len(outs) - len(refs)
+    count = trace.out_tree.num_leaves
+    values = iter(outs[count:])
     written = {*refs[: trace.references.passed], *trace.references.written}
-    for ref, value in zip(refs, outs[count:]):
+    for ref, end in zip(refs, trace.references.end):
+        value = end.unflatten([next(values) for _ in range(end.num_leaves)])
         if ref in written:
             write(ref, value)
     return list(outs[:count])

@@ -123,12 +123,10 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     jitted = fun if isinstance(fun, JitFunction) else jit(fun)
     try:
-        return jitted.trace(*args, **kwargs).out_info
+        return jitted.eval_shape(*args, **kwargs)
     except errors.OutputTypeError:
         # What the function says the shape of is among its results.
-        return (
-            jit(lambda *args, **kwargs: pytree.map_leaves(_value, fun(*args, **kwargs))).trace(*args, **kwargs).out_info
-        )
+        return jit(lambda *args, **kwargs: pytree.map_leaves(_value, fun(*args, **kwargs))).eval_shape(*args, **kwargs)
 
 
 def _value(leaf: Any) -> Any:

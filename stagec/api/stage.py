@@ -98,7 +98,8 @@ class Stage(OwnCopy):
 
     def _split_results(self, shardings: Sequence[Any]) -> Any:
         """The results, with how they are split along explicit axes, which are part of a type."""
-        found = list(map(struct, self._trace.graph.out_avals))
+        avals = self._trace.graph.out_avals[: self.out_tree.num_leaves]  # without those of references
+        found = list(map(struct, avals))
         for each, sharding in zip(found, shardings):
             each.sharding = sharding if sharding is not None and sharding.mesh.explicit_axes else None
         return self.out_tree.unflatten(found)

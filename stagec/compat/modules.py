@@ -23,6 +23,7 @@ from stagec.core.graph import GraphTrace
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import constrained
 from stagec.primitives.convert import convert_element_type_p
+from stagec.primitives.hitypes import here
 from stagec.runtime.array import Array
 from stagec.runtime.devices import before_listing
 from stagec.runtime.mesh import make_mesh
@@ -107,7 +108,7 @@ _EXTRA: dict[str, dict[str, Any]] = {
     "jax._src.tree_util": {"_registry": default_registry},
     "jax.custom_derivatives": {"custom_jvp_call_p": custom_jvp_p, "custom_vjp_call_p": custom_vjp_p},
     "jax.errors": {"InconclusiveDimensionOperation": DimensionError},
-    "jax.experimental": {"cur_qdd": lambda x: x.cur_qdd()},
+    "jax.experimental": {"cur_qdd": lambda x: here(x).cur_qdd()},
     "jax.numpy": {"finfo": finfo, "ndarray": Array},
     "jax.random": {"Key": NewType("Key", Array)},
 }

@@ -215,7 +215,7 @@ def _over_references(
 
     @wraps(f)
     def step(carry: Any, x: Any) -> Any:
-        given, inner = references.inner_references(tuple(pytree.leaves(x)), positions)
+        given, inner = references.inner_references(pytree.leaves(x), dict.fromkeys(positions, pytree.LEAF))
         result = f(carry, tree.unflatten(given))
         if not isinstance(result, tuple) or len(result) != 2:
             return result  # the error is `scan`'s

@@ -116,6 +116,18 @@ class ShapedArray:
         """The type of a value's tangents: of integers and bools, `float0`."""
         return ShapedArray.of(self.shape, self.dtype if dtypes.is_inexact(self.dtype) else dtypes.float0)
 
+    def lo_ty(self) -> list[ShapedArray]:
+        """The types of the arrays that a value consists of: of an array, its own."""
+        return [self]
+
+    def lower_val(self, value: Any) -> list[Any]:
+        """The arrays that a value consists of."""
+        return [value]
+
+    def raise_val(self, value: Any) -> Any:
+        """The value that consists of them."""
+        return value
+
     def short(self) -> str:
         """`f32[2,3]`"""
         return f"{dtypes.short(self.dtype)}[{','.join(map(str, self.shape))}]"

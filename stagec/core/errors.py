@@ -114,11 +114,11 @@ class TracerArrayConversionError(ConcretizationError):
     """A tracer was handed to NumPy or to something else that needs its data."""
 
 
-class NonConcreteBooleanIndexError(ConcretizationError):
+class NonConcreteBooleanIndexError(ConcretizationError, IndexError):
     """A traced boolean mask was used as an index; the result's shape would depend on values."""
 
 
-class LeakedTracerError(StagecError):
+class LeakedTracerError(StagecError, TypeError):
     """A tracer was used after the function that it belongs to had returned.
 
     It was kept in a global, an attribute, a default argument or a generator.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from stagec.core import errors, location
+from stagec.core import errors, location, pytree
 from stagec.core.trace import Trace, Tracer
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Frame:
         """The value at the first use."""
         value = read(reference, trace.parent)
         if self.own_inputs:
-            value = trace.argument(value.aval, "a reference")
+            value = pytree.map_leaves(lambda v: trace.argument(v.aval, "a reference"), value)
         self.values[reference] = value
         self.used.append(reference)
         return value
@@ -78,12 +78,14 @@ def write(reference: Any, value: Any, trace: Trace | None) -> None:
                 "return the value and write it outside; stagec.jit and the loops and conditionals of stagec.lax write "
                 "references, rules of custom derivatives, checkpoint and make_graph do not",
             )
-        if isinstance(value, Tracer) and value._trace in (trace, getattr(trace, "unknown", None)):
+        own = (trace, getattr(trace, "unknown", None))
+        traced = next((v for v in pytree.leaves(value) if isinstance(v, Tracer) and v._trace in own), None)
+        if traced is not None:
             what = "one of a batch" if trace.axis is not None else "differentiated"
             raise location.error(
                 errors.UnsupportedError,
                 f"a value that is {what} was written to a reference from outside",
-                [("value", value.aval.long(), value.origin())],
+                [("value", traced.aval.long(), traced.origin())],
                 "make the reference inside the function that is mapped"
                 if trace.axis is not None
                 else "write stagec.lax.stop_gradient(value), or make the reference inside the differentiated function",

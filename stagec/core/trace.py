@@ -7,6 +7,7 @@ transformation's trace holds its parent, and a tracer belongs to a trace iff
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,6 +37,11 @@ class Trace:
     unknown: Any = None
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
+
+    @functools.cached_property
+    def made(self) -> dict[int, Any]:
+        """Values that change in place and were made in the trace, by id."""
+        return {}
 
     @property
     def main(self) -> Trace:

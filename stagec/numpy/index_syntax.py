@@ -18,7 +18,7 @@ from stagec.numpy.values import array
 from stagec.primitives import arithmetic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.logic import lt, select
-from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of, literal
 from stagec.runtime.array import Array as ConcreteArray
 
 
@@ -269,10 +269,14 @@ def _integer(entry: Any, axis: int, size: int, clips: bool) -> Part:
         position = int(entry) + (size if entry < 0 else 0)
         if size == 0:
             raise index_error(f"index {entry} into axis {axis} of size 0", "check the size before indexing")
-        if clips:
+        if clips and dims.is_open(size):
             return Part("int", axis, min(max(position, 0), size - 1))
-        # An index out of range is dropped later.
-        return Part("int", axis, position) if 0 <= position < size else Part("array", axis, np.asarray(size, np.int32))
+        if 0 <= position < size:
+            return Part("int", axis, position)
+        # It is clamped or dropped later, by an operation whose indices `checkify` checks.
+        limits = np.iinfo(np.int32)
+        position = min(max(position, limits.min), limits.max)
+        return Part("array", axis, literal(position, dtypes.int32) if clips else np.asarray(position, np.int32))
     aval = aval_of(entry) if not isinstance(entry, np.ndarray) else None
     dtype = entry.dtype if aval is None else aval.dtype
     if not dtypes.is_integer(dtype):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from stagec.core import dtypes, errors, frames, location
@@ -11,8 +11,10 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.frames import Frame
+from stagec.core.pytree import LEAF, PyTreeDef
 from stagec.core.trace import Tracer
 from stagec.primitives.convert import as_array, convert_element_type
+from stagec.primitives.hitypes import Contents, Mutable, is_mutable
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.typing import ArrayLike
 
@@ -179,18 +181,20 @@ def freeze(ref: Ref) -> Array:
     return value
 
 
-def read(ref: Ref) -> Any:
+def read(ref: Ref | Mutable) -> Any:
     """The value of the reference in the current trace."""
     _check_usable(ref)
     return frames.read(ref, state.trace)
 
 
-def write(ref: Ref, value: Any) -> None:
+def write(ref: Ref | Mutable, value: Any) -> None:
     _check_usable(ref)
     frames.write(ref, value, state.trace)
 
 
-def _check_usable(ref: Ref) -> None:
+def _check_usable(ref: Ref | Mutable) -> None:
+    if isinstance(ref, Mutable):
+        return
     if not isinstance(ref, Ref):
         what = f"expected a reference, got {errors.a_kind(type(ref))}"
         raise location.error(errors.ArgumentTypeError, what, fix="make one with stagec.new_ref")
@@ -212,14 +216,22 @@ def carrying(refs: Sequence[Ref], function: Callable[..., Any]) -> Callable[...,
     return carried
 
 
-def inner_references(tracers: tuple[Any, ...], positions: Sequence[int]) -> tuple[tuple[Any, ...], list[Ref]]:
-    """A function's leaves, with references of the trace's own in place of the values at some positions."""
-    if not positions:
-        return tracers, []
-    values = list(tracers)
-    for i in positions:
-        values[i] = Ref(values[i], aval_of(values[i]))
-    return tuple(values), [values[i] for i in positions]
+def inner_references(values: Sequence[Any], structures: Mapping[int, PyTreeDef]) -> tuple[list[Any], list[Any]]:
+    """A function's leaves, with references of the trace's own at some positions, and these references.
+
+    Args:
+      values: of the leaves. Those of a reference have one of the `structures`.
+    """
+    given, leaves, inner = iter(values), [], []
+    for i in range(len(values) - sum(s.num_leaves - 1 for s in structures.values())):
+        if i not in structures:
+            leaves.append(next(given))
+            continue
+        value = structures[i].unflatten([next(given) for _ in range(structures[i].num_leaves)])
+        leaf = value.raised() if isinstance(value, Contents) else Ref(value, aval_of(value))
+        leaves.append(leaf)
+        inner.append(Mutable(leaf) if isinstance(value, Contents) else leaf)
+    return leaves, inner
 
 
 def returning(function: Callable[..., Sequence[Any]], positions: Sequence[int]) -> Callable[..., list[Any]]:
@@ -230,7 +242,7 @@ def returning(function: Callable[..., Sequence[Any]], positions: Sequence[int]) 
     """
 
     def flat(*leaves: Any) -> list[Any]:
-        given, inner = inner_references(leaves, positions)
+        given, inner = inner_references(leaves, dict.fromkeys(positions, LEAF))
         return [*function(*given), *[read(ref) for ref in inner]]
 
     return flat
@@ -243,4 +255,6 @@ def write_all(refs: Sequence[Ref], values: Sequence[Any]) -> None:
 
 def returned(leaf: Any) -> str:
     """The fix for a reference among results; empty for other leaves."""
+    if is_mutable(leaf):
+        return "return the arrays that it holds, or pass it as an argument: the caller's then changes"
     return "return ref[...], its value" if isinstance(leaf, Ref) else ""

@@ -252,7 +252,10 @@ loss = lambda v: model.apply(v, x, mutable=["batch_stats"])[0].sum()
 print(jax.jit(loss)(variables), jax.tree.map(jnp.shape, jax.grad(loss)(variables)["params"]))
 """,
         ("tests/linen", "tests/core"),
-        reasons={"test_partitioned_params": _XLA},
+        reasons={
+            "test_fp8_meta_dtype": "element types that libraries define",
+            "test_partitioned_params": _XLA,
+        },
     ),
     Library(
         "flax==0.12.8",
@@ -285,11 +288,6 @@ for _ in range(3):
         needs=("optax",),
         part="flax.nnx",
         reasons={
-            **dict.fromkeys(
-                "test_hijax test_mutable_hitypes test_optimize_hijax test_variable_to_hijax test_pytree_value "
-                "test_eval_shape test_example_mutable_arrays".split(),
-                "types of traced values that libraries define",
-            ),
             "test_cache_tracing": "a loop outside of jit is traced at each call",
             "test_out_sharding_embed": "what JAX refuses works",
             "test_separate_opt_sharding": "under a mesh, arrays that are not split are on one device",

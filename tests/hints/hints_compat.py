@@ -13,9 +13,32 @@ from stagec.compat.example_libraries import optimizers, stax
 from stagec.compat.experimental import array_serialization, hijax
 
 
-class Held(hijax.HiPrimitive):
-    def impl(self, values):
-        return values
+class Held:
+    cur_qdd = staticmethod(tuple)
+
+
+class HeldType(hijax.MutableHiType):
+    def read_loval(self, qdd, held):
+        return []
+
+    def new_from_loval(self, qdd):
+        return Held()
+
+    def update_from_loval(self, qdd, held):
+        pass
+
+
+hijax.register_hitype(Held, lambda held: HeldType())
+
+
+def operation(rules, **attributes):
+    """An operation of arrays, with these rules."""
+
+    def init(self):
+        self.__dict__.update(attributes)
+        hijax.VJPHiPrimitive.__init__(self)
+
+    return type("Operation", (hijax.VJPHiPrimitive,), {"__init__": init, **dict.fromkeys(rules, print)})()
 
 
 def _started_twice():
@@ -214,8 +237,18 @@ CASES = [
         lambda: (profiler.start_trace("traces"), profiler.stop_trace()),
     ),
     (
-        "pass the arrays that they hold to the function, and return the new ones",
-        lambda: stagec.jit(lambda x: Held("held").bind([x]))(1.0),
-        lambda: stagec.jit(lambda x: x + 1)(Held("held").bind([1.0])[0]),
+        "return the arrays that it holds, or pass it as an argument: the caller's then changes",
+        lambda: stagec.jit(lambda x: Held())(1.0),
+        lambda: stagec.jit(lambda x, held: x)(1.0, Held()),
+    ),
+    (
+        "set self.params before super().__init__()",
+        lambda: operation((), in_avals=(), out_aval=None),
+        lambda: operation((), in_avals=(), out_aval=None, params={}),
+    ),
+    (
+        "define one of them",
+        lambda: operation(("vjp_bwd", "vjp_bwd_retval"), in_avals=(), out_aval=None, params={}),
+        lambda: operation(("vjp_bwd",), in_avals=(), out_aval=None, params={}),
     ),
 ]
