@@ -12,7 +12,6 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
 from stagec.core.primitive import MultiplePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bisection import bisected
 from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, factorization, from_lower, matrix_argument
@@ -20,7 +19,6 @@ from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiago
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye
 from stagec.numpy.joining import concatenate
-from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.logic import is_finite
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -89,9 +87,7 @@ def _algorithm(a: Array) -> list[Operand]:
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     values, vectors = primitive(*primals)
-    if is_zero(tangents[0]):
-        return [values, vectors], [zero_of(aval_of(values)), zero_of(aval_of(vectors))]
-    change = adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors
+    change = adjoint(vectors) @ from_lower(tangents[0]) @ vectors
     return [values, vectors], eigen_tangents(values, vectors, change)
 
 
@@ -104,11 +100,8 @@ def eigen_tangents(values: Any, vectors: Any, change: Any) -> list[Any]:
 
 
 def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    if is_zero(tangents[0]):
-        (values,) = primitive(*primals)
-        return [values], [zero_of(aval_of(values))]
     values, vectors = eigh_p(*primals)
-    return [values], [diagonal(adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors).real]
+    return [values], [diagonal(adjoint(vectors) @ from_lower(tangents[0]) @ vectors).real]
 
 
 def _trim(equation: Equation, live: Sequence[bool]) -> Equation:

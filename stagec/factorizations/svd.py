@@ -12,7 +12,6 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
 from stagec.core.primitive import MultiplePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bidiagonal import bidiagonal, singular_values, singular_vectors
 from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.qr import product
@@ -22,7 +21,6 @@ from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye
 from stagec.numpy.joining import concatenate
 from stagec.numpy.padding import pad
-from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.logic import is_finite
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -81,9 +79,6 @@ def _algorithm(a: Array, *, full_matrices: bool, compute_uv: bool) -> list[Opera
 
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    if is_zero(tangents[0]):
-        out = primitive(*primals, **params)
-        return out, [zero_of(aval_of(o)) for o in out]
     *_, m, n = aval_of(primals[0]).shape
     if params["compute_uv"] and params["full_matrices"] and m != n:
         raise location.error(
@@ -92,7 +87,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
             fix="pass full_matrices=False",
         )
     s, u, vh = primitive(*primals, full_matrices=False, compute_uv=True)
-    change = instantiate(tangents[0])
+    (change,) = tangents
     v, uh = adjoint(vh), adjoint(u)
     inner = uh @ change @ v
     s_dot = diagonal(inner).real
