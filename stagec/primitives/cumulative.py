@@ -25,7 +25,7 @@ from stagec.primitives.arithmetic import (
     sub,
 )
 from stagec.primitives.axes import canonical_axis
-from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
+from stagec.primitives.broadcast import in_front, linear, next_axis, zeros
 from stagec.primitives.checks import HALF, check_dtype, i64_array, i64_pairs
 from stagec.primitives.combining import Arrays, Combine, interleaved_by_sum, pair_of, paired, running
 from stagec.primitives.convert import as_array
@@ -107,7 +107,7 @@ def cumulative(
         lower=lower,
         jvp=jvp,
         transpose=transpose,
-        batch=_batch,
+        batch=in_front(axis=next_axis),
         numpy_ns=4.5,
     )
 
@@ -131,10 +131,6 @@ def _in_pairs(combine: Combine) -> Callable[..., Arrays]:
         return [rev(x, (axis,)) for x in results] if reverse else results
 
     return combined
-
-
-def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    return primitive(moveaxis_to_front(args[0], dims[0]), axis=params["axis"] + 1, reverse=params["reverse"]), 0
 
 
 def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., ShapedArray]:
@@ -243,7 +239,7 @@ cumlogsumexp_p = SinglePrimitive(
     lower=_cumlogsumexp_lower,
     jvp=_running_jvp(partial(running, _log_sum_pair)),
     transpose=NOT_LINEAR,
-    batch=_batch,
+    batch=in_front(axis=next_axis),
     numpy_ns=32,
 )
 

@@ -16,7 +16,7 @@ from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, canonical_index, shape_error
-from stagec.primitives.broadcast import instantiate, moveaxis_to_front, zeros
+from stagec.primitives.broadcast import in_front, instantiate, next_axis, zeros
 from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import concatenate
@@ -137,10 +137,7 @@ split_p = MultiplePrimitive(
     lower=_split_lower,
     jvp=_split_jvp,
     transpose=lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)],
-    batch=lambda row, args, dims, size, params: (
-        row(moveaxis_to_front(args[0], dims[0]), sizes=params["sizes"], axis=params["axis"] + 1),
-        [0] * len(params["sizes"]),
-    ),
+    batch=in_front(axis=next_axis),
 )
 
 

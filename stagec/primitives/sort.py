@@ -13,7 +13,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
-from stagec.primitives.broadcast import moveaxis_to_front
+from stagec.primitives.broadcast import in_front, next_axis
 from stagec.primitives.checks import HALF, check_dtype
 from stagec.primitives.emitter import Emitter
 from stagec.primitives.gather import along_axis
@@ -156,11 +156,6 @@ def _sort_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[st
     return outs, [zero_of(aval_of(o)) if is_zero(t) else along_axis(t, positions, axis) for o, t in zip(outs, tangents)]
 
 
-def _sort_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    operands = [moveaxis_to_front(a, d, size) for a, d in zip(args, dims)]
-    return primitive(*operands, **{**params, "dimension": params["dimension"] + 1}), [0] * len(operands)
-
-
 sort_p = MultiplePrimitive(
     "sort",
     shape=_sort_shape,
@@ -168,7 +163,7 @@ sort_p = MultiplePrimitive(
     lower=_sort_lower,
     jvp=_sort_jvp,
     transpose=NOT_LINEAR,
-    batch=_sort_batch,
+    batch=in_front(dimension=next_axis),
     numpy_ns=0.5,
 )
 
@@ -255,7 +250,7 @@ top_k_p = MultiplePrimitive(
     lower=_top_k_lower,
     jvp=_top_k_jvp,
     transpose=NOT_LINEAR,
-    batch=lambda row, args, dims, size, params: (row(moveaxis_to_front(args[0], dims[0]), **params), [0, 0]),
+    batch=in_front(),
     numpy_ns=1,
 )
 
