@@ -197,30 +197,34 @@ def reflections_eval(a: Any, scales: Any, c: Any, transpose: bool) -> Any:
 def product(a: Any, scales: Any) -> Operand:
     """Return the first columns of the product of reflections, as many as the packed matrix has."""
     m, width = aval_of(a).shape
+    return apply_reflections(a, scales, eye(m, width, dtype=aval_of(a).dtype))
+
+
+def apply_reflections(a: Any, scales: Any, c: Any, transpose: bool = False) -> Operand:
+    """Multiply a matrix from the left by the product of the reflections of a packed one, or by its adjoint."""
     count = aval_of(scales).shape[0]
-    q = eye(m, width, dtype=aval_of(a).dtype)
+    vectors = unit_vectors(a[:, :count], 0)
     if count <= _WHOLE:
-        vectors = unit_vectors(a[:, :count], 0)
+        scales = conj(scales) if transpose else scales
 
-        def reflect(i: Any, q: Any) -> Any:
-            j = count - 1 - i
+        def reflect(i: Any, c: Any) -> Any:
+            j = i if transpose else count - 1 - i
             v = at(vectors, j, 1, True)
-            return q - at(scales, j, keepdims=True) * v * (adjoint(v) @ q)
+            return c - at(scales, j, keepdims=True) * v * (adjoint(v) @ c)
 
-        return fori_loop(0, count, reflect, q)
+        return fori_loop(0, count, reflect, c)
     total = panels(count, _PANEL)
     extra = total * _PANEL - count
-    vectors = unit_vectors(a[:, :count], 0)
     if extra:
         vectors, scales = pad(vectors, ((0, 0), (0, extra))), pad(scales, (0, extra))
 
-    def panel(i: Any, q: Any) -> Any:
-        start = (total - 1 - i) * _PANEL
+    def panel(i: Any, c: Any) -> Any:
+        start = (i if transpose else total - 1 - i) * _PANEL
         v = dynamic_slice_in_dim(vectors, start, _PANEL, 1)
         t = block_triangle(v, dynamic_slice_in_dim(scales, start, _PANEL, 0))
-        return q - v @ (t @ (adjoint(v) @ q))
+        return c - v @ ((adjoint(t) if transpose else t) @ (adjoint(v) @ c))
 
-    return fori_loop(0, total, panel, q)
+    return fori_loop(0, total, panel, c)
 
 
 householder_product_p = factorization(
