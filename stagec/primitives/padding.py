@@ -141,14 +141,12 @@ def _pad_lower(cx: Any, x: Any, value: Any, *, padding_config: PaddingConfig) ->
 
 
 def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: PaddingConfig) -> list[Any]:
-    inside = None
-    if is_linear(x) or is_linear(value):
-        # Cut off the edges, then take the elements between the interior padding.
-        nothing = zeros(ShapedArray.of((), aval_of(ct).dtype))
-        cut = pad_p(ct, nothing, padding_config=tuple([(-low, -high, 0) for low, high, _ in padding_config]))
-        strides = tuple([interior + 1 for _, _, interior in padding_config])
-        shape = aval_of(cut).shape
-        inside = slice_p(cut, start_indices=(0,) * len(shape), limit_indices=shape, strides=strides)
+    # Cut off the edges, then take the elements between the interior padding.
+    nothing = zeros(ShapedArray.of((), aval_of(ct).dtype))
+    cut = pad_p(ct, nothing, padding_config=tuple([(-low, -high, 0) for low, high, _ in padding_config]))
+    strides = tuple([interior + 1 for _, _, interior in padding_config])
+    shape = aval_of(cut).shape
+    inside = slice_p(cut, start_indices=(0,) * len(shape), limit_indices=shape, strides=strides)
     if not is_linear(value):
         return [inside, None]
     axes = tuple(range(len(padding_config)))
