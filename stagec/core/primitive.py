@@ -47,7 +47,7 @@ class Primitive:
       shape: `(*avals, **params) -> aval`, or a list of avals for several results.
       eval: the same on NumPy arrays; decides nothing about dtypes, which `shape` does.
       lower: name of a StableHLO operation, or `(cx, *values, **params) -> value(s)`.
-      jvp: `(primitive, primals, tangents, params) -> (result, tangent)`; a tangent may be a `Zero`.
+      jvp: `(primitive, primals, tangents, params) -> (result, tangent)`; a tangent may be a `Zero`, but not all.
       transpose: `(ct, *operands, **params) -> cotangents`; a `Linear` stands for each operand that gets one.
       batch: `(primitive, args, dims, size, params) -> (result, dim)`; a dim is the batch axis, or None.
         Each of the three may be a `MissingRule`, which says why there is none.

@@ -10,7 +10,6 @@ from stagec.control.loops import fori_loop
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import of_scipy, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, each_matrix, factorization, from_lower, matrix_argument, panels
 from stagec.factorizations.triangular import triangular_solve
@@ -20,7 +19,7 @@ from stagec.numpy.creation import arange
 from stagec.numpy.diagonals import tril
 from stagec.numpy.padding import pad
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.broadcast import instantiate, zeros
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.operand import as_operand, aval_of
 from stagec.primitives.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
 from stagec.typing import ArrayLike
@@ -96,10 +95,8 @@ def _columns(a: Any, start: Any, n: int) -> Array:
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     factor = primitive(*primals)
-    if is_zero(tangents[0]):
-        return factor, zero_of(aval_of(factor))
     # The other triangle is not read.
-    inner = triangular_solve(factor, from_lower(instantiate(tangents[0])), left_side=True, lower=True)
+    inner = triangular_solve(factor, from_lower(tangents[0]), left_side=True, lower=True)
     inner = triangular_solve(factor, inner, lower=True, transpose_a=True, conjugate_a=True)
     return factor, factor @ ((tril(inner) + tril(inner, -1)) / 2)
 

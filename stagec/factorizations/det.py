@@ -10,7 +10,6 @@ from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import LARGE, of_scipy
 from stagec.factorizations.lu import lu_p
 from stagec.factorizations.row import diagonal, each_matrix, factorization
@@ -19,7 +18,6 @@ from stagec.numpy.creation import arange
 from stagec.numpy.joining import concatenate, stack
 from stagec.numpy.linear import cross
 from stagec.numpy.selection import take_along_axis
-from stagec.primitives.broadcast import instantiate
 from stagec.primitives.operand import Operand, aval_of
 
 _SINGLE = (dtypes.float32, dtypes.complex64)
@@ -54,10 +52,7 @@ def _algorithm(a: Array) -> Operand:
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     (a,) = primals
-    out = primitive(a)
-    if is_zero(tangents[0]):
-        return out, zero_of(aval_of(out))
-    change = instantiate(tangents[0])
+    out, change = primitive(a), tangents[0]
     n = aval_of(a).shape[-1]
     if n <= 3:
         return out, (_cofactors(a, n) * change).sum((-2, -1))

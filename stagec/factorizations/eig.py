@@ -12,7 +12,6 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
 from stagec.core.primitive import MultiplePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import finite, of_stack, or_nan, with_nan
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.quasi import blocks_of, eigenvectors, triangle_of, triangle_vectors
@@ -24,7 +23,6 @@ from stagec.numpy.manipulation import flip
 from stagec.numpy.reductions import argmax
 from stagec.numpy.rounding import conj
 from stagec.numpy.selection import take_along_axis
-from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import Operand, aval_of
@@ -94,8 +92,6 @@ def _algorithm(a: Any, *, left: bool, right: bool, derivatives: bool) -> list[Op
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     found = primitive(*primals, **params)
-    if is_zero(tangents[0]):
-        return found, [zero_of(aval_of(x)) for x in found]
     left, right = params["left"], params["right"]
     if (left or right) and not params["derivatives"]:
         raise location.error(
@@ -104,7 +100,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
             fix="differentiate eigvals, or eigh; or pass enable_eigvec_derivs=True to stagec.lax.linalg.eig",
         )
     vectors = found[-1] if right else eig_p(*primals, left=False, right=True, derivatives=True)[1]
-    change = convert_element_type(instantiate(tangents[0]), aval_of(vectors).dtype)
+    change = convert_element_type(tangents[0], aval_of(vectors).dtype)
     values = found[0]
     inner = solve_matrix(vectors, change @ vectors)
     dots = [diagonal(inner)]

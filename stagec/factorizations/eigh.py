@@ -12,15 +12,14 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
 from stagec.core.primitive import MultiplePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bisection import bisected
 from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.row import adjoint, diagonal, factorization, from_lower, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of, eigenvectors, tridiagonal
+from stagec.factorizations.vectors import to_unit_scale
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye
 from stagec.numpy.joining import concatenate
-from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
 from stagec.primitives.logic import is_finite
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -48,18 +47,6 @@ def eigvalsh_eval(a: Any) -> list[Any]:
     return with_nan(found, good)
 
 
-def _prepared(a: Array) -> tuple[Any, Any, Any]:
-    """Return the Hermitian matrix with this lower triangle, scaled to elements of at most 1; the scale; and whether all
-    elements are finite.
-    """
-    whole = from_lower(a)
-    usable = is_finite(real(whole)).all() & is_finite(imag(whole)).all() if _is_complex(a) else is_finite(whole).all()
-    whole = where(usable, whole, 0)
-    largest = abs(whole).max()
-    scale = where(largest > 0, largest, 1)
-    return whole / scale, scale, usable
-
-
 def _is_complex(a: Array) -> bool:
     return dtypes.is_complex(aval_of(a).dtype)
 
@@ -67,7 +54,7 @@ def _is_complex(a: Array) -> bool:
 def _values_algorithm(a: Array) -> list[Operand]:
     if aval_of(a).shape[-1] == 1:
         return [diagonal(a).real]
-    whole, scale, usable = _prepared(a)
+    whole, scale, usable = to_unit_scale(from_lower(a))
     d, e, _, _ = tridiagonal(whole)
     values = bisected(d, e[:-1])
     return [where(usable, values * scale, np.nan)]
@@ -77,7 +64,7 @@ def _algorithm(a: Array) -> list[Operand]:
     n = aval_of(a).shape[-1]
     if n == 1:
         return [diagonal(a).real, where(is_finite(diagonal(a).real), a * 0 + 1, np.nan)]
-    whole, scale, usable = _prepared(a)
+    whole, scale, usable = to_unit_scale(from_lower(a))
     d, e, vectors, scales = tridiagonal(whole)
     q = columns_of(vectors, scales)
     # The rotations are real, so real and imaginary parts are rotated side by side.
@@ -89,9 +76,7 @@ def _algorithm(a: Array) -> list[Operand]:
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     values, vectors = primitive(*primals)
-    if is_zero(tangents[0]):
-        return [values, vectors], [zero_of(aval_of(values)), zero_of(aval_of(vectors))]
-    change = adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors
+    change = adjoint(vectors) @ from_lower(tangents[0]) @ vectors
     return [values, vectors], eigen_tangents(values, vectors, change)
 
 
@@ -104,11 +89,8 @@ def eigen_tangents(values: Any, vectors: Any, change: Any) -> list[Any]:
 
 
 def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    if is_zero(tangents[0]):
-        (values,) = primitive(*primals)
-        return [values], [zero_of(aval_of(values))]
     values, vectors = eigh_p(*primals)
-    return [values], [diagonal(adjoint(vectors) @ from_lower(instantiate(tangents[0])) @ vectors).real]
+    return [values], [diagonal(adjoint(vectors) @ from_lower(tangents[0]) @ vectors).real]
 
 
 def _trim(equation: Equation, live: Sequence[bool]) -> Equation:

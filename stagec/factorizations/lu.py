@@ -166,10 +166,7 @@ def _size(x: Any) -> Array:
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     found, pivots, order = primitive(*primals)
-    flat = [zero_of(aval_of(pivots)), zero_of(aval_of(order))]
-    if is_zero(tangents[0]):
-        return [found, pivots, order], [zero_of(aval_of(found)), *flat]
-    change = take_along_axis(instantiate(tangents[0]), order[..., None], -2)
+    change = take_along_axis(tangents[0], order[..., None], -2)
     *lead, m, n = aval_of(found).shape
     k = min(m, n)
     dtype = aval_of(found).dtype
@@ -184,7 +181,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     inner = triangular_solve(upper, inner, lower=False)
     # L^-1 dx U^-1 = L^-1 dL + dU U^-1, whose terms are a lower and an upper triangle.
     tangent = lower @ tril(inner, -1) + triu(inner) @ upper
-    return [found, pivots, order], [tangent, *flat]
+    return [found, pivots, order], [tangent, zero_of(aval_of(pivots)), zero_of(aval_of(order))]
 
 
 lu_p = factorization(MultiplePrimitive, "lu", shape=_shape, eval=_eval, algorithm=_algorithm, jvp=_jvp)

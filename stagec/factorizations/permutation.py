@@ -11,10 +11,11 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, SinglePrimitive
-from stagec.factorizations.row import batch_of, each_of, lowering
+from stagec.factorizations.row import each_of, lowering
 from stagec.factorizations.vectors import at, exchanged
 from stagec.numpy.creation import arange
 from stagec.primitives.axes import as_int
+from stagec.primitives.broadcast import in_front
 from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.typing import ArrayLike
 
@@ -47,7 +48,7 @@ lu_pivots_to_permutation_p = SinglePrimitive(
     lower=lowering(each_of(_algorithm, _shape, multiple=False, ranks=(1,)), _shape, multiple=False),
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
-    batch=batch_of(multiple=False),
+    batch=in_front(),
 )
 lu_pivots_to_permutation_p.matrix_ranks = (1,)
 

@@ -12,7 +12,6 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtype_info import finfo
 from stagec.core.primitive import MissingRule, MultiplePrimitive, SinglePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.lapack import of_large
 from stagec.factorizations.lu import solve_matrix
 from stagec.factorizations.row import adjoint, each_matrix, factorization, matrix_argument, panels
@@ -24,7 +23,7 @@ from stagec.numpy.diagonals import tril, triu
 from stagec.numpy.padding import pad
 from stagec.numpy.rounding import conj
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.broadcast import instantiate, zeros
+from stagec.primitives.broadcast import zeros
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, as_operand, aval_of, promote_weak_scalars
 from stagec.primitives.slicing import dynamic_slice_in_dim, dynamic_update_slice_in_dim
@@ -198,30 +197,34 @@ def reflections_eval(a: Any, scales: Any, c: Any, transpose: bool) -> Any:
 def product(a: Any, scales: Any) -> Operand:
     """Return the first columns of the product of reflections, as many as the packed matrix has."""
     m, width = aval_of(a).shape
+    return apply_reflections(a, scales, eye(m, width, dtype=aval_of(a).dtype))
+
+
+def apply_reflections(a: Any, scales: Any, c: Any, transpose: bool = False) -> Operand:
+    """Multiply a matrix from the left by the product of the reflections of a packed one, or by its adjoint."""
     count = aval_of(scales).shape[0]
-    q = eye(m, width, dtype=aval_of(a).dtype)
+    vectors = unit_vectors(a[:, :count], 0)
     if count <= _WHOLE:
-        vectors = unit_vectors(a[:, :count], 0)
+        scales = conj(scales) if transpose else scales
 
-        def reflect(i: Any, q: Any) -> Any:
-            j = count - 1 - i
+        def reflect(i: Any, c: Any) -> Any:
+            j = i if transpose else count - 1 - i
             v = at(vectors, j, 1, True)
-            return q - at(scales, j, keepdims=True) * v * (adjoint(v) @ q)
+            return c - at(scales, j, keepdims=True) * v * (adjoint(v) @ c)
 
-        return fori_loop(0, count, reflect, q)
+        return fori_loop(0, count, reflect, c)
     total = panels(count, _PANEL)
     extra = total * _PANEL - count
-    vectors = unit_vectors(a[:, :count], 0)
     if extra:
         vectors, scales = pad(vectors, ((0, 0), (0, extra))), pad(scales, (0, extra))
 
-    def panel(i: Any, q: Any) -> Any:
-        start = (total - 1 - i) * _PANEL
+    def panel(i: Any, c: Any) -> Any:
+        start = (i if transpose else total - 1 - i) * _PANEL
         v = dynamic_slice_in_dim(vectors, start, _PANEL, 1)
         t = block_triangle(v, dynamic_slice_in_dim(scales, start, _PANEL, 0))
-        return q - v @ (t @ (adjoint(v) @ q))
+        return c - v @ ((adjoint(t) if transpose else t) @ (adjoint(v) @ c))
 
-    return fori_loop(0, total, panel, q)
+    return fori_loop(0, total, panel, c)
 
 
 householder_product_p = factorization(
@@ -296,10 +299,8 @@ def _algorithm(a: Array, *, full_matrices: bool) -> list[Operand]:
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     q, r = primitive(*primals, **params)
-    if is_zero(tangents[0]):
-        return [q, r], [zero_of(aval_of(q)), zero_of(aval_of(r))]
-    *_, m, n = aval_of(primals[0]).shape
-    a_dot = instantiate(tangents[0])
+    (a_dot,) = tangents
+    *_, m, n = aval_of(a_dot).shape
     if m < n:
         # The first columns determine Q, and the other columns of R are Q* times those of a.
         q_dot, r_dot = _tangents(q, r[..., :m], a_dot[..., :m])

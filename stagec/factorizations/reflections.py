@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.control.loops import fori_loop
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, SinglePrimitive
-from stagec.factorizations.qr import reflections_eval, unit_vectors
+from stagec.factorizations.qr import apply_reflections, reflections_eval
 from stagec.factorizations.row import adjoint, factorization, matrix_argument
-from stagec.factorizations.vectors import at
-from stagec.numpy.rounding import conj
 from stagec.primitives.checks import same_dtype
 from stagec.primitives.operand import Operand, aval_of, promote_weak_scalars
 from stagec.typing import ArrayLike
@@ -31,17 +28,8 @@ def _eval(a: Any, scales: Any, c: Any, *, left: bool, transpose: bool) -> Any:
 
 def _algorithm(a: Array, scales: Array, c: Array, *, left: bool, transpose: bool) -> Operand:
     if not left:
-        return adjoint(_algorithm(a, scales, adjoint(c), left=True, transpose=not transpose))
-    count = aval_of(scales).shape[0]
-    vectors = unit_vectors(a[:, :count], 0)
-    scales = conj(scales) if transpose else scales
-
-    def reflect(i: Any, c: Array) -> Any:
-        j = i if transpose else count - 1 - i
-        v = at(vectors, j, 1, True)
-        return c - at(scales, j, keepdims=True) * v * (adjoint(v) @ c)
-
-    return fori_loop(0, count, reflect, c)
+        return adjoint(apply_reflections(a, scales, adjoint(c), not transpose))
+    return apply_reflections(a, scales, c, transpose)
 
 
 ormqr_p = factorization(

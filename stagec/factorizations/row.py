@@ -23,7 +23,7 @@ from stagec.numpy.creation import eye
 from stagec.numpy.diagonals import diagonal as diagonal_of_axes, tril
 from stagec.numpy.manipulation import matrix_transpose
 from stagec.numpy.rounding import conj
-from stagec.primitives.broadcast import moveaxis_to_front, zeros
+from stagec.primitives.broadcast import in_front, zeros
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import Operand, as_operand, aval_of
@@ -85,7 +85,7 @@ def factorization(
         lower=lower,
         jvp=jvp,
         transpose=transpose,
-        batch=batch_of(multiple),
+        batch=in_front(),
         trim=trim,
         numpy_ns=numpy_ns,
         numpy_us=8,
@@ -130,18 +130,6 @@ def each_of(
         return _each(one, operands, ranks, shaped if multiple else [shaped])
 
     return each
-
-
-def batch_of(multiple: bool) -> Callable[..., Any]:
-    """Return the batching rule of a primitive whose operands have the same leading axes: the batch is another axis."""
-
-    def batch(
-        primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
-    ) -> Any:
-        out = primitive(*(moveaxis_to_front(a, d, size) for a, d in zip(args, dims)), **params)
-        return (out, [0] * len(out)) if multiple else (out, 0)
-
-    return batch
 
 
 def _each(

@@ -20,7 +20,7 @@ from stagec.factorizations.hessenberg import packed_hessenberg
 from stagec.factorizations.row import each_matrix, factorization, matrix_argument
 from stagec.factorizations.sweeps import schur_of
 from stagec.factorizations.tridiagonal import columns_of
-from stagec.factorizations.vectors import at, element, hypotenuse, put, put_block, rotate_pair
+from stagec.factorizations.vectors import at, element, hypotenuse, put, put_block, rotate_pair, to_unit_scale
 from stagec.numpy.conditionals import where
 from stagec.numpy.diagonals import triu
 from stagec.primitives import arithmetic as ar
@@ -93,11 +93,8 @@ def scaled_schur(a: Any, vectors: bool) -> tuple[Operand, Operand | None, Operan
 
     Blocks of two rows have any form.
     """
-    usable = (a - a == 0).all()
-    a = where(usable, a, 0)
-    largest = abs(a).max()
-    scale = where(largest > 0, largest, 1)
-    packed, scales = packed_hessenberg(a / scale)
+    whole, scale, usable = to_unit_scale(a)
+    packed, scales = packed_hessenberg(whole)
     t, q, done = triangularized(triu(packed, -1), columns_of(packed, scales) if vectors else None)
     return t, q, scale, usable & done
 

@@ -12,19 +12,17 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation
 from stagec.core.primitive import MultiplePrimitive
-from stagec.core.zero import is_zero, zero_of
 from stagec.factorizations.bidiagonal import bidiagonal, singular_values, singular_vectors
 from stagec.factorizations.lapack import finite, of_stack, with_nan
 from stagec.factorizations.qr import product
 from stagec.factorizations.row import adjoint, diagonal, factorization, matrix_argument
 from stagec.factorizations.tridiagonal import columns_of
+from stagec.factorizations.vectors import to_unit_scale
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye
 from stagec.numpy.joining import concatenate
 from stagec.numpy.padding import pad
-from stagec.primitives.broadcast import instantiate
 from stagec.primitives.complex import complex, imag, real
-from stagec.primitives.logic import is_finite
 from stagec.primitives.operand import Operand, as_operand, aval_of
 
 
@@ -55,10 +53,8 @@ def _algorithm(a: Array, *, full_matrices: bool, compute_uv: bool) -> list[Opera
         found = _algorithm(adjoint(a), full_matrices=full_matrices, compute_uv=compute_uv)
         return [found[0], adjoint(found[2]), adjoint(found[1])] if compute_uv else found
     is_complex = dtypes.is_complex(aval_of(a).dtype)
-    usable = is_finite(real(a)).all() & is_finite(imag(a)).all() if is_complex else is_finite(a).all()
-    largest = abs(where(usable, a, 0)).max()
-    scale = where(largest > 0, largest, 1)
-    parts = bidiagonal(where(usable, a, 0) / scale)
+    whole, scale, usable = to_unit_scale(a)
+    parts = bidiagonal(whole)
     values = singular_values(parts.main, parts.beside)
     if not compute_uv:
         return [where(usable, values * scale, np.nan)]
@@ -81,9 +77,6 @@ def _algorithm(a: Array, *, full_matrices: bool, compute_uv: bool) -> list[Opera
 
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    if is_zero(tangents[0]):
-        out = primitive(*primals, **params)
-        return out, [zero_of(aval_of(o)) for o in out]
     *_, m, n = aval_of(primals[0]).shape
     if params["compute_uv"] and params["full_matrices"] and m != n:
         raise location.error(
@@ -92,7 +85,7 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
             fix="pass full_matrices=False",
         )
     s, u, vh = primitive(*primals, full_matrices=False, compute_uv=True)
-    change = instantiate(tangents[0])
+    (change,) = tangents
     v, uh = adjoint(vh), adjoint(u)
     inner = uh @ change @ v
     s_dot = diagonal(inner).real

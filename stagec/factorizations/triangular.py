@@ -11,7 +11,7 @@ from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
-from stagec.core.zero import is_zero, zero_of
+from stagec.core.zero import is_zero
 from stagec.factorizations.lapack import LARGE, of_scipy
 from stagec.factorizations.row import diagonal, factorization, matrix_argument, panels
 from stagec.factorizations.vectors import at, put
@@ -130,8 +130,6 @@ def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) ->
     a, b = primals
     x = primitive(a, b, **params)
     a_dot, b_dot = tangents
-    if is_zero(a_dot) and is_zero(b_dot):
-        return x, zero_of(aval_of(x))
     total = None if is_zero(b_dot) else instantiate(b_dot)
     if not is_zero(a_dot):
         change = _as_used(instantiate(a_dot), params)

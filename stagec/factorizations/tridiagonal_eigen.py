@@ -9,12 +9,13 @@ import numpy as np
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MultiplePrimitive
-from stagec.core.zero import is_zero, zero_of
+from stagec.core.zero import is_zero
 from stagec.factorizations.bisection import bisected
 from stagec.factorizations.eigh import eigen_tangents, eigh_eval, eigvalsh_eval
 from stagec.factorizations.row import adjoint, diagonal, factorization
 from stagec.factorizations.tridiagonal import eigenvectors
 from stagec.factorizations.tridiagonal_systems import tridiagonal_product
+from stagec.factorizations.vectors import to_unit_scale
 from stagec.numpy.conditionals import where
 from stagec.numpy.creation import eye, zeros_like
 from stagec.numpy.padding import pad
@@ -22,12 +23,9 @@ from stagec.primitives.logic import is_finite
 from stagec.primitives.operand import Operand, aval_of
 
 
-def _values_shape(d: ShapedArray, e: ShapedArray) -> list[ShapedArray]:
-    return [d.strip_weak_type()]
-
-
-def _shape(d: ShapedArray, e: ShapedArray) -> list[ShapedArray]:
-    return [d.strip_weak_type(), d.strip_weak_type().update(shape=(*d.shape, d.shape[-1]))]
+def _shape(d: ShapedArray, e: ShapedArray, *, vectors: bool) -> list[ShapedArray]:
+    values = d.strip_weak_type()
+    return [values, values.update(shape=(*d.shape, d.shape[-1]))] if vectors else [values]
 
 
 def _dense(d: Any, e: Any) -> Any:
@@ -40,68 +38,33 @@ def _dense(d: Any, e: Any) -> Any:
     return whole
 
 
-def _prepared(d: Array, e: Array) -> tuple[Any, Any, Any, Any]:
-    """Return the matrix scaled to elements of at most 1, the scale, and whether all elements are finite."""
-    usable = is_finite(d).all() & is_finite(e).all()
-    d, e = where(usable, d, 0), where(usable, e, 0)
-    largest = abs(d).max(initial=0)
-    largest = where(abs(e).max(initial=0) > largest, abs(e).max(initial=0), largest)
-    scale = where(largest > 0, largest, 1)
-    return d / scale, e / scale, scale, usable
-
-
-def _values_algorithm(d: Array, e: Array) -> list[Operand]:
-    if aval_of(d).shape[0] == 1:
-        return [d]
-    d, e, scale, usable = _prepared(d, e)
-    return [where(usable, bisected(d, e) * scale, np.nan)]
-
-
-def _algorithm(d: Array, e: Array) -> list[Operand]:
+def _algorithm(d: Array, e: Array, *, vectors: bool) -> list[Operand]:
     n = aval_of(d).shape[0]
     if n == 1:
-        return [d, where(is_finite(d), 1, np.nan)[:, None].astype(aval_of(d).dtype)]
-    d, e, scale, usable = _prepared(d, e)
+        return [d, where(is_finite(d), 1, np.nan)[:, None].astype(aval_of(d).dtype)] if vectors else [d]
+    d, e, scale, usable = to_unit_scale(d, e)
+    values = where(usable, bisected(d, e) * scale, np.nan)
+    if not vectors:
+        return [values]
     rows = eigenvectors(d, pad(e, ((0, 1),)), eye(n, dtype=aval_of(d).dtype))
-    return [where(usable, bisected(d, e) * scale, np.nan), where(usable, rows.T, np.nan)]
-
-
-def _change(vectors: Any, primals: Any, tangents: Any) -> Any:
-    """Return V^T dA V for eigenvectors V."""
-    d, e = (zeros_like(p) if is_zero(t) else t for p, t in zip(primals, tangents))
-    return adjoint(vectors) @ tridiagonal_product(e, d, e, vectors)
+    return [values, where(usable, rows.T, np.nan)]
 
 
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    values, vectors = primitive(*primals)
-    if all(map(is_zero, tangents)):
-        return [values, vectors], [zero_of(aval_of(values)), zero_of(aval_of(vectors))]
-    return [values, vectors], eigen_tangents(values, vectors, _change(vectors, primals, tangents))
-
-
-def _values_jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    if all(map(is_zero, tangents)):
-        (values,) = primitive(*primals)
-        return [values], [zero_of(aval_of(values))]
-    values, vectors = eigh_tridiagonal_p(*primals)
-    return [values], [diagonal(_change(vectors, primals, tangents))]
+    values, vectors = primitive(*primals, vectors=True)
+    d, e = (zeros_like(p) if is_zero(t) else t for p, t in zip(primals, tangents))
+    change = adjoint(vectors) @ tridiagonal_product(e, d, e, vectors)
+    if params["vectors"]:
+        return [values, vectors], eigen_tangents(values, vectors, change)
+    return [values], [diagonal(change)]
 
 
 eigh_tridiagonal_p = factorization(
     MultiplePrimitive,
     "eigh_tridiagonal",
     shape=_shape,
-    eval=lambda d, e: eigh_eval(_dense(d, e)),
+    eval=lambda d, e, *, vectors: (eigh_eval if vectors else eigvalsh_eval)(_dense(d, e)),
     algorithm=_algorithm,
     jvp=_jvp,
-    ranks=(1, 1),
-)
-eigvalsh_tridiagonal_p = factorization(
-    MultiplePrimitive,
-    "eigvalsh_tridiagonal",
-    shape=_values_shape,
-    eval=lambda d, e: eigvalsh_eval(_dense(d, e)),
-    algorithm=_values_algorithm,
-    jvp=_values_jvp,
     ranks=(1, 1),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from functools import reduce
 from typing import Any
 
 from stagec.core import dtypes
@@ -77,3 +79,15 @@ def hypotenuse(x: Any, y: Any) -> Array:
     large, small = ar.max(abs(x), abs(y)), ar.min(abs(x), abs(y))
     ratio = small / where(large > 0, large, 1)
     return large * ar.sqrt(1 + ratio * ratio)
+
+
+def to_unit_scale(*parts: Any) -> tuple[Any, ...]:
+    """Return the parts of a matrix divided by their largest absolute value; this scale; and whether all are finite.
+
+    A matrix that is not finite becomes zeros.
+    """
+    usable = reduce(operator.and_, [(x - x == 0).all() for x in parts])
+    parts = tuple(where(usable, x, 0) for x in parts)
+    largest = reduce(ar.max, [abs(x).max(initial=0) for x in parts])
+    scale = where(largest > 0, largest, 1)
+    return (*[x / scale for x in parts], scale, usable)

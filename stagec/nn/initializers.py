@@ -7,16 +7,42 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from stagec import numpy as snp, random
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.nn.initializer import Initializer, weights_dtype
+from stagec.numpy.arguments import requested_dtype
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.random.keys import KeyLike
 from stagec.typing import ArrayLike, DTypeLike
+
+
+class Initializer(Protocol):
+    """A function that returns initial weights.
+
+    >>> from stagec import random
+    >>> init: Initializer = normal(0.1)
+    >>> init(random.key(0), (2, 3)).shape
+    (2, 3)
+    """
+
+    def __call__(self, key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        """Return weights of this shape and dtype."""
+
+
+def _weights_dtype(asked: DTypeLike) -> Any:
+    return dtypes.default_float() if asked is None else requested_dtype(asked, "an initializer")
+
+
+def _initializer(name: str, default: DTypeLike, draw: Callable[[Any, tuple[int, ...], Any], Array]) -> Initializer:
+    """The initializer of the weights that `draw` returns for a key, a shape and a dtype."""
+
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
+        return draw(key, as_shape(shape, name), _weights_dtype(default if dtype is None else dtype))
+
+    return init
 
 
 def _weights(key: Any, shape: tuple[int, ...], scale: Any, column_axis: int, dtype: Any) -> Array:
@@ -41,19 +67,17 @@ def orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike =
     Array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    default = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        sizes = as_shape(shape, "orthogonal")
-        if len(sizes) < 2:
+    def draw(key: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+        if len(shape) < 2:
             raise location.error(
                 errors.ShapeError,
-                f"orthogonal: weights of shape {sizes}",
+                f"orthogonal: weights of shape {shape}",
                 fix="give orthogonal weights two axes or more",
             )
-        return _weights(key, sizes, scale, column_axis, weights_dtype(dtype, default))
+        return _weights(key, shape, scale, column_axis, dtype)
 
-    return init
+    return _initializer("orthogonal", dtype, draw)
 
 
 def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DTypeLike = None) -> Initializer:
@@ -71,21 +95,18 @@ def delta_orthogonal(scale: ArrayLike = 1.0, column_axis: int = -1, dtype: DType
     Array([[0., 0.],
            [0., 0.]], dtype=float32)
     """
-    default = dtype
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        sizes, wanted = as_shape(shape, "delta_orthogonal"), weights_dtype(dtype, default)
-        if len(sizes) not in (3, 4, 5) or sizes[-1] < sizes[-2]:
+    def draw(key: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+        if len(shape) not in (3, 4, 5) or shape[-1] < shape[-2]:
             raise location.error(
                 errors.ShapeError,
-                f"delta_orthogonal: weights of shape {sizes}",
+                f"delta_orthogonal: weights of shape {shape}",
                 fix="give a window of one to three axes, then inputs, and at least as many outputs",
             )
-        center = tuple((n - 1) // 2 for n in sizes[:-2])
-        matrix = _weights(key, sizes[-2:], scale, column_axis, wanted)
-        return snp.zeros(sizes, wanted).at[center].set(matrix)
+        center = tuple((n - 1) // 2 for n in shape[:-2])
+        return snp.zeros(shape, dtype).at[center].set(_weights(key, shape[-2:], scale, column_axis, dtype))
 
-    return init
+    return _initializer("delta_orthogonal", dtype, draw)
 
 
 __all__ = [
@@ -103,7 +124,7 @@ def zeros(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) ->
     >>> zeros(None, (2,))
     Array([0., 0.], dtype=float32)
     """
-    return snp.zeros(shape, weights_dtype(dtype))
+    return snp.zeros(shape, _weights_dtype(dtype))
 
 
 def ones(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
@@ -112,7 +133,7 @@ def ones(key: KeyLike | None, shape: Sequence[int], dtype: DTypeLike = None) -> 
     >>> ones(None, (2,))
     Array([1., 1.], dtype=float32)
     """
-    return snp.ones(shape, weights_dtype(dtype))
+    return snp.ones(shape, _weights_dtype(dtype))
 
 
 def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
@@ -121,12 +142,11 @@ def constant(value: ArrayLike, dtype: DTypeLike = None) -> Initializer:
     >>> constant(3.0)(None, (2,))
     Array([3., 3.], dtype=float32)
     """
-    default = dtype
+    return _initializer("constant", dtype, lambda key, shape, dtype: snp.full(shape, value, dtype))
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        return snp.full(shape, value, weights_dtype(dtype, default))
 
-    return init
+def _times(numbers: Array, scale: ArrayLike) -> Array:
+    return numbers * snp.array(scale, numbers.dtype)
 
 
 def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
@@ -136,13 +156,7 @@ def uniform(scale: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     >>> bool((uniform(2.0)(random.key(0), (100,)) < 2).all())
     True
     """
-    default = dtype
-
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        wanted = weights_dtype(dtype, default)
-        return random.uniform(key, shape, wanted) * snp.array(scale, wanted)
-
-    return init
+    return _initializer("uniform", dtype, lambda key, *given: _times(random.uniform(key, *given), scale))
 
 
 def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
@@ -152,13 +166,7 @@ def normal(stddev: ArrayLike = 1e-2, dtype: DTypeLike = None) -> Initializer:
     >>> normal(0.1)(random.key(0), (3,)).shape
     (3,)
     """
-    default = dtype
-
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        wanted = weights_dtype(dtype, default)
-        return random.normal(key, shape, wanted) * snp.array(stddev, wanted)
-
-    return init
+    return _initializer("normal", dtype, lambda key, *given: _times(random.normal(key, *given), stddev))
 
 
 def truncated_normal(
@@ -173,13 +181,11 @@ def truncated_normal(
     >>> bool((abs(truncated_normal(0.1)(random.key(0), (100,))) < 0.2).all())
     True
     """
-    default = dtype
-
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        wanted = weights_dtype(dtype, default)
-        return random.truncated_normal(key, lower, upper, shape, wanted) * snp.array(stddev, wanted)
-
-    return init
+    return _initializer(
+        "truncated_normal",
+        dtype,
+        lambda key, *given: _times(random.truncated_normal(key, lower, upper, *given), stddev),
+    )
 
 
 def variance_scaling(
@@ -208,7 +214,6 @@ def variance_scaling(
     >>> bool(abs(weights.var() * 100 - 1) < 0.1)
     True
     """
-    default = dtype
     if mode not in _MODES:
         raise location.error(
             errors.UnsupportedError,
@@ -222,12 +227,11 @@ def variance_scaling(
             fix="use 'truncated_normal', 'normal' or 'uniform'",
         )
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        sizes, wanted = as_shape(shape, "variance_scaling"), weights_dtype(dtype, default)
-        variance = snp.array(scale / _MODES[mode](*_fans(sizes, in_axis, out_axis, batch_axis)), wanted)
-        return _DRAWS[distribution](key, sizes, wanted, variance)
+    def draw(key: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+        variance = snp.array(scale / _MODES[mode](*_fans(shape, in_axis, out_axis, batch_axis)), dtype)
+        return _DRAWS[distribution](key, shape, dtype, variance)
 
-    return init
+    return _initializer("variance_scaling", dtype, draw)
 
 
 _MODES = {

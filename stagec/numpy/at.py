@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -51,6 +52,28 @@ class At:
         return f"At({self._array!r})"
 
 
+def _update(name: str, sentence: str, combine: Callable[[Any, Any], Any] | None = None) -> Callable[..., Any]:
+    """A method of `AtIndex`: an update by its name, or `combine` of the array and the product of values."""
+
+    def update(
+        self: AtIndex,
+        values: Any,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        options = indices_are_sorted, unique_indices, mode, wrap_negative_indices
+        if combine is None:
+            return self._update(name, values, *options)
+        ones = AtIndex(full_like(self._array, 1), self._index)
+        return combine(self._array, ones._update("multiply", values, *options))
+
+    update.__name__, update.__qualname__, update.__doc__ = name, f"AtIndex.{name}", sentence
+    return update
+
+
 class AtIndex:
     """The indexed elements of an array, with the updates that can be applied to them.
 
@@ -59,6 +82,17 @@ class AtIndex:
     end (`mode="clip"`). Where an index occurs twice, `add`, `multiply`, `min`
     and `max` count both; which of two values `set` keeps is not defined. With
     `wrap_negative_indices=False`, negative indices are out of range.
+
+    >>> import stagec.numpy as snp
+    >>> snp.zeros((2, 2)).at[:, 0].set(snp.array([1, 2]))
+    Array([[1., 0.],
+           [2., 0.]], dtype=float32)
+    >>> snp.zeros(2).at[snp.array([0, 0, 1])].add(1)
+    Array([2., 1.], dtype=float32)
+    >>> snp.ones(2).at[0].divide(4)
+    Array([0.25, 1.  ], dtype=float32)
+    >>> snp.arange(3).at[2].power(3)
+    Array([0, 1, 8], dtype=int32)
     """
 
     __slots__ = ("_array", "_index")
@@ -91,128 +125,14 @@ class AtIndex:
         read = getitem_planned if moves_many(self._array, index) else getitem
         return read(self._array, index, mode, fill_value, indices_are_sorted, unique_indices)
 
-    def set(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """`x[index] = values`
-
-        >>> import stagec.numpy as snp
-        >>> snp.zeros((2, 2)).at[:, 0].set(snp.array([1, 2]))
-        Array([[1., 0.],
-               [2., 0.]], dtype=float32)
-        """
-        return self._update("set", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-
-    def add(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """`x[index] += values`, where repeated indices add up.
-
-        >>> import stagec.numpy as snp
-        >>> snp.zeros(2).at[snp.array([0, 0, 1])].add(1)
-        Array([2., 1.], dtype=float32)
-        """
-        return self._update("add", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-
-    def subtract(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """`x[index] -= values`, where repeated indices add up."""
-        return self._update("subtract", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-
-    def multiply(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """`x[index] *= values`, where repeated indices multiply."""
-        return self._update("multiply", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-
-    mul = multiply
-
-    def min(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """`x[index] = minimum(x[index], values)`"""
-        return self._update("min", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-
-    def max(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Array:
-        """`x[index] = maximum(x[index], values)`"""
-        return self._update("max", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-
-    def divide(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Any:
-        """`x[index] /= values`
-
-        >>> import stagec.numpy as snp
-        >>> snp.ones(2).at[0].divide(4)
-        Array([0.25, 1.  ], dtype=float32)
-        """
-        factors = AtIndex(full_like(self._array, 1), self._index)
-        product = factors._update("multiply", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-        return self._array / product
-
-    def power(
-        self,
-        values: Any,
-        *,
-        indices_are_sorted: bool = False,
-        unique_indices: bool = False,
-        mode: Any = None,
-        wrap_negative_indices: bool = True,
-    ) -> Any:
-        """`x[index] **= values`
-
-        >>> import stagec.numpy as snp
-        >>> snp.arange(3).at[2].power(3)
-        Array([0, 1, 8], dtype=int32)
-        """
-        exponents = AtIndex(full_like(self._array, 1), self._index)
-        product = exponents._update("multiply", values, indices_are_sorted, unique_indices, mode, wrap_negative_indices)
-        return self._array**product
+    set = _update("set", "`x[index] = values`")
+    add = _update("add", "`x[index] += values`, where repeated indices add up.")
+    subtract = _update("subtract", "`x[index] -= values`, where repeated indices add up.")
+    mul = multiply = _update("multiply", "`x[index] *= values`, where repeated indices multiply.")
+    min = _update("min", "`x[index] = minimum(x[index], values)`")
+    max = _update("max", "`x[index] = maximum(x[index], values)`")
+    divide = _update("divide", "`x[index] /= values`, for each time that an index occurs.", operator.truediv)
+    power = _update("power", "`x[index] **= values`, for each time that an index occurs.", operator.pow)
 
     def apply(
         self,

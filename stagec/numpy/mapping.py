@@ -12,7 +12,7 @@ from stagec.core.array import Array, Shape
 from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import requested_dtype
 from stagec.numpy.manipulation import moveaxis
-from stagec.numpy.promotion import check_ranks
+from stagec.numpy.promotion import broadcast_shapes, check_ranks
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.primitives.convert import as_array
 from stagec.primitives.iota import broadcasted_iota
@@ -72,7 +72,7 @@ def vectorize(
         sizes: dict[str, int] = {}
         outer = [_outer(value, core, sizes, i) for i, (value, core) in enumerate(zip(values, core_dims))]
         check_ranks("vectorize", values, [len(core) for core in core_dims])
-        whole = _broadcast(outer)
+        whole = broadcast_shapes(*outer)
         results: list[Any] = []
 
         def element(*parts: Any) -> list[Any]:
@@ -125,21 +125,6 @@ def _outer(value: Any, core: Core, sizes: dict[str, int], i: int) -> tuple[int, 
                 "pass arrays whose axes of one name have one size",
             )
     return aval.shape[:split]
-
-
-def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    rank = max((len(s) for s in shapes), default=0)
-    whole = []
-    for axis in range(rank):
-        found = {s[axis - rank + len(s)] for s in shapes if axis - rank + len(s) >= 0} - {1}
-        if len(found) > 1:
-            raise location.error(
-                errors.ShapeError,
-                f"vectorize: shapes {', '.join(map(str, shapes))} do not broadcast",
-                fix="make the sizes of each axis equal, or 1",
-            )
-        whole.append(found.pop() if found else 1)
-    return tuple(whole)
 
 
 def _mapped(

@@ -225,7 +225,7 @@ def _quantile(
             between = _between_many(rows, fractions.ravel(), count, method)
             found = select(_along_last(bad, fractions.size), literal(math.nan, work), between)
         else:
-            flat = [_between_static(rows, float(f), count, method) for f in fractions.ravel()]
+            flat = _between_few(rows, fractions.ravel(), count, method)
             found = [select(bad, literal(math.nan, work), v) for v in flat]
     else:
         rows = sort(rows, last)
@@ -324,40 +324,43 @@ def _concrete(q: Any) -> np.ndarray[Any, Any] | None:
     return np.asarray(q.value if isinstance(q, Literal) else q, np.float64)
 
 
-def _between_static(rows: Array, fraction: float, count: int, method: str) -> Any:
-    last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
-    position = fraction * (count - 1)
-    if math.isnan(position):
-        return broadcast_to_shape(literal(math.nan, dtype), aval_of(rows).shape[:-1])
-    low, high = (min(max(f(position), 0), count - 1) for f in (math.floor, math.ceil))
-    if method == "inverted_cdf":
-        low = high = min(max(math.ceil(fraction * count - 1), 0), count - 1)
-    elif method == "nearest":
-        low = high = min(max(round(position), 0), count - 1)
-    elif method in ("lower", "higher"):
-        low = high = low if method == "lower" else high
-    below = index_in_dim(rows, low, last, False)
-    if low == high:
-        return below
-    above = index_in_dim(rows, high, last, False)
-    weight = 0.5 if method == "midpoint" else position - math.floor(position)
-    return ar.add(ar.mul(below, literal(1 - weight, dtype)), ar.mul(above, literal(weight, dtype)))
-
-
-def _between_many(rows: Array, fractions: np.ndarray[Any, Any], count: int, method: str) -> Array:
-    """The same for an array of fractions, along the last axis."""
-    last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
+def _places(
+    fractions: np.ndarray[Any, Any], count: int, method: str
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """The positions of the two elements that each fraction is between, and the weight of the second one."""
     position = np.nan_to_num(fractions * (count - 1))
     low, high = np.floor(position), np.ceil(position)
+    weight = np.full_like(position, 0.5) if method == "midpoint" else position - low
     if method == "inverted_cdf":
         low = high = np.ceil(np.nan_to_num(fractions) * count - 1)
     elif method == "nearest":
         low = high = np.rint(position)
     elif method in ("lower", "higher"):
         low = high = low if method == "lower" else high
-    weight = np.full_like(position, 0.5) if method == "midpoint" else position - np.floor(position)
     weight = np.where(low == high, 0, weight)
     low, high = (np.clip(v, 0, count - 1).astype(np.int32) for v in (low, high))
+    return low, high, weight
+
+
+def _between_few(rows: Array, fractions: np.ndarray[Any, Any], count: int, method: str) -> list[Any]:
+    last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
+
+    def one(fraction: float, low: int, high: int, weight: float) -> Any:
+        if math.isnan(fraction):
+            return broadcast_to_shape(literal(math.nan, dtype), aval_of(rows).shape[:-1])
+        below = index_in_dim(rows, low, last, False)
+        if low == high:
+            return below
+        above = index_in_dim(rows, high, last, False)
+        return ar.add(ar.mul(below, literal(1 - weight, dtype)), ar.mul(above, literal(weight, dtype)))
+
+    return [one(*given) for given in zip(*(v.tolist() for v in (fractions, *_places(fractions, count, method))))]
+
+
+def _between_many(rows: Array, fractions: np.ndarray[Any, Any], count: int, method: str) -> Array:
+    """The same for an array of fractions, along the last axis."""
+    last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
+    low, high, weight = _places(fractions, count, method)
     below, above = (take(rows, v, axis=last) for v in (low, high))
     shares = [array_argument(v.astype(dtype), "weight") for v in (1 - weight, weight)]
     below_share, above_share = (broadcast_to_shape(v, aval_of(below).shape) for v in shares)
@@ -371,37 +374,32 @@ def _between_many(rows: Array, fractions: np.ndarray[Any, Any], count: int, meth
 def _between(rows: Array, fraction: Array, numbers: Array, method: str) -> Array:
     """Return the quantile at a traced fraction, of rows with `numbers` elements that are not NaN."""
     last, dtype = aval_of(rows).ndim - 1, aval_of(rows).dtype
-    one = literal(1, dtype)
-    bad = ne(numbers, numbers)
-    top = ar.max(ar.sub(numbers, one), literal(0, dtype))
+    zero, half, one = literal(0, dtype), literal(0.5, dtype), literal(1, dtype)
+    top = ar.max(ar.sub(numbers, one), zero)
     position = ar.mul(broadcast_to_shape(fraction, aval_of(top).shape), top)
     low, high = ar.floor(position), ar.ceil(position)
     weight = ar.sub(position, low)
-    low, high = (ar.min(ar.max(v, literal(0, dtype)), top) for v in (low, high))
-    below, above = _pick(rows, low, last), _pick(rows, high, last)
+    ends = [low, high]
     if method == "inverted_cdf":
-        reach = ar.ceil(ar.sub(ar.mul(broadcast_to_shape(fraction, aval_of(numbers).shape), numbers), one))
-        out = _pick(rows, ar.min(ar.max(reach, literal(0, dtype)), top), last)
-    elif method == "lower":
-        out = below
-    elif method == "higher":
-        out = above
-    elif method == "midpoint":
-        out = ar.mul(ar.add(below, above), literal(0.5, dtype))
+        ends = [ar.ceil(ar.sub(ar.mul(broadcast_to_shape(fraction, aval_of(numbers).shape), numbers), one))]
     elif method == "nearest":
-        half = literal(0.5, dtype)
         odd = ne(ar.mul(ar.floor(ar.mul(low, half)), literal(2, dtype)), low)
         # Ties go to the even position.
-        out = select(bitwise_or(gt(weight, half), bitwise_and(eq(weight, half), odd)), above, below)
+        ends = [select(bitwise_or(gt(weight, half), bitwise_and(eq(weight, half), odd)), high, low)]
+    elif method in ("lower", "higher"):
+        ends = [low if method == "lower" else high]
+    ends = [ar.min(ar.max(v, zero), top) for v in ends]
+    found = [_pick(rows, v, last) for v in ends]
+    if len(found) == 1:
+        (out,) = found
+    elif method == "midpoint":
+        out = ar.mul(ar.add(*found), half)
     else:
-        mixed = ar.add(
-            ar.mul(below, ar.sub(broadcast_to_shape(one, aval_of(weight).shape), weight)), ar.mul(above, weight)
-        )
+        rest = ar.sub(broadcast_to_shape(one, aval_of(weight).shape), weight)
         # Interpolating an infinity with itself would give NaN.
-        out = select(ne(low, high), mixed, below)
-    empty = eq(numbers, literal(0, dtype))
+        out = select(ne(*ends), ar.add(ar.mul(found[0], rest), ar.mul(found[1], weight)), found[0])
     nan = literal(math.nan, dtype)
-    return select(bad, nan, select(empty, nan, out))
+    return select(ne(numbers, numbers), nan, select(eq(numbers, zero), nan, out))
 
 
 def _pick(rows: Array, position: Array, last: int) -> Array:

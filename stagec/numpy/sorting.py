@@ -17,7 +17,7 @@ from stagec.numpy.reductions import strong
 from stagec.primitives import arithmetic as ar, sort as so
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
 from stagec.primitives.checks import check_dtype
-from stagec.primitives.complex import imag, real
+from stagec.primitives.complex_order import sorts_before
 from stagec.primitives.cumulative import cumsum
 from stagec.primitives.gather import gather
 from stagec.primitives.gather_parts import GatherDimensionNumbers
@@ -29,7 +29,6 @@ from stagec.primitives.logic import (
     bitwise_not,
     bitwise_or,
     eq,
-    lt,
     ne,
     select,
     shift_right_logical,
@@ -256,18 +255,6 @@ def take_flat(x: Any, index: Any) -> Array:
     return gather(x, broadcast_in_dim(index, (*shape, 1), tuple(range(len(shape)))), numbers, (1,), mode="clip")
 
 
-def _sorts_before(x: Array, y: Array) -> Array:
-    """Return `x < y` in the order of sorting, where NaN is last."""
-    if dtypes.is_complex(aval_of(x).dtype):
-        first = _sorts_before(real(x), real(y))
-        tied = bitwise_not(bitwise_or(first, _sorts_before(real(y), real(x))))
-        return bitwise_or(first, bitwise_and(tied, _sorts_before(imag(x), imag(y))))
-    less = lt(x, y)
-    if not dtypes.is_float(aval_of(x).dtype):
-        return less
-    return bitwise_or(less, bitwise_and(ne(y, y), eq(x, x)))
-
-
 # Up to this many comparisons, comparing all pairs is faster than a binary search with gathers.
 _ALL_AT_ONCE = 1 << 16
 
@@ -314,7 +301,7 @@ def searchsorted(
         return full(shape, 0, out)
 
     def goes_after(element: Array, value: Any) -> Array:
-        return _sorts_before(element, value) if side == "left" else bitwise_not(_sorts_before(value, element))
+        return sorts_before([element], [value]) if side == "left" else bitwise_not(sorts_before([value], [element]))
 
     rank = len(shape)
     most = int(min(bounds(n)[1], LARGEST))
@@ -361,7 +348,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
     if n in (0, 1):
         return searchsorted(edges, x, side)
     first, last = slice_in_dim(edges, 0, 1), slice_in_dim(edges, n - 1, n)
-    down = reshape(_sorts_before(last, first), ())
+    down = reshape(sorts_before([last], [first]), ())
     found = searchsorted(select(down, rev(edges, (0,)), edges), x, side)
     return select(down, ar.sub(literal(n, aval_of(found).dtype), found), found)
 

@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import Primitive, SinglePrimitive
-from stagec.core.zero import is_zero, zero_of
+from stagec.core.zero import is_zero
 from stagec.primitives.axes import shape_error
 from stagec.primitives.checks import i64_array
 from stagec.primitives.operand import Operand, aval_of, literal
@@ -37,8 +37,6 @@ def linear(*positions: int) -> Callable[..., Any]:
     def rule(primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
         out = primitive(*primals, **params)
         indices = positions or range(len(primals))
-        if all(is_zero(tangents[i]) for i in indices):
-            return out, zero_of(aval_of(out))
         operands = list(primals)
         for i in indices:
             operands[i] = instantiate(tangents[i])
@@ -70,6 +68,36 @@ def moveaxis_to_front(x: Any, dim: int | None, size: int | None = None) -> Any:
         return x
     order = (dim, *[i for i in range(aval.ndim) if i != dim])
     return transpose_p(x, permutation=order)
+
+
+def in_front(**moved: Callable[[Any, int], Any]) -> Callable[..., Any]:
+    """The batching rule of a row for which a batch is one more axis, in front.
+
+    For each parameter that tells of axes, `moved` has a function of its value and of the batch's size.
+    """
+
+    def rule(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
+        operands = [moveaxis_to_front(a, d, size) for a, d in zip(args, dims)]
+        out = primitive(*operands, **{k: moved[k](v, size) if k in moved else v for k, v in params.items()})
+        return out, [0] * len(out) if primitive.multiple else 0
+
+    return rule
+
+
+def next_axis(axis: int, _: int) -> int:
+    return axis + 1
+
+
+def next_axes(axes: Ints, _: int) -> Ints:
+    return tuple([a + 1 for a in axes])
+
+
+def _sized(sizes: Ints, size: int) -> Ints:
+    return (size, *sizes)
+
+
+def _kept_first(axes: Ints, size: int) -> Ints:
+    return (0, *next_axes(axes, size))
 
 
 # broadcast_in_dim and reduce_sum
@@ -143,12 +171,6 @@ def _broadcast_transpose(ct: Any, x: Any, *, shape: Ints, broadcast_dimensions: 
     return [reshape_p(total, new_sizes=x.aval.shape) if grown else total]
 
 
-def _broadcast_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    x = moveaxis_to_front(args[0], dims[0])
-    moved = (0, *[d + 1 for d in params["broadcast_dimensions"]])
-    return primitive(x, shape=(size, *params["shape"]), broadcast_dimensions=moved), 0
-
-
 def _broadcast_follows(avals: Sequence[ShapedArray], out: ShapedArray, params: dict[str, Any]) -> Follows:
     whole = zip(params["broadcast_dimensions"], avals[0].shape)
     axes = {d: (0, i) for i, (d, n) in enumerate(whole) if n == out.shape[d]}
@@ -164,7 +186,7 @@ broadcast_in_dim_p = SinglePrimitive(
     python=_broadcast_python,
     jvp=linear(),
     transpose=_broadcast_transpose,
-    batch=_broadcast_batch,
+    batch=in_front(shape=_sized, broadcast_dimensions=_kept_first),
     numpy_ns=0,
 )
 
@@ -227,10 +249,7 @@ reshape_p: SinglePrimitive = SinglePrimitive(
     lower=lambda cx, x, *, new_sizes: x if cx.in_avals[0].shape == new_sizes else cx.emit("stablehlo.reshape", [x]),
     jvp=linear(),
     transpose=lambda ct, x, *, new_sizes: [reshape_p(ct, new_sizes=x.aval.shape)],
-    batch=lambda row, args, dims, size, params: (
-        row(moveaxis_to_front(args[0], dims[0]), new_sizes=(size, *params["new_sizes"])),
-        0,
-    ),
+    batch=in_front(new_sizes=_sized),
     numpy_ns=0,
 )
 
@@ -258,9 +277,6 @@ transpose_p: SinglePrimitive = SinglePrimitive(
     lower=lambda cx, x, *, permutation: cx.emit("stablehlo.transpose", [x], {"permutation": i64_array(permutation)}),
     jvp=linear(),
     transpose=lambda ct, x, *, permutation: [transpose_p(ct, permutation=_inverse(permutation))],
-    batch=lambda row, args, dims, size, params: (
-        row(moveaxis_to_front(args[0], dims[0]), permutation=(0, *[p + 1 for p in params["permutation"]])),
-        0,
-    ),
+    batch=in_front(permutation=_kept_first),
     numpy_ns=0,
 )

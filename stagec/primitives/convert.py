@@ -14,7 +14,7 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
 from stagec.core.zero import differentiable, zero_of
 from stagec.primitives.axes import as_int
-from stagec.primitives.broadcast import linear, moveaxis_to_front
+from stagec.primitives.broadcast import in_front, linear
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.operand import Operand, as_operand, aval_of, literal, promotable
 from stagec.primitives.table import batch_elementwise
@@ -184,7 +184,7 @@ bitcast_convert_type_p = SinglePrimitive(
     lower=_bitcast_lower,
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
-    batch=lambda row, args, dims, size, params: (row(moveaxis_to_front(args[0], dims[0]), **params), 0),
+    batch=in_front(),
 )
 
 

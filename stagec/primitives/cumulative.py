@@ -25,16 +25,17 @@ from stagec.primitives.arithmetic import (
     sub,
 )
 from stagec.primitives.axes import canonical_axis
-from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
+from stagec.primitives.broadcast import in_front, linear, next_axis, zeros
 from stagec.primitives.checks import HALF, check_dtype, i64_array, i64_pairs
 from stagec.primitives.combining import Arrays, Combine, interleaved_by_sum, pair_of, paired, running
-from stagec.primitives.convert import as_array
+from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.logic import ORDERED, eq, gt, is_finite, select
-from stagec.primitives.operand import as_operand, aval_of
+from stagec.primitives.operand import as_operand, aval_of, literal
+from stagec.primitives.padding import pad_p
 from stagec.primitives.reduce import highest, lowest
 from stagec.primitives.rules import add_p
 from stagec.primitives.shape import rev
-from stagec.primitives.transcendental import exp, log
+from stagec.primitives.transcendental import exp, log, log1p
 from stagec.typing import ArrayLike
 
 __all__ = [
@@ -107,7 +108,7 @@ def cumulative(
         lower=lower,
         jvp=jvp,
         transpose=transpose,
-        batch=_batch,
+        batch=in_front(axis=next_axis),
         numpy_ns=4.5,
     )
 
@@ -131,10 +132,6 @@ def _in_pairs(combine: Combine) -> Callable[..., Arrays]:
         return [rev(x, (axis,)) for x in results] if reverse else results
 
     return combined
-
-
-def _batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    return primitive(moveaxis_to_front(args[0], dims[0]), axis=params["axis"] + 1, reverse=params["reverse"]), 0
 
 
 def _shape(name: str, accepts: frozenset[np.dtype[Any]]) -> Callable[..., ShapedArray]:
@@ -181,48 +178,26 @@ def _cumlogsumexp_eval(x: Any, *, axis: int, reverse: bool) -> Any:
     return (np.flip(out, axis) if reverse else out).astype(x.dtype)
 
 
-def _cumlogsumexp_lower(cx: Any, x: Any, *, axis: int, reverse: bool) -> Any:
+def _cumlogsumexp(x: Any, *, axis: int, reverse: bool) -> Any:
     # Not a sum after one shift: exp(x - max) of early elements would be 0 where late ones are large.
-    (aval,) = cx.in_avals
-    n = aval.shape[axis]
+    aval = aval_of(x)
     if aval.size == 0:
         return x
-    out_aval = aval
-    if aval.dtype in HALF:
-        aval = aval.update(dtype=np.float32)
-        x = cx.emit("stablehlo.convert", [x], avals=[aval])
-    fill = cx.constant(-np.inf, ShapedArray.of((), aval.dtype))
-    step = 1
-    while step < n:
-        move = [step if i == axis else 0 for i in range(aval.ndim)]
-        low, high = (move, [-m for m in move])
-        if reverse:
-            low, high = high, low
-        shifted = cx.emit(
-            "stablehlo.pad",
-            [x, fill],
-            {
-                "edge_padding_low": i64_array(low),
-                "edge_padding_high": i64_array(high),
-                "interior_padding": i64_array([0] * aval.ndim),
-            },
-            [aval],
-        )
-        x = _log_add_exp(cx, x, shifted, aval)
+    x = convert_element_type(x, np.float32) if aval.dtype in HALF else x
+    nothing, step = literal(-np.inf, aval_of(x).dtype), 1
+    while step < aval.shape[axis]:
+        move = (-step, step, 0) if reverse else (step, -step, 0)
+        config = tuple([move if i == axis else (0, 0, 0) for i in range(aval.ndim)])
+        x = _log_add_exp(x, pad_p(x, nothing, padding_config=config))
         step *= 2
-    return x if out_aval is aval else cx.emit("stablehlo.convert", [x])
+    return convert_element_type(x, aval.dtype)
 
 
-def _log_add_exp(cx: Any, x: Any, y: Any, aval: ShapedArray) -> Any:
-    top = cx.emit("stablehlo.maximum", [x, y], avals=[aval])
-    low = cx.emit("stablehlo.minimum", [x, y], avals=[aval])
-    gap = cx.emit("stablehlo.subtract", [low, top], avals=[aval])
-    gap = cx.emit("stablehlo.exponential", [gap], avals=[aval])
-    gap = cx.emit("stablehlo.log_plus_one", [gap], avals=[aval])
-    total = cx.emit("stablehlo.add", [top, gap], avals=[aval])
+def _log_add_exp(x: Any, y: Any) -> Any:
+    top = larger(x, y)
+    total = add(top, log1p(exp(sub(smaller(x, y), top))))
     # Equal infinities have no difference; a NaN stays in `top`.
-    finite = cx.emit("stablehlo.is_finite", [top], avals=[aval.update(dtype=np.bool_)])
-    return cx.emit("stablehlo.select", [finite, total, top], avals=[aval])
+    return select(is_finite(top), total, top)
 
 
 def _log_sum_pair(a: list[Any], b: list[Any]) -> list[Any]:
@@ -240,10 +215,10 @@ cumlogsumexp_p = SinglePrimitive(
     "cumlogsumexp",
     shape=_shape("cumlogsumexp", dtypes.FLOATING),
     eval=_cumlogsumexp_eval,
-    lower=_cumlogsumexp_lower,
+    lower=lambda cx, x, **params: cx.apply(lambda x: _cumlogsumexp(x, **params), x),
     jvp=_running_jvp(partial(running, _log_sum_pair)),
     transpose=NOT_LINEAR,
-    batch=_batch,
+    batch=in_front(axis=next_axis),
     numpy_ns=32,
 )
 

@@ -5,7 +5,7 @@ The transform of real numbers is given by its first half; the rest is that half,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,10 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open, open_error
 from stagec.core.libraries import has_scipy
-from stagec.core.primitive import Primitive, SinglePrimitive
+from stagec.core.primitive import SinglePrimitive
 from stagec.core.threads import thread_count
 from stagec.primitives import arithmetic as ar
-from stagec.primitives.broadcast import linear, moveaxis_to_front, spread_to
+from stagec.primitives.broadcast import in_front, linear, spread_to
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.complex import complex, conj, imag, real
 from stagec.primitives.fft_plan import Parts, roots_of_unity, transform
@@ -53,12 +53,6 @@ def _library(name: str, x: Any, points: int | None = None) -> Any:
     return getattr(np.fft, name)(x, points)
 
 
-def _batch(
-    primitive: Primitive, args: Sequence[Any], dims: Sequence[int | None], size: int, params: dict[str, Any]
-) -> tuple[Any, int]:
-    return primitive(moveaxis_to_front(args[0], dims[0]), **params), 0
-
-
 def _row(name: str, shape: Any, eval: Any, compute: Callable[..., Operand], transpose: Any) -> SinglePrimitive:
     return SinglePrimitive(
         name,
@@ -67,7 +61,7 @@ def _row(name: str, shape: Any, eval: Any, compute: Callable[..., Operand], tran
         lower=lambda cx, x, **params: cx.apply(lambda x: compute(x, **params), x),
         jvp=linear(),
         transpose=cotangents(transpose),
-        batch=_batch,
+        batch=in_front(),
         numpy_ns=_NS,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, Primitive, SinglePrimitive
-from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.core.zero import is_linear, is_zero
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.broadcast import instantiate, linear, moveaxis_to_front, reshape_p, zeros
 from stagec.primitives.convert import convert_element_type
@@ -83,8 +83,6 @@ def _scatter_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     x, indices, updates = primals
     out = primitive(*primals, **params)
     x_dot, updates_dot = tangents[0], tangents[2]
-    if is_zero(x_dot) and is_zero(updates_dot):
-        return out, zero_of(aval_of(out))
     if is_zero(updates_dot) or _distinct(indices, params):
         return out, primitive(instantiate(x_dot), indices, instantiate(updates_dot), **params)
     # Of several updates at one index, one is written: number the updates, and read which number was written.
@@ -134,8 +132,6 @@ def _mul_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str
         if not _distinct(indices, params):
             raise _repeated("scatter_mul", "it has no derivative by its updates")
         terms.append(ar.mul(x, _add_at(_zeros_like(x), indices, tangents[2], params)))
-    if not terms:
-        return out, zero_of(aval_of(out))
     return out, terms[0] if len(terms) == 1 else ar.add(*terms)
 
 
@@ -154,8 +150,6 @@ def _extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict
     """The mean of the tangents of all elements with the extreme value."""
     x, indices, updates = primals
     out = primitive(*primals, **params)
-    if is_zero(tangents[0]) and is_zero(tangents[2]):
-        return out, zero_of(aval_of(out))
     dtype, update_aval = aval_of(x).dtype, aval_of(updates)
     old = convert_element_type(eq(x, out), dtype)
     new = convert_element_type(eq(updates, _read(out, indices, update_aval, params)), dtype)
@@ -190,11 +184,8 @@ def _scatter_batch(primitive: Primitive, args: Any, dims: Any, size: int, params
 
 
 def _gather_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    out = primitive(*primals, **params)
-    if is_zero(tangents[0]):
-        return out, zero_of(aval_of(out))
     # Fill values do not depend on the operand.
-    return out, primitive(tangents[0], primals[1], **{**params, "fill_value": 0})
+    return primitive(*primals, **params), primitive(tangents[0], primals[1], **{**params, "fill_value": 0})
 
 
 def _gather_transpose(

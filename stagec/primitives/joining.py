@@ -14,7 +14,7 @@ from stagec.core.operators import ArrayOperators
 from stagec.core.primitive import SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
-from stagec.primitives.broadcast import linear, moveaxis_to_front
+from stagec.primitives.broadcast import in_front, linear, next_axis
 from stagec.primitives.checks import same_dtype
 from stagec.primitives.operand import aval_of, is_own_array, promote_weak_scalars
 from stagec.primitives.padding import pad_p, slice_p
@@ -61,10 +61,7 @@ concatenate_p = SinglePrimitive(
     lower=lambda cx, *xs, dimension: cx.emit("stablehlo.concatenate", xs, {"dimension": f"{dimension} : i64"}),
     jvp=linear(),
     transpose=_concatenate_transpose,
-    batch=lambda row, args, dims, size, params: (
-        row(*[moveaxis_to_front(a, d, size) for a, d in zip(args, dims)], dimension=params["dimension"] + 1),
-        0,
-    ),
+    batch=in_front(dimension=next_axis),
 )
 
 

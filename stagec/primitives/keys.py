@@ -10,7 +10,6 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MultiplePrimitive, SinglePrimitive
 from stagec.primitives.checks import check_dtype, elementwise_shape
-from stagec.primitives.emitter import Emitter
 from stagec.primitives.table import batch_elementwise, batch_elementwise_results, spread
 
 
@@ -29,9 +28,9 @@ def _wrap_eval(*words: Any) -> Any:
 
 def _wrap_lower(cx: Any, *words: Any) -> Any:
     carried = cx.out_avals[0].update(dtype=dtypes.uint64)
-    e = Emitter(cx)
-    low, high = (e("convert", carried, word) for word in spread(cx, words))
-    return e("or", carried, low, e("shift_left", carried, high, e.fill(32, carried)))
+    low, high = (cx.emit("stablehlo.convert", [word], avals=[carried]) for word in spread(cx, words))
+    high = cx.emit("stablehlo.shift_left", [high, cx.constant(32, carried)], avals=[carried])
+    return cx.emit("stablehlo.or", [low, high], avals=[carried])
 
 
 random_wrap_p = SinglePrimitive(
@@ -56,11 +55,9 @@ def _unwrap_eval(keys: Any) -> list[Any]:
 
 
 def _unwrap_lower(cx: Any, keys: Any) -> list[Any]:
-    word = cx.out_avals[0]
-    carried = word.update(dtype=dtypes.uint64)
-    e = Emitter(cx)
-    high = e("shift_right_logical", carried, keys, e.fill(32, carried))
-    return [e("convert", word, keys), e("convert", word, high)]
+    carried = cx.out_avals[0].update(dtype=dtypes.uint64)
+    high = cx.emit("stablehlo.shift_right_logical", [keys, cx.constant(32, carried)], avals=[carried])
+    return [cx.emit("stablehlo.convert", [half], avals=cx.out_avals[:1]) for half in (keys, high)]
 
 
 random_unwrap_p = MultiplePrimitive(

@@ -14,7 +14,7 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import ALL, COMPLEX, ELEMENTS, FLOATING, INTEGER, KEY, SMALL
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive, SinglePrimitive
-from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.core.zero import is_linear
 from stagec.primitives.axes import shape_error
 from stagec.primitives.broadcast import instantiate, spread_to, zeros
 from stagec.primitives.checks import check_dtype, elementwise_shape, same_dtype
@@ -239,8 +239,6 @@ def _select_n_lower(cx: Any, which: Any, *cases: Any) -> Any:
 def _select_n_jvp(primitive: Primitive, primals: Any, tangents: Any, params: Any) -> Any:
     which, *_ = primals
     out = primitive(*primals)
-    if all(map(is_zero, tangents[1:])):
-        return out, zero_of(aval_of(out))
     return out, primitive(which, *[spread_to(instantiate(t), aval_of(out).shape) for t in tangents[1:]])
 
 

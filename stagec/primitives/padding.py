@@ -14,7 +14,15 @@ from stagec.core.primitive import Primitive, SinglePrimitive
 from stagec.core.zero import is_linear
 from stagec.primitives.arithmetic import sub_p
 from stagec.primitives.axes import shape_error
-from stagec.primitives.broadcast import broadcast_in_dim_p, linear, moveaxis_to_front, reduce_sum_p, spread_to, zeros
+from stagec.primitives.broadcast import (
+    broadcast_in_dim_p,
+    in_front,
+    linear,
+    moveaxis_to_front,
+    reduce_sum_p,
+    spread_to,
+    zeros,
+)
 from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.logic import select_n_p
 from stagec.primitives.operand import aval_of
@@ -71,11 +79,6 @@ def _slice_transpose(ct: Any, x: Any, *, start_indices: Ints, limit_indices: Int
     return [pad_p(ct, zeros(ShapedArray.of((), aval_of(ct).dtype)), padding_config=config)]
 
 
-def _slice_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    ends = {"start_indices": 0, "limit_indices": size, "strides": 1}
-    return primitive(moveaxis_to_front(args[0], dims[0]), **{k: (v, *params[k]) for k, v in ends.items()}), 0
-
-
 slice_p = SinglePrimitive(
     "slice",
     shape=_slice_shape,
@@ -84,7 +87,9 @@ slice_p = SinglePrimitive(
     python=_slice_python,
     jvp=linear(),
     transpose=_slice_transpose,
-    batch=_slice_batch,
+    batch=in_front(
+        start_indices=lambda v, size: (0, *v), limit_indices=lambda v, size: (size, *v), strides=lambda v, size: (1, *v)
+    ),
     numpy_ns=0,
 )
 
@@ -136,14 +141,12 @@ def _pad_lower(cx: Any, x: Any, value: Any, *, padding_config: PaddingConfig) ->
 
 
 def _pad_transpose(ct: Any, x: Any, value: Any, *, padding_config: PaddingConfig) -> list[Any]:
-    inside = None
-    if is_linear(x) or is_linear(value):
-        # Cut off the edges, then take the elements between the interior padding.
-        nothing = zeros(ShapedArray.of((), aval_of(ct).dtype))
-        cut = pad_p(ct, nothing, padding_config=tuple([(-low, -high, 0) for low, high, _ in padding_config]))
-        strides = tuple([interior + 1 for _, _, interior in padding_config])
-        shape = aval_of(cut).shape
-        inside = slice_p(cut, start_indices=(0,) * len(shape), limit_indices=shape, strides=strides)
+    # Cut off the edges, then take the elements between the interior padding.
+    nothing = zeros(ShapedArray.of((), aval_of(ct).dtype))
+    cut = pad_p(ct, nothing, padding_config=tuple([(-low, -high, 0) for low, high, _ in padding_config]))
+    strides = tuple([interior + 1 for _, _, interior in padding_config])
+    shape = aval_of(cut).shape
+    inside = slice_p(cut, start_indices=(0,) * len(shape), limit_indices=shape, strides=strides)
     if not is_linear(value):
         return [inside, None]
     axes = tuple(range(len(padding_config)))

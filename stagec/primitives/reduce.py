@@ -18,10 +18,11 @@ from stagec.primitives.axes import canonical_axes, shape_error
 from stagec.primitives.broadcast import reduce_sum_p, repeat_along
 from stagec.primitives.checks import HALF, check_dtype
 from stagec.primitives.convert import as_array, convert_element_type
+from stagec.primitives.iota import iota_p
 from stagec.primitives.joining import concatenate
-from stagec.primitives.logic import BITS, ORDERED, eq
-from stagec.primitives.operand import as_operand, aval_of
-from stagec.primitives.reduction import emit_reduce, reduction, reduction_batch, reduction_follows, remaining
+from stagec.primitives.logic import BITS, ORDERED, bitwise_or, eq, ne, select
+from stagec.primitives.operand import as_operand, aval_of, literal
+from stagec.primitives.reduction import reduction, reduction_batch, reduction_follows, remaining
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 from stagec.typing import ArrayLike, DTypeLike
@@ -198,7 +199,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 # positions of extremes
 
 
-def _extreme(name: str, find: Callable[..., Any], combine: str, start: Callable[[Any], Any]) -> SinglePrimitive:
+def _extreme(name: str, find: Callable[..., Any], extreme: SinglePrimitive) -> SinglePrimitive:
     def shape(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> ShapedArray:
         check_dtype(name, x.dtype, ORDERED)
         if x.shape[axes[0]] == 0:
@@ -210,31 +211,23 @@ def _extreme(name: str, find: Callable[..., Any], combine: str, start: Callable[
     def evaluate(x: Any, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> Any:
         return find(x.astype(np.float32) if x.dtype in HALF else x, axis=axes[0]).astype(index_dtype)
 
-    def lower(cx: Any, x: Any, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> Any:
+    def position(x: Any, *, axes: tuple[int, ...], index_dtype: np.dtype[Any]) -> Any:
         # Two plain reductions, the extreme and then the first position that holds it, vectorize;
         # one reduction over (value, position) pairs is several times slower.
-        (aval,) = cx.in_avals
-        kept = [i for i in range(aval.ndim) if i not in axes]
-        if dtypes.is_bool(aval.dtype):
-            aval = aval.update(dtype=np.int8)
-            x = cx.emit("stablehlo.convert", [x], avals=[aval])
-        best, _ = emit_reduce(cx, x, aval, axes, combine, start(aval.dtype))
-        truth, index_aval = aval.update(dtype=np.bool_), aval.update(dtype=index_dtype, weak_type=False)
-        best = cx.broadcast(best, aval, kept)
-        matches = cx.emit("stablehlo.compare", [x, best], {"comparison_direction": _EQ}, [truth])
-        if dtypes.is_float(aval.dtype):
-            nan = cx.emit("stablehlo.compare", [x, x], {"comparison_direction": _NE}, [truth])
-            matches = cx.emit("stablehlo.or", [matches, nan], avals=[truth])
-        last = aval.shape[axes[0]] - 1
-        index = cx.emit("stablehlo.iota", [], {"iota_dimension": f"{axes[0]} : i64"}, [index_aval])
-        index = cx.emit("stablehlo.select", [matches, index, cx.constant(last, index_aval)], avals=[index_aval])
-        return emit_reduce(cx, index, index_aval, axes, "stablehlo.minimum", last)[0]
+        if dtypes.is_bool(aval_of(x).dtype):
+            x = convert_element_type(x, np.int8)
+        shape = aval_of(x).shape
+        matches = eq(x, repeat_along(extreme(x, axes=axes), shape, axes))
+        if dtypes.is_float(aval_of(x).dtype):
+            matches = bitwise_or(matches, ne(x, x))
+        index = iota_p(dtype=index_dtype, shape=shape, dimension=axes[0])
+        return reduce_min_p(select(matches, index, literal(highest(index_dtype), index_dtype)), axes=axes)
 
     return SinglePrimitive(
         name,
         shape=shape,
         eval=evaluate,
-        lower=lower,
+        lower=lambda cx, x, **params: cx.apply(lambda x: position(x, **params), x),
         jvp=NOT_DIFFERENTIABLE,
         transpose=NOT_LINEAR,
         batch=reduction_batch,
@@ -242,11 +235,8 @@ def _extreme(name: str, find: Callable[..., Any], combine: str, start: Callable[
     )
 
 
-_EQ = "#stablehlo<comparison_direction EQ>"
-_NE = "#stablehlo<comparison_direction NE>"
-
-argmax_p = _extreme("argmax", np.argmax, "stablehlo.maximum", lowest)
-argmin_p = _extreme("argmin", np.argmin, "stablehlo.minimum", highest)
+argmax_p = _extreme("argmax", np.argmax, reduce_max_p)
+argmin_p = _extreme("argmin", np.argmin, reduce_min_p)
 
 
 def argmax(operand: ArrayLike, axis: int, index_dtype: DTypeLike) -> Array:

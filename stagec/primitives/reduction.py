@@ -17,17 +17,6 @@ def remaining(shape: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     return tuple([n for i, n in enumerate(shape) if i not in axes])
 
 
-def emit_reduce(
-    cx: Any, x: Any, aval: ShapedArray, axes: Sequence[int], combine: str, init: Any
-) -> tuple[Any, ShapedArray]:
-    """`stablehlo.reduce` of one value by the operation `combine`; the result and its aval."""
-    scalar = ShapedArray.of((), aval.dtype)
-    out = ShapedArray.of(remaining(aval.shape, axes), aval.dtype)
-    body = cx.combining_region(combine, scalar)
-    start = cx.constant(init, scalar)
-    return cx.emit("stablehlo.reduce", [x, start], {"dimensions": i64_array(axes)}, [out], [body]), out
-
-
 def reduction(
     name: str,
     *,
@@ -71,7 +60,11 @@ def reduction(
         wide = aval.update(dtype=np.float32) if rounds and aval.dtype in HALF else aval
         if wide is not aval:
             x = cx.emit("stablehlo.convert", [x], avals=[wide])
-        out, _ = emit_reduce(cx, x, wide, axes, combine, identity(wide.dtype))
+        scalar = ShapedArray.of((), wide.dtype)
+        operands = [x, cx.constant(identity(wide.dtype), scalar)]
+        made = ShapedArray.of(remaining(aval.shape, axes), wide.dtype)
+        region = cx.combining_region(combine, scalar)
+        out = cx.emit("stablehlo.reduce", operands, {"dimensions": i64_array(axes)}, [made], [region])
         return cx.emit("stablehlo.convert", [out]) if wide is not aval else out
 
     # NumPy adds and multiplies small integers in a wider dtype by default.

@@ -11,7 +11,14 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import SinglePrimitive
 from stagec.primitives.axes import as_int, as_shape, canonical_axes, shape_error
-from stagec.primitives.broadcast import broadcast_in_dim_p, linear, moveaxis_to_front, reshape_p, transpose_p
+from stagec.primitives.broadcast import (
+    broadcast_in_dim_p,
+    in_front,
+    linear,
+    next_axes,
+    reshape_p,
+    transpose_p,
+)
 from stagec.primitives.checks import i64_array
 from stagec.primitives.operand import as_operand, aval_of, is_own_array
 from stagec.typing import ArrayLike
@@ -132,10 +139,7 @@ squeeze_p = SinglePrimitive(
     lower=lambda cx, x, *, dimensions: cx.emit("stablehlo.reshape", [x]),
     jvp=linear(),
     transpose=lambda ct, x, *, dimensions: [reshape_p(ct, new_sizes=x.aval.shape)],
-    batch=lambda row, args, dims, size, params: (
-        row(moveaxis_to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
-        0,
-    ),
+    batch=in_front(dimensions=next_axes),
     numpy_ns=0,
 )
 
@@ -198,10 +202,7 @@ rev_p: SinglePrimitive = SinglePrimitive(
     lower=lambda cx, x, *, dimensions: cx.emit("stablehlo.reverse", [x], {"dimensions": i64_array(dimensions)}),
     jvp=linear(),
     transpose=lambda ct, x, *, dimensions: [rev_p(ct, dimensions=dimensions)],
-    batch=lambda row, args, dims, size, params: (
-        row(moveaxis_to_front(args[0], dims[0]), dimensions=tuple([d + 1 for d in params["dimensions"]])),
-        0,
-    ),
+    batch=in_front(dimensions=next_axes),
     numpy_ns=0,
 )
 

@@ -13,10 +13,10 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
 from stagec.core.graph import Literal
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
-from stagec.core.zero import is_linear, is_zero, zero_of
+from stagec.core.zero import is_linear
 from stagec.primitives import arithmetic
 from stagec.primitives.axes import as_int, as_shape, canonical_axis, canonical_index, shape_error
-from stagec.primitives.broadcast import instantiate, moveaxis_to_front, zeros
+from stagec.primitives.broadcast import in_front, instantiate, next_axis, zeros
 from stagec.primitives.checks import i64_array, same_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.joining import concatenate
@@ -137,10 +137,7 @@ split_p = MultiplePrimitive(
     lower=_split_lower,
     jvp=_split_jvp,
     transpose=lambda cts, x, *, sizes, axis: [concatenate([instantiate(ct) for ct in cts], axis)],
-    batch=lambda row, args, dims, size, params: (
-        row(moveaxis_to_front(args[0], dims[0]), sizes=params["sizes"], axis=params["axis"] + 1),
-        [0] * len(params["sizes"]),
-    ),
+    batch=in_front(axis=next_axis),
 )
 
 
@@ -224,10 +221,7 @@ def _dynamic_update_eval(x: Any, update: Any, *indices: Any) -> Any:
 
 
 def _dynamic_update_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
-    out = primitive(*primals)
-    if is_zero(tangents[0]) and is_zero(tangents[1]):
-        return out, zero_of(aval_of(out))
-    return out, primitive(instantiate(tangents[0]), instantiate(tangents[1]), *primals[2:])
+    return primitive(*primals), primitive(instantiate(tangents[0]), instantiate(tangents[1]), *primals[2:])
 
 
 def _dynamic_update_transpose(ct: Any, x: Any, update: Any, *indices: Any) -> list[Any]:

@@ -13,9 +13,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive
 from stagec.core.zero import is_zero, zero_of
 from stagec.primitives.axes import as_int, canonical_axis, shape_error
-from stagec.primitives.broadcast import moveaxis_to_front
+from stagec.primitives.broadcast import in_front, next_axis
 from stagec.primitives.checks import HALF, check_dtype
-from stagec.primitives.emitter import Emitter
+from stagec.primitives.complex_order import sorts_before
 from stagec.primitives.gather import along_axis
 from stagec.primitives.iota import iota_p
 from stagec.primitives.logic import ORDERED
@@ -85,26 +85,6 @@ def _is_index_along(x: Any, dimension: int) -> bool:
     return bool(np.count_nonzero(x == index) == x.size)
 
 
-def _is_before(cx: Any, pairs: Sequence[tuple[Any, Any]], avals: Sequence[ShapedArray]) -> Any:
-    """Whether the first of each pair of keys is before the second, lexicographically; NaN is last, and equals NaN."""
-    e, truth = Emitter(cx), ShapedArray.of((), dtypes.bool_)
-
-    def less(x: Any, y: Any, aval: ShapedArray) -> Any:
-        found = e.compare("LT", x, y, aval)
-        if not dtypes.is_float(aval.dtype):
-            return found
-        unordered = e("and", truth, e.compare("NE", y, y, aval), e.compare("EQ", x, x, aval))
-        return e("or", truth, found, unordered)
-
-    result = None
-    for (x, y), aval in list(zip(pairs, avals))[::-1]:
-        found = less(x, y, aval)
-        if result is not None:
-            found = e("or", truth, found, e("and", truth, e("not", truth, less(y, x, aval)), result))
-        result = found
-    return result
-
-
 def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
     aval = cx.in_avals[0]
     if aval.size == 0 or aval.shape[dimension] == 1:
@@ -115,13 +95,8 @@ def _sort_lower(cx: Any, *operands: Any, dimension: int, is_stable: bool, num_ke
     scalars = [ShapedArray.of((), a.dtype) for a in cx.in_avals]
 
     def before(*elements: Any) -> list[Any]:
-        pairs, avals = [], []
-        for aval, x, y in zip(scalars[:num_keys], elements[::2], elements[1::2]):
-            for pair, part in _parts(cx, x.value, y.value, aval):
-                pairs.append(pair)
-                avals.append(part)
-        first: list[Any] = cx.tracers([_is_before(cx, pairs, avals)], [ShapedArray.of((), dtypes.bool_)])
-        return first
+        keys = elements[: 2 * num_keys]
+        return [sorts_before(keys[::2], keys[1::2])]
 
     region = cx.region([a for a in scalars for _ in (0, 1)], before)
     attributes = {"dimension": f"{dimension} : i64", "is_stable": "true" if is_stable else "false"}
@@ -140,25 +115,12 @@ def _by_positions(operands: Sequence[Any], dimension: int, num_keys: int) -> lis
     return [along_axis(x, order, dimension) for x in operands]
 
 
-def _parts(cx: Any, x: Any, y: Any, aval: ShapedArray) -> list[tuple[tuple[Any, Any], ShapedArray]]:
-    """The real numbers by which a pair of keys is compared, the most significant first."""
-    if not dtypes.is_complex(aval.dtype):
-        return [((x, y), aval)]
-    e, part = Emitter(cx), aval.update(dtype=dtypes.real_dtype(aval.dtype))
-    return [((e(name, part, x), e(name, part, y)), part) for name in ("real", "imag")]
-
-
 def _sort_jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     """Tangents are permuted as their elements are: a counter is sorted along with them."""
     aval, axis = aval_of(primals[0]), params["dimension"]
     counter = iota_p(dtype=dtypes.int32, shape=aval.shape, dimension=axis)
     *outs, positions = primitive(*primals, counter, **params)
     return outs, [zero_of(aval_of(o)) if is_zero(t) else along_axis(t, positions, axis) for o, t in zip(outs, tangents)]
-
-
-def _sort_batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    operands = [moveaxis_to_front(a, d, size) for a, d in zip(args, dims)]
-    return primitive(*operands, **{**params, "dimension": params["dimension"] + 1}), [0] * len(operands)
 
 
 sort_p = MultiplePrimitive(
@@ -168,7 +130,7 @@ sort_p = MultiplePrimitive(
     lower=_sort_lower,
     jvp=_sort_jvp,
     transpose=NOT_LINEAR,
-    batch=_sort_batch,
+    batch=in_front(dimension=next_axis),
     numpy_ns=0.5,
 )
 
@@ -255,7 +217,7 @@ top_k_p = MultiplePrimitive(
     lower=_top_k_lower,
     jvp=_top_k_jvp,
     transpose=NOT_LINEAR,
-    batch=lambda row, args, dims, size, params: (row(moveaxis_to_front(args[0], dims[0]), **params), [0, 0]),
+    batch=in_front(),
     numpy_ns=1,
 )
 

@@ -13,7 +13,6 @@ from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, MultiplePrimitive
 from stagec.primitives.checks import check_dtype, elementwise_shape
-from stagec.primitives.emitter import Emitter
 from stagec.primitives.table import batch_elementwise_results, spread
 
 # How far each of four rounds rotates the second word; the two rows take turns.
@@ -81,18 +80,20 @@ def _encrypt(key1: Any, key2: Any, a: Any, b: Any) -> None:
 
 def _threefry_lower(cx: Any, *words: Any) -> list[Any]:
     (aval, _) = cx.out_avals
-    e = Emitter(cx)
+
+    def e(name: str, x: Any, y: Any) -> Any:
+        operands = [cx.constant(v, aval) if isinstance(v, int) else v for v in (x, y)]
+        return cx.emit(f"stablehlo.{name}", operands, avals=[aval])
+
     key1, key2, a, b = spread(cx, words)
-    keys = (key1, key2, e("xor", aval, e("xor", aval, key1, key2), e.fill(_PARITY, aval)))
-    a, b = e("add", aval, a, key1), e("add", aval, b, key2)
+    keys = (key1, key2, e("xor", e("xor", key1, key2), _PARITY))
+    a, b = e("add", a, key1), e("add", b, key2)
     for group in range(5):
         for distance in _ROTATIONS[group % 2]:
-            a = e("add", aval, a, b)
-            low = e("shift_left", aval, b, e.fill(distance, aval))
-            high = e("shift_right_logical", aval, b, e.fill(32 - distance, aval))
-            b = e("xor", aval, e("or", aval, low, high), a)
-        a = e("add", aval, a, keys[(group + 1) % 3])
-        b = e("add", aval, b, e("add", aval, keys[(group + 2) % 3], e.fill(group + 1, aval)))
+            a = e("add", a, b)
+            b = e("xor", e("or", e("shift_left", b, distance), e("shift_right_logical", b, 32 - distance)), a)
+        a = e("add", a, keys[(group + 1) % 3])
+        b = e("add", b, e("add", keys[(group + 2) % 3], group + 1))
     return [a, b]
 
 

@@ -17,8 +17,8 @@ from stagec.random.draws import (
     draw_exponential,
     draw_normal,
     draw_uniform,
+    drawing,
     drawn_shape,
-    float_dtype,
     parameter,
     wanted_dtype,
 )
@@ -38,8 +38,7 @@ def exponential(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Arr
     >>> random.exponential(random.key(0), (2,)).round(3)
     Array([2.95 , 3.843], dtype=float32)
     """
-    wanted = float_dtype("exponential", dtype)
-    return draw_exponential(as_key("exponential", key), as_shape(shape, "exponential"), wanted)
+    return draw_exponential(*drawing("exponential", key, shape, dtype)[0])
 
 
 def cauchy(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
@@ -49,9 +48,8 @@ def cauchy(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     >>> random.cauchy(random.key(0), (3,)).shape
     (3,)
     """
-    wanted = float_dtype("cauchy", dtype)
-    unit = draw_uniform(as_key("cauchy", key), as_shape(shape, "cauchy"), wanted, float(finfo(wanted).eps), 1.0)
-    return tr.tan(np.pi * (unit - 0.5))
+    start, _ = drawing("cauchy", key, shape, dtype)
+    return tr.tan(np.pi * (draw_uniform(*start, float(finfo(start.dtype).eps), 1.0) - 0.5))
 
 
 def laplace(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
@@ -61,9 +59,8 @@ def laplace(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     >>> random.laplace(random.key(0), (3,)).shape
     (3,)
     """
-    wanted = float_dtype("laplace", dtype)
-    low = -1.0 + float(finfo(wanted).epsneg)
-    unit = draw_uniform(as_key("laplace", key), as_shape(shape, "laplace"), wanted, low, 1.0)
+    start, _ = drawing("laplace", key, shape, dtype)
+    unit = draw_uniform(*start, -1.0 + float(finfo(start.dtype).epsneg), 1.0)
     return ar.sign(unit) * tr.log1p(-ar.abs(unit))
 
 
@@ -74,9 +71,8 @@ def logistic(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     >>> random.logistic(random.key(0), (3,)).shape
     (3,)
     """
-    wanted = float_dtype("logistic", dtype)
-    low = float(finfo(wanted).tiny)
-    unit = draw_uniform(as_key("logistic", key), as_shape(shape, "logistic"), wanted, low, 1.0)
+    start, _ = drawing("logistic", key, shape, dtype)
+    unit = draw_uniform(*start, float(finfo(start.dtype).tiny), 1.0)
     return tr.log(unit) - tr.log1p(-unit)
 
 
@@ -91,8 +87,7 @@ def gumbel(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None, mode: str |
     >>> random.gumbel(random.key(0), (3,)).shape
     (3,)
     """
-    wanted = float_dtype("gumbel", dtype)
-    return draw_gumbel(as_key("gumbel", key), as_shape(shape, "gumbel"), wanted, mode)
+    return draw_gumbel(*drawing("gumbel", key, shape, dtype)[0], mode)
 
 
 def draw_gumbel(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Array:
@@ -115,9 +110,8 @@ def pareto(key: KeyLike, b: ArrayLike, shape: Shape | None = None, dtype: DTypeL
     >>> bool((random.pareto(random.key(0), 2.0, (100,)) >= 1).all())
     True
     """
-    wanted = float_dtype("pareto", dtype)
-    sizes = drawn_shape("pareto", shape, b)
-    return tr.exp(draw_exponential(as_key("pareto", key), sizes, wanted) / parameter("pareto", b, wanted, sizes))
+    start, (b,) = drawing("pareto", key, shape, dtype, b)
+    return tr.exp(draw_exponential(*start) / b)
 
 
 def rayleigh(key: KeyLike, scale: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
@@ -127,10 +121,8 @@ def rayleigh(key: KeyLike, scale: ArrayLike, shape: Shape | None = None, dtype: 
     >>> bool((random.rayleigh(random.key(0), 2.0, (100,)) >= 0).all())
     True
     """
-    wanted = float_dtype("rayleigh", dtype)
-    sizes = drawn_shape("rayleigh", shape, scale)
-    unit = draw_uniform(as_key("rayleigh", key), sizes, wanted)
-    return parameter("rayleigh", scale, wanted, sizes) * ar.sqrt(-2 * tr.log(unit))
+    start, (scale,) = drawing("rayleigh", key, shape, dtype, scale)
+    return scale * ar.sqrt(-2 * tr.log(draw_uniform(*start)))
 
 
 def weibull_min(
@@ -142,11 +134,8 @@ def weibull_min(
     >>> bool((random.weibull_min(random.key(0), 1.0, 2.0, (100,)) >= 0).all())
     True
     """
-    wanted = float_dtype("weibull_min", dtype)
-    sizes = drawn_shape("weibull_min", shape, scale, concentration)
-    scale, concentration = (parameter("weibull_min", v, wanted, sizes) for v in (scale, concentration))
-    unit = draw_uniform(as_key("weibull_min", key), sizes, wanted)
-    return ar.pow(-tr.log1p(-unit), 1.0 / concentration) * scale
+    start, (scale, concentration) = drawing("weibull_min", key, shape, dtype, scale, concentration)
+    return ar.pow(-tr.log1p(-draw_uniform(*start)), 1.0 / concentration) * scale
 
 
 def lognormal(key: KeyLike, sigma: ArrayLike = 1.0, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
@@ -170,8 +159,7 @@ def maxwell(key: KeyLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
     >>> random.maxwell(random.key(0), (3,)).shape
     (3,)
     """
-    wanted = float_dtype("maxwell", dtype)
-    return _draw_maxwell(as_key("maxwell", key), as_shape(shape, "maxwell"), wanted)
+    return _draw_maxwell(*drawing("maxwell", key, shape, dtype)[0])
 
 
 def _draw_maxwell(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Array:
@@ -191,12 +179,11 @@ def double_sided_maxwell(
     >>> random.double_sided_maxwell(random.key(0), 0.0, 1.0, (3,)).shape
     (3,)
     """
-    wanted = float_dtype("double_sided_maxwell", dtype)
     own = np.broadcast_shapes(np.shape(loc), np.shape(scale))
     sizes = (as_shape(shape, "double_sided_maxwell") or own) + own
-    loc, scale = (parameter("double_sided_maxwell", v, wanted, sizes) for v in (loc, scale))
-    keys = split_key(as_key("double_sided_maxwell", key), (2,))
-    return draw_signs(keys[1], sizes, wanted) * _draw_maxwell(keys[0], sizes, wanted) * scale + loc
+    start, (loc, scale) = drawing("double_sided_maxwell", key, sizes, dtype, loc, scale)
+    keys = split_key(start.key, (2,))
+    return draw_signs(keys[1], *start[1:]) * _draw_maxwell(keys[0], *start[1:]) * scale + loc
 
 
 def triangular(
@@ -213,10 +200,8 @@ def triangular(
     >>> bool((random.triangular(random.key(0), 1.0, 2.0, 4.0, (100,)) >= 1).all())
     True
     """
-    wanted = float_dtype("triangular", dtype)
-    sizes = drawn_shape("triangular", shape, left, mode, right)
-    left, mode, right = (parameter("triangular", v, wanted, sizes) for v in (left, mode, right))
-    unit = draw_uniform(as_key("triangular", key), sizes, wanted)
+    start, (left, mode, right) = drawing("triangular", key, shape, dtype, left, mode, right)
+    unit = draw_uniform(*start)
     rising = left + ar.sqrt(unit * (right - left) * (mode - left))
     falling = right - ar.sqrt((1 - unit) * (right - left) * (right - mode))
     return logic.select(unit < (mode - left) / (right - left), rising, falling)
@@ -229,11 +214,9 @@ def wald(key: KeyLike, mean: ArrayLike, shape: Shape | None = None, dtype: DType
     >>> bool((random.wald(random.key(0), 2.0, (100,)) > 0).all())
     True
     """
-    wanted = float_dtype("wald", dtype)
-    sizes = drawn_shape("wald", shape, mean)
-    mean = parameter("wald", mean, wanted, sizes)
-    keys = split_key(as_key("wald", key), (2,))
-    drawn, unit = draw_normal(keys[0], sizes, wanted), draw_uniform(keys[1], sizes, wanted)
+    start, (mean,) = drawing("wald", key, shape, dtype, mean)
+    keys = split_key(start.key, (2,))
+    drawn, unit = draw_normal(keys[0], *start[1:]), draw_uniform(keys[1], *start[1:])
     y, mean_squared = ar.square(drawn), ar.square(mean)
     root = ar.sqrt(4 * mean * y + mean_squared * ar.square(y))
     x = mean + mean_squared * y / 2 - mean / 2 * root

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -92,6 +92,22 @@ def parameter(name: str, value: Any, dtype: Any, shape: tuple[int, ...]) -> Arra
     if not dtypes.is_complex(dtype):
         _check_real(name, operand)
     return broadcast_to_shape(convert_element_type(operand, dtype), shape)
+
+
+class Draw(NamedTuple):
+    """What a draw of floats starts from, in the order in which the functions `draw_...` take it."""
+
+    key: PRNGKeyArray
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def drawing(name: str, key: Any, shape: Any, dtype: Any, *parameters: Any) -> tuple[Draw, list[Array]]:
+    """Check and convert a user's arguments: where to start, and the parameters in the result's dtype and shape."""
+    wanted = float_dtype(name, dtype)
+    sizes = drawn_shape(name, shape, *parameters)
+    given = [parameter(name, p, wanted, sizes) for p in parameters]
+    return Draw(as_key(name, key), sizes, wanted), given
 
 
 def mixed(width: int, first: Any, second: Any) -> Array:
@@ -207,14 +223,10 @@ def truncated_normal(
     >>> bool((abs(random.truncated_normal(random.key(0), -2.0, 2.0, (100,))) < 2).all())
     True
     """
-    wanted = float_dtype("truncated_normal", dtype)
-    sizes = drawn_shape("truncated_normal", shape, lower, upper)
-    low, high = (parameter("truncated_normal", v, wanted, sizes) for v in (lower, upper))
-    root = literal(np.sqrt(2.0), wanted)
-    single = as_key("truncated_normal", key)
-    between = draw_uniform(single, sizes, wanted, erf(ar.div(low, root)), erf(ar.div(high, root)))
-    drawn = ar.mul(erf_inv(between), root)
-    return logic.clamp(_next(low, np.inf, wanted), drawn, _next(high, -np.inf, wanted))
+    start, (low, high) = drawing("truncated_normal", key, shape, dtype, lower, upper)
+    root = literal(np.sqrt(2.0), start.dtype)
+    drawn = ar.mul(erf_inv(draw_uniform(*start, erf(ar.div(low, root)), erf(ar.div(high, root)))), root)
+    return logic.clamp(_next(low, np.inf, start.dtype), drawn, _next(high, -np.inf, start.dtype))
 
 
 def _next(bound: Array, towards: float, dtype: Any) -> Array:

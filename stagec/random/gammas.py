@@ -25,6 +25,7 @@ from stagec.random.discrete import draw_signs
 from stagec.random.draws import (
     draw_exponential,
     draw_normal,
+    drawing,
     drawn_shape,
     float_dtype,
     mantissa_bits,
@@ -176,11 +177,9 @@ def beta(
     >>> random.beta(random.key(0), 2.0, 3.0, (100,)).shape
     (100,)
     """
-    wanted = float_dtype("beta", dtype)
-    sizes = drawn_shape("beta", shape, a, b)
-    keys = split_key(as_key("beta", key), (2,))
-    given = [parameter("beta", v, wanted, sizes) for v in (a, b)]
-    logs = [_gamma("beta", k, v, sizes, wanted, True, method) for k, v in zip(keys, given)]
+    start, given = drawing("beta", key, shape, dtype, a, b)
+    keys = split_key(start.key, (2,))
+    logs = [_gamma("beta", k, v, *start[1:], True, method) for k, v in zip(keys, given)]
     largest = ar.max(*logs)
     first, second = (tr.exp(v - largest) for v in logs)
     return first / (first + second)
@@ -224,9 +223,8 @@ def chisquare(
     >>> bool((random.chisquare(random.key(0), 3.0, (100,)) > 0).all())
     True
     """
-    wanted = float_dtype("chisquare", dtype)
-    sizes = drawn_shape("chisquare", shape, df)
-    return _draw_chisquare(as_key("chisquare", key), parameter("chisquare", df, wanted, sizes), method)
+    start, (df,) = drawing("chisquare", key, shape, dtype, df)
+    return _draw_chisquare(start.key, df, method)
 
 
 def _draw_chisquare(key: PRNGKeyArray, df: Array, method: str = "exact") -> Array:
@@ -240,10 +238,8 @@ def f(key: KeyLike, dfnum: ArrayLike, dfden: ArrayLike, shape: Shape | None = No
     >>> bool((random.f(random.key(0), 3.0, 5.0, (100,)) > 0).all())
     True
     """
-    wanted = float_dtype("f", dtype)
-    sizes = drawn_shape("f", shape, dfnum, dfden)
-    above, below = (parameter("f", v, wanted, sizes) for v in (dfnum, dfden))
-    keys = split_key(as_key("f", key), (2,))
+    start, (above, below) = drawing("f", key, shape, dtype, dfnum, dfden)
+    keys = split_key(start.key, (2,))
     return (_draw_chisquare(keys[1], above) / above) / (_draw_chisquare(keys[0], below) / below)
 
 
@@ -254,11 +250,9 @@ def t(key: KeyLike, df: ArrayLike, shape: Shape | None = None, dtype: DTypeLike 
     >>> random.t(random.key(0), 3.0, (100,)).shape
     (100,)
     """
-    wanted = float_dtype("t", dtype)
-    sizes = drawn_shape("t", shape, df)
-    keys = split_key(as_key("t", key), (2,))
-    half = parameter("t", df, wanted, sizes) / 2
-    return draw_normal(keys[0], sizes, wanted) * ar.sqrt(half / _differentiable(keys[1], half, False))
+    start, (df,) = drawing("t", key, shape, dtype, df)
+    keys, half = split_key(start.key, (2,)), df / 2
+    return draw_normal(keys[0], *start[1:]) * ar.sqrt(half / _differentiable(keys[1], half, False))
 
 
 def generalized_normal(key: KeyLike, p: ArrayLike, shape: Shape = (), dtype: DTypeLike = None) -> Array:
@@ -268,10 +262,8 @@ def generalized_normal(key: KeyLike, p: ArrayLike, shape: Shape = (), dtype: DTy
     >>> random.generalized_normal(random.key(0), 2.0, (100,)).shape
     (100,)
     """
-    wanted = float_dtype("generalized_normal", dtype)
-    sizes = drawn_shape("generalized_normal", shape, p)
-    power = parameter("generalized_normal", p, wanted, sizes)
-    return _draw_generalized_normal(as_key("generalized_normal", key), power)
+    start, (power,) = drawing("generalized_normal", key, shape, dtype, p)
+    return _draw_generalized_normal(start.key, power)
 
 
 def _draw_generalized_normal(key: PRNGKeyArray, p: Array) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from stagec.core import dtypes
 from stagec.core.array import Array
@@ -38,6 +38,29 @@ class _Derived(SinglePrimitive):
         return super().bind(*args, **params)
 
 
+Row = TypeVar("Row", bound=SinglePrimitive)
+
+
+def value_with_slopes(kind: type[Row], name: str, *slopes: Slope) -> Row:
+    """A row whose result is its first operand, with derivatives by the others: `(value, *operands, **params)`."""
+
+    def times(slope: Slope) -> Slope:
+        # The result, which further derivatives go through, and not the operand of its value.
+        return lambda out, value, *rest, **params: (
+            slope(*map(to_array, (out, *rest[:-1])), **params) * to_array(rest[-1])
+        )
+
+    return kind(
+        name,
+        shape=lambda value, *operands, **params: value.strip_weak_type(),
+        eval=lambda value, *operands, **params: value,
+        lower=lambda cx, value, *operands, **params: value,
+        jvp=each(None, *[times(s) for s in slopes], result=True),
+        transpose=NOT_LINEAR,
+        batch=batch_elementwise,
+    )
+
+
 def derived(
     *slopes: Slope, name: str = "", keep_weak: bool = False
 ) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
@@ -52,21 +75,7 @@ def derived(
     """
 
     def decorate(function: Callable[..., Array]) -> Callable[..., Array]:
-        def times(slope: Slope) -> Slope:
-            # The result, which further derivatives go through, and not the operand of its value.
-            return lambda out, value, *rest, **params: (
-                slope(*map(to_array, (out, *rest[:-1])), **params) * to_array(rest[-1])
-            )
-
-        row = _Derived(
-            name or function.__name__,
-            shape=lambda value, *operands, **params: value.strip_weak_type(),
-            eval=lambda value, *operands, **params: value,
-            lower=lambda cx, value, *operands, **params: value,
-            jvp=each(None, *[times(s) for s in slopes], result=True),
-            transpose=NOT_LINEAR,
-            batch=batch_elementwise,
-        )
+        row = value_with_slopes(_Derived, name or function.__name__, *slopes)
 
         @functools.wraps(function)
         def call(*operands: Operand, **params: Any) -> Array:

@@ -10,16 +10,14 @@ from stagec.control.loops import while_loop
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.dtype_info import finfo
-from stagec.core.graph import Literal
-from stagec.core.primitive import NOT_LINEAR, SinglePrimitive
+from stagec.core.primitive import SinglePrimitive
 from stagec.numpy.reductions import any as any_of
 from stagec.primitives import arithmetic as ar, logic, transcendental as tr
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full
 from stagec.primitives.operand import Operand, literal
-from stagec.primitives.rules import each
 from stagec.primitives.special import digamma
-from stagec.primitives.table import batch_elementwise
+from stagec.scipy.derived import value_with_slopes
 
 _LIMIT = 2000
 
@@ -109,30 +107,13 @@ def _by_fraction(a: Any, x: Any) -> Operand:
     return (slope + value * (tr.log(x) - digamma(a))) * x
 
 
-def _log_slope(out: Any, a: Any, t: Any) -> Operand:
+def _log_slope(out: Any, a: Any) -> Operand:
     tiny = literal(float(finfo(out.dtype).tiny), out.dtype)
     sample = tr.exp(out)
     sample = logic.select(sample == 0, full(sample.shape, tiny), sample)
-    return random_gamma_grad(a, sample) / sample * t
+    return random_gamma_grad(a, sample) / sample
 
 
-def _array(x: Any) -> Array:
-    """A number as something that has operators."""
-    return full((), x) if isinstance(x, Literal) else x  # type: ignore[arg-type]
-
-
-def _row(name: str, slope: Any) -> SinglePrimitive:
-    """A number that was drawn, which depends on its parameter by `slope(sample, a, tangent)`."""
-    return SinglePrimitive(
-        name,
-        shape=lambda sample, a: sample.strip_weak_type(),
-        eval=lambda sample, a: sample,
-        lower=lambda cx, sample, a: sample,
-        jvp=each(None, lambda out, sample, a, t: slope(out, _array(a), _array(t)), result=True),
-        transpose=NOT_LINEAR,
-        batch=batch_elementwise,
-    )
-
-
-gamma_sample_p = _row("gamma_sample", lambda sample, a, t: random_gamma_grad(a, sample) * t)
-log_gamma_sample_p = _row("log_gamma_sample", lambda sample, a, t: _log_slope(sample, a, t))
+# Numbers that were drawn, and depend on the parameter of their distribution.
+gamma_sample_p = value_with_slopes(SinglePrimitive, "gamma_sample", lambda sample, a: random_gamma_grad(a, sample))
+log_gamma_sample_p = value_with_slopes(SinglePrimitive, "log_gamma_sample", _log_slope)

@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
-from stagec.factorizations.tridiagonal_eigen import eigh_tridiagonal_p, eigvalsh_tridiagonal_p
+from stagec.factorizations.tridiagonal_eigen import eigh_tridiagonal_p
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.conditionals import where
 from stagec.numpy.joining import concatenate
@@ -77,11 +77,13 @@ def eigh_tridiagonal(
     size = abs(beside)
     # A complex matrix is a real one between diagonal matrices of numbers of length 1.
     if eigvals_only:
-        return eigvalsh_tridiagonal_p(diagonal, size if dtypes.is_complex(e_aval.dtype) else beside)[0][chosen]
+        return eigh_tridiagonal_p(diagonal, size if dtypes.is_complex(e_aval.dtype) else beside, vectors=False)[0][
+            chosen
+        ]
     if not dtypes.is_complex(e_aval.dtype):
-        values, vectors = eigh_tridiagonal_p(diagonal, convert_element_type(beside, e_aval.dtype))
+        values, vectors = eigh_tridiagonal_p(diagonal, convert_element_type(beside, e_aval.dtype), vectors=True)
         return values[chosen], vectors[:, chosen]
-    values, vectors = eigh_tridiagonal_p(diagonal, size)
+    values, vectors = eigh_tridiagonal_p(diagonal, size, vectors=True)
     turns = where(size > 0, beside.conj() / where(size > 0, size, 1), 1)
     phases = cumprod(concatenate([turns[:0].sum(keepdims=True) + 1, turns]))
     return values[chosen], (phases[:, None] * vectors)[:, chosen]
