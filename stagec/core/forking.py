@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-# Seconds that a fork waits for another thread to import the compiler or the runtime.
+# Seconds that a fork, or the end of the process, waits for another thread to import the compiler or the runtime.
 _IMPORT_SECONDS = 10.0
 
 
@@ -75,6 +75,17 @@ def importing() -> Iterator[None]:
     """Let a fork wait for the imports of a block: the child could neither finish nor repeat those of another thread."""
     with _importing:
         yield
+
+
+@contextlib.contextmanager
+def between_imports() -> Iterator[bool]:
+    """Wait until no other thread runs such imports, and let none begin in a block; yields whether it was so in time."""
+    free = _importing.acquire(timeout=_IMPORT_SECONDS)
+    try:
+        yield free
+    finally:
+        if free:
+            _importing.release()
 
 
 def leak(*objects: Any) -> None:

@@ -16,7 +16,7 @@ from stagec.backends import BACKENDS, Backend
 from stagec.core import errors, forking, location
 from stagec.core.cached import cached_property
 from stagec.core.threads import thread_count
-from stagec.runtime import spinning
+from stagec.runtime import interruptible, spinning
 from stagec.runtime.timeline import TimelineSemaphore
 
 T = TypeVar("T")
@@ -55,13 +55,19 @@ def once(make: Callable[..., T]) -> functools._lru_cache_wrapper[T]:
     return locked
 
 
+def _imported() -> Any:
+    # Not needed until something runs; the package `iree.runtime` would import much more, which takes 30 ms.
+    with forking.importing():
+        from iree._runtime.libs import _runtime
+
+    return _runtime
+
+
 @once
 def binding() -> Any:
     """IREE's runtime bindings, set up once."""
-    # Not needed until something runs; the package `iree.runtime` would import much more, which takes 30 ms.
-    with forking.importing():
-        from iree._runtime.libs import _runtime as _binding
-
+    # On a helper: an exception that a signal handler raises in there would end the process.
+    _binding = interruptible.call(_imported)
     # Devices are kept for the life of the process, which the bindings would report as leaks at its end. Not left to an
     # exit handler: a compile in the background may open the runtime after it.
     _binding.disable_leak_checker()

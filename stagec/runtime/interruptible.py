@@ -323,18 +323,21 @@ def _stop() -> None:
     """Stop the helpers' Python code, and wait for them a short time.
 
     A thread that returns to Python during the interpreter's finalization can end the process with an error. So does
-    an exception in what MLIR calls; compiles for which nobody waits stop by themselves, between two steps.
+    an exception in what MLIR calls; compiles for which nobody waits stop by themselves, between two steps. An exception
+    in an import of the compiler's or the runtime's bindings ends it, too, so those are waited for.
     """
     busy = [(h, job) for h in _helpers if (job := h.job) is not None]
     for _, job in busy:
         job.abandoned = job.abandoned or not job.awaited
     wanted = [helper.ident for helper, job in busy if job.awaited]
     sys.unraisablehook = functools.partial(_noted, wanted, sys.unraisablehook)
-    deadline = time.monotonic() + EXIT_SECONDS
+    deadline = math.inf
     while any(h.job is not None for h, _ in busy):
-        while wanted:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(wanted.pop()), ctypes.py_object(Abandoned))
-        if time.monotonic() > deadline:
+        with forking.between_imports() as free:
+            while wanted and free:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(wanted.pop()), ctypes.py_object(Abandoned))
+        deadline = min(deadline, time.monotonic() + EXIT_SECONDS)
+        if time.monotonic() > deadline or not free:
             _leave_libraries_alone()
             break
         time.sleep(0.005)

@@ -264,6 +264,25 @@ print(wave(x)[0])
     assert Child(PRODUCTS + script, cache, signal.SIGALRM).check(2) == ["1.0"]
 
 
+# The runtime's extension ends the process if Python code that its import runs, such as that of `enum`, raises.
+IMPORT = """
+import enum
+make, inside = enum.EnumMeta.__call__, threading.Event()
+def slowly(*arguments, **options):
+    if not inside.is_set() and "_runtime" in str(options.get("module")):
+        inside.set()
+        for _ in range(100):
+            time.sleep(0.01)
+    return make(*arguments, **options)
+enum.EnumMeta.__call__ = slowly
+"""
+
+
+@pytest.mark.parametrize("work", ["wave(x)", "stagec.devices()[0].memory_stats()"])
+def test_an_import_of_the_runtime_is_interrupted_and_the_end_of_the_process_waits_for_it(cache, work):
+    assert Child(f"{IMPORT}interrupted(lambda: {work}, when=inside.is_set)", cache).check() == []
+
+
 @pytest.mark.parametrize("work", ["looping(x, 10**8)", "slow(z), when=compiling"])
 def test_the_process_ends_soon_after_an_interrupt(tmp_path, work):
     script = f"""
