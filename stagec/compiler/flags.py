@@ -18,14 +18,12 @@ class CompileOptions:
       straight: whether they may also replace elementwise operations and reductions.
       weights: the arguments that are the same at each call: packed copies may become further arguments.
       flag_set: use only the flag set of this name.
-      extra_flags: appended to every flag set, one string a flag.
-      dump: a directory to write the module to when it cannot be compiled; that of the disk cache if empty.
       is_open: whether the module has open dimensions, which errors mention.
       reproducible: whether results have the same bits on all processors.
       joins: whether kernels that wait for one another become one dispatch.
 
-    >>> CompileOptions(flag_set="plain").extra_flags
-    ()
+    >>> CompileOptions(flag_set="plain").kernels
+    True
     """
 
     asynchronous: bool = False
@@ -33,8 +31,6 @@ class CompileOptions:
     straight: bool = True
     weights: tuple[int, ...] = ()
     flag_set: str = ""
-    extra_flags: tuple[str, ...] = ()
-    dump: str = ""
     is_open: bool = False
     reproducible: bool = False
     joins: bool = True
@@ -113,6 +109,4 @@ def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagS
         names = [*sets]
     own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
     in_order = target.on.works_in_order(target)
-    return tuple(
-        FlagSet(name, (*base, *own[name], *options.extra_flags), in_order, options.reproducible) for name in names
-    )
+    return tuple(FlagSet(name, (*base, *own[name]), in_order, options.reproducible) for name in names)

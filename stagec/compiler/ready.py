@@ -78,17 +78,15 @@ def _may_alias(module: Any) -> bool:
     return bool(returned_arguments(module)) or results_may_share(module)
 
 
-def by_flag_set(
-    source: bytes, target: Target, options: CompileOptions, module: Any = None
-) -> Iterator[tuple[FlagSet, Ready]]:
+def by_flag_set(module: Any, target: Target, options: CompileOptions) -> Iterator[tuple[FlagSet, Ready]]:
     """The flag sets to try in order, each with the module that it compiles.
 
     The flag set `kernels` is left out where no kernel is formed, unless it is the only one asked for.
 
     Args:
-      source: what `prepared` returned.
-      module: the module as an `ir.Module`, which the first flag set may change.
+      module: what `driver.prepared` returned; the first flag set may change it.
     """
+    source = serialize(module)
     whole: Ready | None = None
     with_kernels: tuple[Ready, bool, bool] | None = None
     for flag_set in ladder(target, options):

@@ -55,7 +55,7 @@ def formed(graph: Graph, options: ProgramOptions, name: str, names: Sequence[str
 def _formed(module: Any, options: ProgramOptions, name: str) -> Formed:
     asked = options.of_compiler()
     source = session.serialize(module)
-    opened = driver.opened(source, options.target, name, asked).module
+    opened = driver.prepared(source, options.target, name)
     made, _, _ = ready.with_own_kernels(source, FlagSet("direct", ()), options.target, asked, opened, alone=True)
     if made.kernels is None:
         raise NotDirectError("it has no kernels of stagec's own")

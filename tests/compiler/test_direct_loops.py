@@ -159,7 +159,7 @@ def test_what_is_not_covered_goes_the_long_way_and_says_why():
 def described(f, *args):
     """A program, and its host program."""
     module = stagec.jit(f).lower(*args).as_text("optimized")
-    source = driver.prepared(module.encode(), Target.parse("cpu"), "f", CompileOptions())
+    source = driver.prepared(module.encode(), Target.parse("cpu"), "f")
     flag_set, ready = next(driver.by_flag_set(source, Target.parse("cpu"), CompileOptions()))
     assert flag_set.direct
     with new_session() as session:
