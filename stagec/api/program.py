@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -33,7 +32,7 @@ from stagec.runtime.runnable import Runnable, as_array
 _executables: dict[tuple[str, Device], Executable] = {}
 # Programs that call Python share only their code: each has an executable that calls its own functions.
 _programs: dict[str, build.Program] = {}
-_guard = threading.Lock()
+_guard = forking.lock()
 
 
 def clear_executables() -> None:
@@ -325,9 +324,3 @@ RunnableGraph: TypeAlias = Runnable[GraphCode]
 def _runs_here_alone(target: Target) -> bool:
     """Whether code for a target runs on this machine alone, because it is compiled for this CPU model."""
     return target.is_host
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _guard
-    _guard = threading.Lock()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
 import types
 import weakref
@@ -11,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from stagec.api.open_dimensions import Conditions, is_full, taken_for_granted
-from stagec.core import pytree
+from stagec.core import forking, pytree
 from stagec.core.config import config
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
@@ -96,7 +95,7 @@ class _UnderWay:
 _PATIENCE_SECONDS = 10.0
 
 # Guards the two tables: the traces under way, and what each waiting thread waits for.
-_lock = threading.Lock()
+_lock = forking.lock()
 _under_way: dict[tuple[TraceCache, Any], _UnderWay] = {}
 _waiting: dict[int, _UnderWay] = {}
 
@@ -166,16 +165,11 @@ def _waits_for(trace: _UnderWay | None, thread: int) -> bool:
     return False
 
 
-def _forget_other_threads() -> None:
+@forking.in_child
+def _forget_other_threads(_: forking.HeldLocks) -> None:
     """Forget, in a forked child, the threads that were tracing, which do not exist there."""
-    global _lock
-    _lock = threading.Lock()
     _under_way.clear()
     _waiting.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 _by_function: WeakKeyDictionary[dict[Any, TraceCache]] = WeakKeyDictionary()

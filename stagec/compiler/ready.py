@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -116,7 +115,7 @@ def _for_device(source: bytes, disables_fusion: bool) -> Ready:
     return Ready.of(module)
 
 
-_lock = threading.Lock()
+_lock = forking.lock()
 _deep = 0
 _before = 0
 # Kernels are formed by functions that call each other, some for each operation of a chain. A frame takes up to half a
@@ -144,8 +143,7 @@ def deep_recursion() -> Iterator[None]:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _lock, _deep
-    _lock = threading.Lock()
+    global _deep
     if _deep:  # other threads do not exist here
         _deep = 0
         sys.setrecursionlimit(_before)

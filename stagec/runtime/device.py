@@ -43,7 +43,7 @@ def keep_memory() -> None:
         mallopt(_TRIM_THRESHOLD, _KEPT)
 
 
-_lock = threading.RLock()
+_lock = forking.lock()
 # Threads of a parallel program need room for the large stack frames of fused kernels.
 _WORKER_STACK_BYTES = 4 << 20
 
@@ -309,8 +309,7 @@ def _before_fork(held: forking.HeldLocks) -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _instance, _lock
-    _lock = threading.RLock()
+    global _instance
     if _opened:
         forking.skip_exit_handlers()
     _left_behind.update(_opened)

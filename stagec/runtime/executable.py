@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import struct
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -30,7 +29,7 @@ from stagec.runtime.timeline import TimelineSemaphore
 T = TypeVar("T")
 _new = object.__new__
 _all: WeakSet[Executable] = WeakSet()
-_starting = threading.Lock()
+_starting = forking.lock()
 # Limits of element operations: more than any program reaches, the most of a call that keeps its thread, tenths of a
 # second at worst, and the least.
 _UNLIMITED, _MOST, _LEAST = 1 << 60, 1 << 26, 1 << 12
@@ -444,7 +443,5 @@ def _rebind() -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _starting
-    _starting = threading.Lock()
     for executable in _all:
         executable.leave_behind()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -14,7 +13,6 @@ from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.dims_terms import Symbol
 from stagec.core.duration import Duration
-from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.devices import Device, cpu
@@ -26,7 +24,6 @@ from stagec.runtime.placement import placed
 # they write to an argument.
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
-_all: WeakSet[Runnable[Any]] = WeakSet()
 # Computes the results of inputs without the program; returns None if it does not.
 Instead: TypeAlias = Callable[[list[Any]], list[Array] | None]
 
@@ -105,8 +102,7 @@ class Runnable(Generic[C_co]):
         self.direct = own and plan == [("computed", i) for i in range(len(plan))]
         self._executable: Executable | None = None
         self._packed: dict[int, Array] = {}
-        self._lock = threading.Lock()
-        _all.add(self)
+        self._lock = forking.lock()
 
     @cached_property
     def device(self) -> Device:
@@ -332,9 +328,3 @@ def as_array(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Array.of(np.array(value), ShapedArray.of(value.shape, value.dtype))
     return value
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    for runnable in _all:
-        runnable._lock = threading.Lock()
