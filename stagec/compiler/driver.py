@@ -16,11 +16,12 @@ from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.flags import CompileOptions, FlagSet
 from stagec.compiler.invocation import Invocation, invocation
 from stagec.compiler.mlir import ir, load_phases
-from stagec.compiler.ready import Memory, by_flag_set
+from stagec.compiler.ready import by_flag_set
 from stagec.compiler.session import parsed, serialize
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
+from stagec.runtime.traits import Traits
 
 _CONSTANT = "stablehlo.constant"
 _CRASH = "the compiler crashed"
@@ -75,15 +76,15 @@ class CompilerResult:
       seconds: wall time of all attempts together.
       attempts: every flag set tried, in order; the last one succeeded.
       warnings: what the compiler warned of.
-      memory: what the program does with the memory of its arguments.
+      traits: what the program does with the memory of its arguments.
     """
 
     vmfb: bytes = field(repr=False)
     flags: str
     seconds: float
     attempts: tuple[Attempt, ...]
-    warnings: tuple[Diagnostic, ...] = ()
-    memory: Memory = field(default_factory=Memory)
+    warnings: tuple[Diagnostic, ...]
+    traits: Traits
 
 
 # One call: after an interrupt, nothing must close the session while the compiler uses it.
@@ -121,13 +122,13 @@ def compile_module(
     given = serialize(module)
     attempts: list[Attempt] = []
     for flag_set, ready in by_flag_set(prepared(given, target, name), target, options):
-        memory = ready.memory
+        traits = ready.traits
         if flag_set.direct:
             try:
                 vmfb, attempt, may_alias, anywhere = direct.run(ready, flag_set, options.asynchronous, options.joins)
             except direct.NotDirectError as error:
                 raise reproducible.refused(name, str(error), line=error.location) from None
-            memory = memory._replace(may_alias=may_alias and memory.may_alias, anywhere=anywhere)
+            traits = traits._replace(may_alias=may_alias and traits.may_alias, anywhere=anywhere)
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue
@@ -151,7 +152,7 @@ def compile_module(
         "compile", "compiled", name=name, target=str(target), flags=flag_set.name, seconds=seconds, bytes=len(vmfb)
     )
     said = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), memory)
+    return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), traits)
 
 
 def may_crash(source: bytes, target: Target) -> bool:

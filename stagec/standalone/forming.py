@@ -61,7 +61,7 @@ def _formed(module: Any, options: ProgramOptions, name: str) -> Formed:
         raise NotDirectError("it has no kernels of stagec's own")
     program, written = reading.read(made.module), made.kernels.by_symbol
     kernels = {kernel.symbol: written[kernel.symbol] for kernel in library.described(program, written)}
-    return Formed(program, kernels, tuple(map(Packing.parse, made.memory.packed)))
+    return Formed(program, kernels, made.traits.packed)
 
 
 _FIX = "compute this part outside of the function, or use stagec.save and stagec.load, which have a runtime"
