@@ -7,6 +7,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stagec.api.open_dimensions import Conditions, is_full, taken_for_granted
@@ -24,44 +25,29 @@ if TYPE_CHECKING:
     from stagec.compiler.build import ProgramOptions
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class TracedSignature:
-    """One traced signature of a function."""
+    """One traced signature of a function.
 
-    __slots__ = (
-        *("_conditions", "captured", "definition", "donated", "graph", "in_tree", "leaf_names", "name"),
-        *("out_tree", "reads_mesh", "references", "runnables", "static"),
-    )
+    Attributes:
+      definition: where the function is defined, as `location.of_function` says it.
+      static: position or name of each static argument, and its `StaticValue`.
+      reads_mesh: whether the function asked for the mesh in force.
+    """
 
-    def __init__(
-        self,
-        graph: Graph,
-        captured: list[Any],
-        in_tree: pytree.PyTreeDef,
-        out_tree: pytree.PyTreeDef,
-        name: str,
-        definition: str,
-        leaf_names: list[str],
-        donated: list[int],
-        static: tuple[Any, ...],
-        references: TracedReferences | None = None,
-        reads_mesh: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.captured = captured
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.name = name
-        # Where the function is defined, as `location.of_function` says it.
-        self.definition = definition
-        self.leaf_names = leaf_names
-        self.donated = donated
-        # Position or name of each static argument, and its `StaticValue`.
-        self.static = static
-        self.references = references
-        # Whether the function asked for the mesh in force.
-        self.reads_mesh = reads_mesh
-        self.runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = {}
-        self._conditions: Conditions | None = None
+    graph: Graph
+    captured: list[Any]
+    in_tree: pytree.PyTreeDef
+    out_tree: pytree.PyTreeDef
+    name: str
+    definition: str
+    leaf_names: list[str]
+    donated: list[int]
+    static: tuple[Any, ...]
+    references: TracedReferences | None = None
+    reads_mesh: bool = False
+    runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = field(default_factory=dict)
+    _conditions: Conditions | None = None
 
     def returned(self) -> pytree.PyTreeDef:
         """The structure of what the program returns where it is compiled ahead of time.
