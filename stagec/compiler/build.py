@@ -180,17 +180,12 @@ def is_stored(digest: str) -> bool:
     return store is not None and not config.dump and store.holds(digest)
 
 
+@interruptible.function
 def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]) -> Program:
     """The program with these contributors to its key: from the disk, else from `compile(digest)`.
 
     After an interrupt of the main thread, the program is still compiled and stored.
     """
-    return interruptible.call(lambda: _fetched(contributors, name, compile))
-
-
-def _fetched(
-    contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]
-) -> Program:
     digest = key.digest(contributors)
     with alone(digest):
         store = cache.default_cache()

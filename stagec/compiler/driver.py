@@ -13,7 +13,7 @@ from passes.patterns import location_text
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, process, rare, reproducible
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import CompileOptions, FlagSet
+from stagec.compiler.flags import DEFAULT, CompileOptions, FlagSet
 from stagec.compiler.invocation import Invocation, invocation
 from stagec.compiler.mlir import ir, load_phases
 from stagec.compiler.ready import by_flag_set
@@ -93,7 +93,7 @@ def compile_module(
     module: Any,
     target: Target,
     *,
-    options: CompileOptions | None = None,
+    options: CompileOptions = DEFAULT,
     name: str = "main",
     guarded: bool = True,
 ) -> CompilerResult:
@@ -117,7 +117,6 @@ def compile_module(
     >>> compile_module(text, Target.parse("cpu:x86-64-v3")).flags
     'direct'
     """
-    options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
     attempts: list[Attempt] = []

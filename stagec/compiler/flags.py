@@ -36,6 +36,9 @@ class CompileOptions:
     joins: bool = True
 
 
+DEFAULT = CompileOptions()
+
+
 @dataclass(frozen=True)
 class FlagSet:
     """A named list of compiler flags.
@@ -81,7 +84,7 @@ _COMMON = (
 FLAG_SETS = ("direct", "kernels", "plain", "separate")
 
 
-def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagSet, ...]:
+def ladder(target: Target, options: CompileOptions = DEFAULT) -> tuple[FlagSet, ...]:
     """The flag sets to try in order.
 
     Raises:
@@ -93,7 +96,6 @@ def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagS
     >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
     ['plain', 'separate']
     """
-    options = options or CompileOptions()
     base = (*_COMMON, *target.on.flags(target))
     if options.asynchronous:
         base += ("--iree-execution-model=async-external",)

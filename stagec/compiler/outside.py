@@ -13,25 +13,23 @@ from typing import Any, TypeVar, cast
 from stagec.backends import Target
 from stagec.compiler import culprit, diagnostics as diag, driver, process, scratch
 from stagec.compiler.diagnostics import Attempt
-from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.flags import DEFAULT, CompileOptions, ladder
 from stagec.compiler.session import is_disturbed, serialize
 from stagec.core.errors import CompileError
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_DEFAULT = CompileOptions()
 # Time limit in seconds of the search for the operation that crashes the compiler.
 _SEARCH_SECONDS = 60.0
 
 
 def compile_module(
-    module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
+    module: Any, target: Target, *, options: CompileOptions = DEFAULT, name: str = "main"
 ) -> driver.CompilerResult:
     """As `driver.compile_module`; the error for a crash names the operation if one alone causes it.
 
     Raises:
       CompileError: the compiler refused the module, or its process ended.
     """
-    options = options or CompileOptions()
     started = time.perf_counter()
     try:
         if is_disturbed():
@@ -51,12 +49,12 @@ def compile_module(
 def guarded(function: _F) -> _F:
     """Let a function of a module run in a new process if the compiler may crash on it; a crash becomes a CompileError.
 
-    Its arguments are the module's bytes, the target, whatever it needs, the `CompileOptions`, and the program's name in
-    errors. Of what it becomes, the module may be all that `driver.compile_module` takes.
+    Its arguments are the module's bytes, the target, whatever else it needs, the `CompileOptions`, and the program's
+    name in errors. The function that it becomes takes every kind of module that `driver.compile_module` takes.
     """
 
     @functools.wraps(function)
-    def call(module: Any, target: Target, what: Any, options: CompileOptions = _DEFAULT, name: str = "main") -> Any:
+    def call(module: Any, target: Target, what: Any, options: CompileOptions = DEFAULT, name: str = "main") -> Any:
         source = serialize(module)
         if process.serves or not (is_disturbed() or driver.may_crash(source, target)):
             return function(source, target, what, options, name)

@@ -18,7 +18,7 @@ from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, scratch
 from stagec.compiler.driver import PHASES, Seen, prepared, run
-from stagec.compiler.flags import CompileOptions, FlagSet
+from stagec.compiler.flags import DEFAULT, CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
 from stagec.compiler.outside import guarded
 from stagec.compiler.ready import Ready, by_flag_set
@@ -34,10 +34,9 @@ OWN = ("stablehlo", "optimized", "kernels")
 STAGES = (*OWN, *PHASES, *_CODE)
 # The phase after which all dispatches are there.
 _DISPATCHES = "flow"
-_DEFAULT = CompileOptions()
 
 
-def stage_text(module: Any, target: Target, stage: str, options: CompileOptions = _DEFAULT, name: str = "main") -> str:
+def stage_text(module: Any, target: Target, stage: str, options: CompileOptions = DEFAULT, name: str = "main") -> str:
     """The program after a stage: MLIR text, LLVM's IR for `llvm`, or assembly for `asm`.
 
     `kernels` is StableHLO with the kernels written by stagec in place of operations, as the compiler takes it.
@@ -87,7 +86,7 @@ def _compiled_text(source: bytes, target: Target, stage: str, options: CompileOp
 @guarded
 @interruptible.function
 def dump_all(
-    source: bytes, target: Target, directory: str, options: CompileOptions = _DEFAULT, name: str = "main"
+    source: bytes, target: Target, directory: str, options: CompileOptions = DEFAULT, name: str = "main"
 ) -> list[str]:
     """Write the module, the module after every phase, and the assembly into `directory`.
 
@@ -181,7 +180,7 @@ class Followed(NamedTuple):
 @guarded
 @interruptible.function
 def followed(
-    source: bytes, target: Target, phase: str, options: CompileOptions = _DEFAULT, name: str = "main"
+    source: bytes, target: Target, phase: str, options: CompileOptions = DEFAULT, name: str = "main"
 ) -> Followed:
     """Compile a module, directly or through all phases, and keep what `stagec view` shows.
 
