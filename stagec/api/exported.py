@@ -393,7 +393,7 @@ class _Writer:
                 self.sections.add(zlib.compress(source, 9)),
                 len(source),
                 queue,
-                exported._programs[0][1].meta["branches"],
+                exported._programs[0][1].traits.branches,
                 build.duration(runnable.code.graph, queue),
             )
         return manifest.Signature(
@@ -417,8 +417,11 @@ class _Writer:
         )
 
     def _variant(self, target: Target, program: build.Program, runnable: RunnableGraph) -> manifest.Variant:
+        # What is reused is overwritten anyway.
         reused = {i for i, _ in runnable.code.options.donated}
-        return variants.compiled(target, program.meta, self.sections.add(program.payload), reused)
+        traits = program.traits
+        traits = traits._replace(mutated=tuple([i for i in traits.mutated if i not in reused]))
+        return variants.compiled(target, traits, program.meta["flags"], self.sections.add(program.payload))
 
 
 def _doc(function: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -27,13 +26,13 @@ from stagec.lowering.host_calls import with_host_calls
 from stagec.runtime.array import Array, from_literal
 from stagec.runtime.devices import Device
 from stagec.runtime.executable import Executable
-from stagec.runtime.packing import Packing, packable
+from stagec.runtime.packing import packable
 from stagec.runtime.runnable import Runnable, as_array
 
 _executables: dict[tuple[str, Device], Executable] = {}
 # Programs that call Python share only their code: each has an executable that calls its own functions.
 _programs: dict[str, build.Program] = {}
-_guard = threading.Lock()
+_guard = forking.lock()
 
 
 def clear_executables() -> None:
@@ -273,22 +272,15 @@ class GraphCode:
         if program is None:
             program = build.obtain(self.graph, self.options, self.name, self.used_names, self.definition)
             self.source = program.source
-        donated = {i for i, _ in self.options.donated}
         executable = Executable(
             program.payload,
             [a.strip_weak_type() for a in self.graph.in_avals],
             [a.strip_weak_type() for a in self.graph.out_avals],
             device=device,
-            driver=program.meta["driver"],
-            mutated=[i for i in program.meta["mutated"] if i not in donated],
-            in_place=sorted(donated),
-            packed=[Packing.parse(row) for row in program.meta["packed"]],
-            may_alias=program.meta["may_alias"],
-            branches=program.meta["branches"],
-            duration=Duration(program.meta["duration"]),
+            traits=program.traits,
+            in_place=[i for i, _ in self.options.donated],
             callbacks=callbacks,
             waits=is_open(self.graph) and device.is_cpu,
-            anywhere=program.meta["anywhere"],
             name=self.name,
         )
         if callbacks:
@@ -325,9 +317,3 @@ RunnableGraph: TypeAlias = Runnable[GraphCode]
 def _runs_here_alone(target: Target) -> bool:
     """Whether code for a target runs on this machine alone, because it is compiled for this CPU model."""
     return target.is_host
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _guard
-    _guard = threading.Lock()

@@ -200,7 +200,7 @@ class Lowered(Stage):
             b:f32[] = add a 1.0:f32[]
           in (b,) }
         """
-        from stagec.compiler import outside, stages  # need the compiler's library for what follows
+        from stagec.compiler import stages  # needs the compiler's library for what follows
 
         if stage == "graph":
             return str(self._traced.graph)
@@ -217,7 +217,7 @@ class Lowered(Stage):
         options = code.options
         module = build.with_open_kernels(module, code.graph, options, self._trace.name, code.used_names)
         asked = options.of_compiler()
-        return outside.stage_text(module, options.target, stage, asked, name=self._trace.name)
+        return stages.stage_text(module, options.target, stage, asked, name=self._trace.name)
 
     def serialize(self, version: str | None = None, *, locations: bool = False) -> bytes:
         """The program as a portable artifact of StableHLO, which JAX, XLA and other compilers read.

@@ -27,8 +27,7 @@ _HANDOVER_SECONDS = 5e-5
 # Compiles that work at the same time: each takes memory, and a share of the interpreter.
 _AT_ONCE = 2
 
-# A signal's handler may call a function while the lock is held.
-_guard = threading.RLock()
+_guard = forking.lock()
 # Another object in each forked child, which has none of the parent's threads.
 _process = object()
 
@@ -212,6 +211,6 @@ def _note(runnable: RunnableGraph, what: str, started: float) -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _guard, _process, _working
-    _guard, _process, _working = threading.RLock(), object(), 0
+    global _process, _working
+    _process, _working = object(), 0
     _waiting.clear()

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from stagec.api.open_dimensions import Conditions, is_full, taken_for_granted
-from stagec.core import pytree
+from stagec.core import forking, pytree
 from stagec.core.config import config
 from stagec.core.graph import Graph
 from stagec.core.trace import Tracer
@@ -25,44 +25,29 @@ if TYPE_CHECKING:
     from stagec.compiler.build import ProgramOptions
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class TracedSignature:
-    """One traced signature of a function."""
+    """One traced signature of a function.
 
-    __slots__ = (
-        *("_conditions", "captured", "definition", "donated", "graph", "in_tree", "leaf_names", "name"),
-        *("out_tree", "reads_mesh", "references", "runnables", "static"),
-    )
+    Attributes:
+      definition: where the function is defined, as `location.of_function` says it.
+      static: position or name of each static argument, and its `StaticValue`.
+      reads_mesh: whether the function asked for the mesh in force.
+    """
 
-    def __init__(
-        self,
-        graph: Graph,
-        captured: list[Any],
-        in_tree: pytree.PyTreeDef,
-        out_tree: pytree.PyTreeDef,
-        name: str,
-        definition: str,
-        leaf_names: list[str],
-        donated: list[int],
-        static: tuple[Any, ...],
-        references: TracedReferences | None = None,
-        reads_mesh: bool = False,
-    ) -> None:
-        self.graph = graph
-        self.captured = captured
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self.name = name
-        # Where the function is defined, as `location.of_function` says it.
-        self.definition = definition
-        self.leaf_names = leaf_names
-        self.donated = donated
-        # Position or name of each static argument, and its `StaticValue`.
-        self.static = static
-        self.references = references
-        # Whether the function asked for the mesh in force.
-        self.reads_mesh = reads_mesh
-        self.runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = {}
-        self._conditions: Conditions | None = None
+    graph: Graph
+    captured: list[Any]
+    in_tree: pytree.PyTreeDef
+    out_tree: pytree.PyTreeDef
+    name: str
+    definition: str
+    leaf_names: list[str]
+    donated: list[int]
+    static: tuple[Any, ...]
+    references: TracedReferences | None = None
+    reads_mesh: bool = False
+    runnables: dict[tuple[ProgramOptions, Device | None], RunnableGraph] = field(default_factory=dict)
+    _conditions: Conditions | None = None
 
     def returned(self) -> pytree.PyTreeDef:
         """The structure of what the program returns where it is compiled ahead of time.
@@ -96,7 +81,7 @@ class _UnderWay:
 _PATIENCE_SECONDS = 10.0
 
 # Guards the two tables: the traces under way, and what each waiting thread waits for.
-_lock = threading.Lock()
+_lock = forking.lock()
 _under_way: dict[tuple[TraceCache, Any], _UnderWay] = {}
 _waiting: dict[int, _UnderWay] = {}
 
@@ -166,16 +151,11 @@ def _waits_for(trace: _UnderWay | None, thread: int) -> bool:
     return False
 
 
-def _forget_other_threads() -> None:
+@forking.in_child
+def _forget_other_threads(_: forking.HeldLocks) -> None:
     """Forget, in a forked child, the threads that were tracing, which do not exist there."""
-    global _lock
-    _lock = threading.Lock()
     _under_way.clear()
     _waiting.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 _by_function: WeakKeyDictionary[dict[Any, TraceCache]] = WeakKeyDictionary()

@@ -16,7 +16,6 @@ mapped, and change, or end the process, with their file.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import mmap
@@ -27,7 +26,7 @@ import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
-from stagec.compiler.cache_file import HEADER_LIMIT, PAGE, read_aligned
+from stagec.compiler.cache_file import HEADER_LIMIT, PAGE, read_aligned, write_whole
 from stagec.core.errors import ArtifactError, message
 
 MAGIC = b"STAGEC\r\n"  # a transfer in text mode would change the line ending
@@ -122,23 +121,13 @@ def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
     """
     path = os.path.abspath(os.fspath(path))
     temporary = f"{path}.{os.urandom(8).hex()}.tmp"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
-        fd = os.open(temporary, flags, 0o666)
+        write_whole(path, temporary, parts, 0o666, lasting=True)
     except OSError as error:
+        if error.filename != temporary:
+            raise
         # The user knows the name that they gave.
         raise type(error)(error.errno, error.strerror, path) from None
-    try:
-        with os.fdopen(fd, "wb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
 
 
 # Reading.

@@ -25,6 +25,7 @@ from stagec.core.dims_text import Scope, limits
 from stagec.core.dims_values import symbols as symbols_in
 from stagec.core.duration import Duration
 from stagec.runtime.packing import Packing
+from stagec.runtime.traits import Traits
 
 _TEXT_LIMIT = 1 << 30
 _SIGNATURE = (
@@ -32,18 +33,8 @@ _SIGNATURE = (
     *("used", "plan", "donated", "reuse", "results", "bounds", "sizes", "fast_math", "stablehlo", "variants"),
 )
 _VARIANT = (
-    "target",
-    "machine",
-    "features",
-    "driver",
-    "clobbered",
-    "may_alias",
-    "anywhere",
-    "branches",
-    "duration",
-    "flags",
-    "packed",
-    "section",
+    *("target", "machine", "features", "flags", "section"),
+    *("driver", "clobbered", "packed", "may_alias", "anywhere", "branches", "duration"),
 )
 CPU_DRIVERS = CPU.queues
 DRIVERS = tuple(queue for backend in BACKENDS.values() for queue in backend.queues)
@@ -65,22 +56,15 @@ class Variant:
       target: as `Target.parse` reads it.
       machine: the architecture that the code is for; empty for GPUs.
       features: CPU features that it may use, in the kernel's spelling.
-      anywhere: whether arguments may lie anywhere in a CPU's memory.
-      packed: the further arguments of the module: copies of weights.
+      flags: the compiler's flag set.
       section: the compiled module.
     """
 
     target: str
     machine: str
     features: frozenset[str]
-    driver: str
-    mutated: tuple[int, ...]
-    may_alias: bool
-    anywhere: bool
-    branches: bool
-    duration: Duration
     flags: str
-    packed: tuple[Packing, ...]
+    traits: Traits
     section: int
 
 
@@ -194,23 +178,20 @@ def encode_signature(signature: Signature) -> dict[str, Any]:
         "stablehlo": None
         if text is None
         else [text.section, text.length, text.driver, text.branches, text.duration.value],
-        "variants": [
-            {
-                "target": v.target,
-                "machine": v.machine,
-                "features": sorted(v.features),
-                "driver": v.driver,
-                "clobbered": list(v.mutated),
-                "may_alias": v.may_alias,
-                "anywhere": v.anywhere,
-                "branches": v.branches,
-                "duration": v.duration.value,
-                "flags": v.flags,
-                "packed": [p._asdict() for p in v.packed],
-                "section": v.section,
-            }
-            for v in signature.variants
-        ],
+        "variants": [_encode_variant(v) for v in signature.variants],
+    }
+
+
+def _encode_variant(variant: Variant) -> dict[str, Any]:
+    row = variant.traits.stored()
+    return {
+        "target": variant.target,
+        "machine": variant.machine,
+        "features": sorted(variant.features),
+        "flags": variant.flags,
+        "section": variant.section,
+        "clobbered": row.pop("mutated"),
+        **row,
     }
 
 
@@ -365,9 +346,10 @@ class _Reader:
         )
 
     def _variant(self, value: Any, weights: list[ShapedArray], arguments: int) -> Variant:
-        target, machine, features, driver, mutated, may_alias, anywhere, branches, duration, flags, packed, section = (
-            checked.fields(value, "variant", *_VARIANT)
+        target, machine, features, flags, section, driver, mutated, packed, *rest = checked.fields(
+            value, "variant", *_VARIANT
         )
+        may_alias, anywhere, branches, duration = rest
         if (
             not all(checked.is_name(text) for text in (target, driver, flags))
             or driver not in DRIVERS
@@ -378,14 +360,16 @@ class _Reader:
             target,
             machine,
             frozenset(checked.names(features, "features")),
-            driver,
-            checked.indices(mutated, arguments, "clobbered", increasing=True),
-            checked.boolean(may_alias, "may_alias"),
-            checked.boolean(anywhere, "anywhere"),
-            checked.boolean(branches, "branches"),
-            checked.duration(duration, "duration"),
             flags,
-            tuple([_packing(row, weights) for row in checked.listed(packed, "packed")]),
+            Traits(
+                driver,
+                checked.indices(mutated, arguments, "clobbered", increasing=True),
+                tuple([_packing(row, weights) for row in checked.listed(packed, "packed")]),
+                checked.boolean(may_alias, "may_alias"),
+                checked.boolean(anywhere, "anywhere"),
+                checked.boolean(branches, "branches"),
+                checked.duration(duration, "duration"),
+            ),
             self._section(section),
         )
 

@@ -145,7 +145,7 @@ class StoredCode:
         of these sizes how long others take.
         """
         assert self.variant is not None, "sizes are known of programs that were loaded"
-        is_open = self.variant.duration is Duration.OPEN
+        is_open = self.variant.traits.duration is Duration.OPEN
         avals = [a.at(values) for a in (*self.signature.in_avals, *self.signature.results)]
         count = sum(a.size for a in avals)
         return count >= _MUCH, Duration.OPEN if is_open else Duration.BOUNDED
@@ -178,7 +178,6 @@ class StoredCode:
             payload = file.container.section(variant.section, f"the module of {self.name} for {variant.target}")
             self.source = "file"
         self.variant = variant
-        reused = sorted(i for i, _ in signature.reuse)
         inputs = [*[a.aval for a in self.captured], *signature.in_avals]
         try:
             made = Executable(
@@ -186,14 +185,8 @@ class StoredCode:
                 [inputs[i].strip_weak_type() for i in signature.used],
                 list(signature.results),
                 device=self.device,
-                driver=variant.driver,
-                mutated=[i for i in variant.mutated if i not in reused],
-                in_place=reused,
-                packed=variant.packed,
-                may_alias=variant.may_alias,
-                anywhere=variant.anywhere,
-                branches=variant.branches,
-                duration=variant.duration,
+                traits=variant.traits,
+                in_place=[i for i, _ in signature.reuse],
                 waits=self.device.is_cpu and any(a.is_open for a in signature.in_avals),
                 name=self.name,
             )
@@ -240,7 +233,7 @@ class StoredCode:
             branches=text.branches,
             duration=text.duration,
         )
-        return program.payload, compiled(target, program.meta, -1), program.source
+        return program.payload, compiled(target, program.traits, program.meta["flags"], -1), program.source
 
     def _nothing_fits(self) -> errors.ArtifactError:
         rows = [(v.target, describe_variant(v), "") for v in self.signature.variants]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from stagec.artifact.manifest import Variant
 from stagec.backends import Target, cpu as targets
-from stagec.core.duration import Duration
 from stagec.core.errors import TargetError
 from stagec.runtime.devices import Device
-from stagec.runtime.packing import Packing
+from stagec.runtime.traits import Traits
 
 
 def _target(variant: Variant) -> Target | None:
@@ -21,7 +19,7 @@ def _target(variant: Variant) -> Target | None:
         return None
     if target.arch not in ("host", "generic") and target.machine != variant.machine:
         return None
-    return target if variant.driver in target.on.queues else None
+    return target if variant.traits.driver in target.on.queues else None
 
 
 def platform(variant: Variant) -> str:
@@ -76,19 +74,6 @@ def describe_device(device: Device) -> str:
     return f"{device.platform}:{device.architecture}"
 
 
-def compiled(target: Target, meta: Mapping[str, Any], section: int, reused: Collection[int] = ()) -> Variant:
-    """A program that was compiled for a target, by its metadata; `reused` arguments are overwritten anyway."""
-    return Variant(
-        str(target),
-        target.machine,
-        target.required_features(),
-        meta["driver"],
-        tuple(i for i in meta["mutated"] if i not in reused),
-        meta["may_alias"],
-        meta["anywhere"],
-        meta["branches"],
-        Duration(meta["duration"]),
-        meta["flags"],
-        tuple(map(Packing.parse, meta["packed"])),
-        section,
-    )
+def compiled(target: Target, traits: Traits, flags: str, section: int) -> Variant:
+    """A program that was compiled for a target."""
+    return Variant(str(target), target.machine, target.required_features(), flags, traits, section)

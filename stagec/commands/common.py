@@ -17,8 +17,9 @@ import click
 
 import stagec
 from stagec.artifact.container import MAGIC
+from stagec.backends import Target
 from stagec.core import location
-from stagec.core.errors import StagecError, message
+from stagec.core.errors import StagecError, TargetError, message
 
 _PACKAGES = ("numpy", "ml_dtypes", "iree-base-compiler", "iree-base-runtime", "platformdirs", "click", "rich")
 
@@ -31,6 +32,16 @@ def failure(what: str, fix: str = "") -> click.ClickException:
 def usage(what: str, fix: str = "") -> click.UsageError:
     """A mistake on the command line: exit code 2."""
     return click.UsageError(message(what, fix=fix))
+
+
+def target_option(_: click.Context, __: click.Parameter, value: Any) -> Any:
+    """What was given for `--target`, once or several times: targets that are known."""
+    for text in value if isinstance(value, tuple) else filter(None, [value]):
+        try:
+            Target.parse(text)
+        except TargetError as error:
+            raise click.UsageError(str(error)) from None
+    return value
 
 
 def user_output() -> contextlib.AbstractContextManager[Any]:

@@ -10,8 +10,7 @@ import click
 
 import stagec
 from stagec.commands.calls import described, enabled_dtypes, trace_options
-from stagec.commands.common import OutputFile, bytes_text, failure, seconds_text, unwritable, user_output
-from stagec.commands.warm import targets_option
+from stagec.commands.common import OutputFile, bytes_text, failure, seconds_text, target_option, unwritable, user_output
 
 
 class _Output(OutputFile):
@@ -48,7 +47,7 @@ class _Output(OutputFile):
     "--target",
     "targets",
     multiple=True,
-    callback=targets_option,
+    callback=target_option,
     help="What to compile for, such as cpu:x86-64-v3, vulkan, cuda:sm_80 or rocm:gfx942; may be repeated. "
     "By default this machine's x86-64 level.",
 )

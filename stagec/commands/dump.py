@@ -5,26 +5,15 @@ from __future__ import annotations
 import click
 
 from stagec.api.stages import Lowered
-from stagec.backends import Target
 from stagec.commands.calls import described, enabled_dtypes, trace_options
-from stagec.commands.common import OutputFile, bytes_text, failure, usage, user_output
+from stagec.commands.common import OutputFile, bytes_text, failure, target_option, usage, user_output
 from stagec.compiler.stages import STAGES
-from stagec.core.errors import TargetError
 
 # The stage that is not text.
 _PORTABLE = "portable"
 _ALL_STAGES = ("graph", *STAGES, _PORTABLE)
 # The stages that can show the user's lines.
 _WITH_LOCATIONS = ("stablehlo", "optimized", _PORTABLE)
-
-
-def target_option(_: click.Context, __: click.Parameter, value: str | None) -> str | None:
-    if value is not None:
-        try:
-            Target.parse(value)
-        except TargetError as error:
-            raise click.UsageError(str(error)) from None
-    return value
 
 
 @click.command(

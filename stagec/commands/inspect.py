@@ -71,7 +71,7 @@ def _show(path: str, file: File, chosen: list[tuple[str, Signature]], checked: b
         rows: list[tuple[str, ...]] = []
         for v in signature.variants:
             size = bytes_text(container.size(v.section))
-            rows.append((f"    {v.target}", size, v.driver, f"flags {v.flags}", describe_variant(v)))
+            rows.append((f"    {v.target}", size, v.traits.driver, f"flags {v.flags}", describe_variant(v)))
         click.echo("  variants" if rows else "  nothing to compute")
         _table(rows)
         if signature.stablehlo is not None:
@@ -136,7 +136,7 @@ def _command(file: File, signature: Signature, variant: Variant, output: str) ->
     stem = os.path.splitext(output)[0]
     hidden = len(signature.weights)
     notes: list[str] = []
-    words = [f"iree-run-module --device={variant.driver} --module={output} --function=main"]
+    words = [f"iree-run-module --device={variant.traits.driver} --module={output} --function=main"]
     for i in signature.used:
         if i >= hidden:
             name, aval = signature.names[i - hidden], signature.in_avals[i - hidden]
@@ -151,7 +151,7 @@ def _command(file: File, signature: Signature, variant: Variant, output: str) ->
                 value: Any = file.weight(number)
                 np.save(path, np.asarray(value))
         words.append(f"--input=@{path}")
-    for number, packing in enumerate(variant.packed):
+    for number, packing in enumerate(variant.traits.packed):
         path, weight = f"{stem}.packed{number}.npy", signature.weights[signature.used[packing.argument]]
         if file.rows()[weight].section is None:
             notes.append(f"# {path}: {packing.aval.long()}, elements of weight {weight} in the order of the product")

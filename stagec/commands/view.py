@@ -14,8 +14,7 @@ import stagec
 from stagec.api.arguments import ShapeDtypeStruct
 from stagec.api.jit import JitFunction
 from stagec.commands.calls import add_import_path, described, enabled_dtypes, trace_options
-from stagec.commands.common import OutputFile, bytes_text, describe, failure, usage, user_output
-from stagec.commands.dump import target_option
+from stagec.commands.common import OutputFile, bytes_text, describe, failure, target_option, usage, user_output
 from stagec.core.dims import is_open
 from stagec.viewing.form import form
 from stagec.viewing.gather import gather

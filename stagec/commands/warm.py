@@ -13,15 +13,22 @@ from typing import Any, NamedTuple
 
 import click
 
-from stagec.backends import Target
 from stagec.commands.cache import disk_cache
 from stagec.commands.calls import described
-from stagec.commands.common import bytes_text, describe, failure, print_json, seconds_text, usage, user_output
+from stagec.commands.common import (
+    bytes_text,
+    describe,
+    failure,
+    print_json,
+    seconds_text,
+    target_option,
+    usage,
+    user_output,
+)
 from stagec.compiler import build, key
 from stagec.compiler.cache import DiskCache
 from stagec.compiler.progress import Progress
 from stagec.core.config import config
-from stagec.core.errors import TargetError
 
 # Without a bound, so that no program is evicted from an image.
 _UNBOUNDED = 1 << 62
@@ -42,22 +49,13 @@ class Job(NamedTuple):
     origin: str = ""
 
 
-def targets_option(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    for value in values:
-        try:
-            Target.parse(value)
-        except TargetError as error:
-            raise click.UsageError(str(error)) from None
-    return values
-
-
 _SIGNATURE = [
     click.Argument(["function"], required=False),
     click.Argument(["arguments"], nargs=-1),
     click.Option(
         ["--target", "targets"],
         multiple=True,
-        callback=targets_option,
+        callback=target_option,
         help="What to compile for; may be repeated. By default STAGEC_TARGET, or this machine's own CPU.",
     ),
     click.Option(["--static"], multiple=True, metavar="NAME=VALUE", help="A static argument; may be repeated."),

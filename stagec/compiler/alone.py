@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +11,7 @@ from stagec.core import forking
 
 # A lock lasts for as long as a thread holds it or waits for it.
 _locks: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
-_locks_guard = threading.Lock()
+_locks_guard = forking.lock()
 
 
 @contextlib.contextmanager
@@ -22,22 +21,6 @@ def alone(digest: str) -> Iterator[None]:
     The block must look for the program again, which another thread may have compiled. A thread may nest such blocks.
     """
     with _locks_guard:
-        lock = _locks.setdefault(digest, _Lock())
-    with lock.held:
+        lock = _locks.setdefault(digest, forking.lock())
+    with lock:
         yield
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    """Wait for no thread of the parent."""
-    global _locks, _locks_guard
-    _locks, _locks_guard = weakref.WeakValueDictionary(), threading.Lock()
-
-
-class _Lock:
-    """A lock that a weak table can hold."""
-
-    __slots__ = ("__weakref__", "held")
-
-    def __init__(self) -> None:
-        self.held = threading.RLock()

@@ -22,6 +22,7 @@ from stagec.core.errors import brief
 from stagec.core.graph import Graph, all_equations as all_equations, has_callbacks, has_users_callbacks
 from stagec.core.open_graph import is_open, typical
 from stagec.runtime import interruptible
+from stagec.runtime.traits import Traits
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,11 @@ class Program:
     source: str
     contributors: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def traits(self) -> Traits:
+        """What the runtime must know."""
+        return Traits.parse(self.meta)
+
 
 def obtain(
     graph: Graph, options: ProgramOptions, name: str, argument_names: Sequence[str] = (), definition: str = ""
@@ -174,17 +180,12 @@ def is_stored(digest: str) -> bool:
     return store is not None and not config.dump and store.holds(digest)
 
 
+@interruptible.function
 def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]) -> Program:
     """The program with these contributors to its key: from the disk, else from `compile(digest)`.
 
     After an interrupt of the main thread, the program is still compiled and stored.
     """
-    return interruptible.call(lambda: _fetched(contributors, name, compile))
-
-
-def _fetched(
-    contributors: dict[str, str], name: str, compile: Callable[[str], tuple[bytes, dict[str, Any]]]
-) -> Program:
     digest = key.digest(contributors)
     with alone(digest):
         store = cache.default_cache()
@@ -240,9 +241,8 @@ def obtain_text(
         started = time.perf_counter()
         with _announced(name, len(match.operations_in(module)), options.target):
             optimize(module, options)
-            payload, meta = _compile_optimized(module, options, name, driver)
-        seconds = round(time.perf_counter() - started, 3)
-        return payload, {**meta, "branches": branches, "duration": duration, "seconds": seconds}
+            compiled, traits = _compile_optimized(module, options, name, driver)
+        return compiled.vmfb, _meta(name, compiled, traits._replace(branches=branches, duration=duration), started)
 
     return fetch(contributors, name, compile)
 
@@ -351,14 +351,18 @@ def compile_graph(
             passes_seconds=optimized - lowered,
         )
         queue, callbacks = choose_driver(_in_parts(graph, options), options.target), has_callbacks(graph)
-        payload, meta = _compile_optimized(module, options, name, queue, callbacks)
-    if limited and meta["mutated"]:  # so that it cannot run again
+        compiled, traits = _compile_optimized(module, options, name, queue, callbacks)
+    if limited and traits.mutated:  # so that it cannot run again
         return compile_graph(graph, dataclasses.replace(options, limits=False), name, argument_names, digest)
     folder.finish(module, options.target, report, options.of_compiler())
-    meta["branches"] = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
-    meta["duration"] = Duration.LIMITED if limited else duration(graph, queue)
-    meta["seconds"] = round(time.perf_counter() - started, 3)
-    return payload, meta
+    branches = any(e.primitive.name in ("cond", "while", "scan") for e in all_equations(graph))
+    traits = traits._replace(branches=branches, duration=Duration.LIMITED if limited else duration(graph, queue))
+    return compiled.vmfb, _meta(name, compiled, traits, started)
+
+
+def _meta(name: str, compiled: Any, traits: Traits, started: float) -> dict[str, Any]:
+    seconds = round(time.perf_counter() - started, 3)
+    return {"name": name, "flags": compiled.flags, "seconds": seconds, **traits.stored()}
 
 
 def limited_graph(graph: Graph, options: ProgramOptions) -> Graph | None:
@@ -401,23 +405,15 @@ def with_open_kernels(
 
 def _compile_optimized(
     module: Any, options: ProgramOptions, name: str, queue: str, callbacks: bool = False
-) -> tuple[bytes, dict[str, Any]]:
-    """The module's bytes, and the metadata that follows from the module."""
+) -> tuple[Any, Traits]:
+    """What the compiler makes of the module, and the traits that follow from the module."""
     from stagec.compiler import outside
 
     # The calling thread waits for its own work anyway, and for the Python functions that it calls.
     asynchronous = queue != "local-sync" and not callbacks
     asked = dataclasses.replace(options.of_compiler(), asynchronous=asynchronous)
     compiled = outside.compile_module(module, options.target, name=name, options=asked)
-    return compiled.vmfb, {
-        "name": name,
-        "mutated": list(compiled.memory.mutated),
-        "may_alias": compiled.memory.may_alias,
-        "packed": list(compiled.memory.packed),
-        "anywhere": compiled.memory.anywhere,
-        "driver": queue,
-        "flags": compiled.flags,
-    }
+    return compiled, compiled.traits._replace(driver=queue)
 
 
 def choose_driver(graph: Graph, target: Target) -> str:

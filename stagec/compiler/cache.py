@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from stagec.compiler import log, refused
 from stagec.compiler.cache_directory import KERNEL, SUFFIX, CacheDirectory, Layer, LayerInfo
-from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry
+from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry, write_whole
 from stagec.compiler.cache_remote import Remote
 from stagec.compiler.claim import SUFFIX as CLAIM, claimed
 from stagec.core.config import config
@@ -29,7 +29,6 @@ _LEDGER = "usage.ledger"
 # The folder for modules that the compiler refused.
 _REFUSED = "refused"
 _STALE_SECONDS = 3600
-_NEAREST_LIMIT = 1000
 
 
 class CacheInfo(NamedTuple):
@@ -73,6 +72,9 @@ class DiskCache(CacheDirectory):
     (b'compiled', {'flag_set': 'fast'})
     """
 
+    _name = "the disk cache"
+    _fix = "set STAGEC_CACHE_DIR to a directory of your own, or STAGEC_CACHE=0 to do without"
+
     def __init__(
         self,
         directory: str | os.PathLike[str],
@@ -112,21 +114,10 @@ class DiskCache(CacheDirectory):
         return self._read(self._path(key, KERNEL), key)
 
     def _read(self, path: str, key: str) -> Entry | None:
-        if self._refused():
-            return None
-        try:
-            entry = read_entry(path, key)
-        except FileNotFoundError:
-            return None
-        except EntryError as error:
-            self._discard(path, error)
-            return None
-        except OSError as error:  # such as too many open files: the entry itself is not damaged
-            reason = error.strerror or type(error).__name__
-            self._warn("read", f"the disk cache cannot be read: {reason}", self._elsewhere())
-            return None
-        with contextlib.suppress(OSError):
-            os.utime(path)
+        entry = super()._read(path, key)
+        if entry is not None:
+            with contextlib.suppress(OSError):
+                os.utime(path)
         return entry
 
     def holds(self, key: str) -> bool:
@@ -197,7 +188,7 @@ class DiskCache(CacheDirectory):
                 self._evict(keep=os.path.basename(path))
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            self._warn("write", f"the disk cache cannot be written: {reason}", self._elsewhere())
+            self._warn("write", f"the disk cache cannot be written: {reason}", self._fix)
             return False
         return True
 
@@ -248,21 +239,6 @@ class DiskCache(CacheDirectory):
         for layer in self.layers:
             yield from layer.entries()
 
-    def nearest(self, contributors: Mapping[str, str]) -> tuple[EntryHeader, list[str]] | None:
-        """The entry that differs from `contributors` in the fewest names, and those names, to explain a miss.
-
-        Only the thousand most recently used entries are read. Of equally near ones, the most recent one is returned.
-        """
-        best: tuple[EntryHeader, list[str]] | None = None
-        for count, header in enumerate(self.entries()):
-            names = contributors.keys() | header.contributors.keys()
-            differing = sorted(n for n in names if contributors.get(n) != header.contributors.get(n))
-            if best is None or len(differing) < len(best[1]):
-                best = header, differing
-            if not differing or count + 1 >= _NEAREST_LIMIT:
-                break
-        return best
-
     def info(self) -> CacheInfo:
         """How full the cache is, and what this process did with it; `refusal` says why it is not used."""
         entries, temporary = self._scan()
@@ -302,32 +278,15 @@ class DiskCache(CacheDirectory):
             if name.endswith(KERNEL):
                 self._remove(name)
 
-    def _refused(self) -> bool:
-        reason = self._refusal()
-        if reason:
-            self._warn("refused", f"the disk cache is not used: {reason}", self._elsewhere())
-        return bool(reason)
-
     def _write(self, path: str, head: bytes, payload: memoryview) -> None:
         temporary = f"{os.path.splitext(path)[0]}.{os.urandom(8).hex()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-        fd = os.open(temporary, flags, 0o600)
         try:
-            # No fsync: after a power cut the checksum turns a torn file into a miss.
-            with os.fdopen(fd, "wb") as file:
-                file.write(head)
-                file.write(payload)
-            try:
-                os.replace(temporary, path)
-            except PermissionError:
-                # Windows does not replace a file that is open; the one there is for the same key.
-                if os.name != "nt" or not os.path.exists(path):
-                    raise
-                os.unlink(temporary)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
+            # After a power cut the checksum turns a torn file into a miss.
+            write_whole(path, temporary, (head, payload), 0o600)
+        except PermissionError:
+            # Windows does not replace a file that is open; the one there is for the same key.
+            if os.name != "nt" or not os.path.exists(path):
+                raise
 
     def _count(self, size: int) -> bool:
         """Add `size` to the ledger; returns whether the cache may be over its bound.
@@ -387,7 +346,7 @@ class DiskCache(CacheDirectory):
             return False
         return True
 
-    def _discard(self, path: str, error: EntryError) -> None:
+    def _skip(self, path: str, error: EntryError) -> None:
         removed = self._remove(os.path.basename(path))
         self._warn(
             "damaged",
@@ -395,9 +354,6 @@ class DiskCache(CacheDirectory):
             "none needed; it was removed and the program is compiled again" if removed else f"remove {path}",
             path,
         )
-
-    def _elsewhere(self) -> str:
-        return "set STAGEC_CACHE_DIR to a directory of your own, or STAGEC_CACHE=0 to do without"
 
 
 def _rounded(size: int) -> int:

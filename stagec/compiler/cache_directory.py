@@ -25,6 +25,10 @@ Row = tuple[float, int, str]
 class CacheDirectory:
     """The part that the writable cache and the read-only layers have in common: reading."""
 
+    # In messages: what it is called, and what helps where it is not used.
+    _name: str
+    _fix: str
+
     def __init__(self, directory: str | os.PathLike[str]) -> None:
         # Absolute, so that a later chdir does not move the cache.
         self.directory = os.path.abspath(os.path.expanduser(os.fspath(directory)))
@@ -63,6 +67,31 @@ class CacheDirectory:
             if status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
                 return "every user may write to its directory"
         return ""
+
+    def _refused(self) -> bool:
+        reason = self._refusal()
+        if reason:
+            self._warn("refused", f"{self._name} is not used: {reason}", self._fix)
+        return bool(reason)
+
+    def _read(self, path: str, key: str) -> Entry | None:
+        """The entry for `key` in a file, checked and in memory, or None; what is wrong is said once."""
+        if self._refused():
+            return None
+        try:
+            return read_entry(path, key)
+        except FileNotFoundError:
+            pass
+        except EntryError as error:
+            self._skip(path, error)
+        except OSError as error:  # such as too many open files: the entry itself is not damaged
+            reason = error.strerror or type(error).__name__
+            self._warn("read", f"{self._name} cannot be read: {reason}", self._fix, path)
+        return None
+
+    def _skip(self, path: str, error: EntryError) -> None:
+        """Say that a file is not a sound entry."""
+        self._warn("damaged", f"an entry of {self._name} is skipped: {error}", f"replace or remove {path}", path)
 
     def _programs(self) -> list[Row]:
         return [row for row in self._scan()[0] if row[2].endswith(SUFFIX)]
@@ -110,29 +139,16 @@ class Layer(CacheDirectory):
     """
 
     hits = 0
+    _name = "a cache layer"
+    _fix = "let the directory and its files belong to root or to this user, readable, and writable by nobody else"
 
     def __repr__(self) -> str:
         return f"Layer({self.directory!r})"
 
     def get(self, key: str) -> Entry | None:
         """The entry for `key`, checked and in memory, or None."""
-        path = self._path(key)
-        refusal = self._refusal()
-        if refusal:
-            self._warn("refused", f"a cache layer is not used: {refusal}", _FIX)
-            return None
-        try:
-            entry = read_entry(path, key)
-        except FileNotFoundError:
-            return None
-        except EntryError as error:
-            self._warn("damaged", f"an entry of a cache layer is skipped: {error}", f"replace or remove {path}", path)
-            return None
-        except OSError as error:
-            reason = error.strerror or type(error).__name__
-            self._warn("read", f"an entry of a cache layer cannot be read: {reason}", _FIX, path)
-            return None
-        self.hits += 1
+        entry = self._read(self._path(key), key)
+        self.hits += entry is not None
         return entry
 
     def entries(self) -> Iterator[EntryHeader]:
@@ -146,6 +162,3 @@ class Layer(CacheDirectory):
         if not refusal and not os.path.isdir(self.directory):
             refusal = "there is no such directory"
         return LayerInfo(self.directory, refusal, len(entries), sum(size for _, size, _ in entries), self.hits)
-
-
-_FIX = "let the directory and its files belong to root or to this user, readable, and writable by nobody else"

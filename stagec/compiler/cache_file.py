@@ -16,6 +16,7 @@ changes of the file do not affect the process.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -23,7 +24,7 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -119,6 +120,33 @@ def open_entry(path: str) -> tuple[int, os.stat_result]:
         os.close(fd)
         raise
     return fd, status
+
+
+def write_whole(path: str, temporary: str, parts: Iterable[Any], mode: int, lasting: bool = False) -> None:
+    """Write a file so that a reader sees all of it or what was there before.
+
+    Args:
+      temporary: the file's name until all of it is written.
+      mode: the permissions of a new file.
+      lasting: whether all of it is on the disk before the file has its name.
+
+    Raises:
+      OSError: the file cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    fd = os.open(temporary, flags, mode)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            for part in parts:
+                file.write(part)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
 
 
 def read_aligned(fd: int, size: int, offset: int = 0) -> memoryview:

@@ -151,22 +151,22 @@ def linker_path() -> str:
     return path if os.path.exists(path) else ""
 
 
-def save_module(source: bytes, name: str, directory: str) -> str:
-    """Write a refused module to `directory`, or to that of the disk cache; its path, or why it was not written."""
-    store = None if directory else cache.default_cache()
+def save_module(source: bytes, name: str) -> str:
+    """Keep a refused module in the disk cache, or among temporary files; its path, or why it was not written."""
+    store = cache.default_cache()
     if store is not None:
         with contextlib.suppress(OSError):
             return store.keep_refused(source, name)
     try:
-        return refused.keep(source, name, directory or tempfile.gettempdir())
+        return refused.keep(source, name, tempfile.gettempdir())
     except OSError as error:
         return f"not saved ({error.strerror or error})"
 
 
 def compile_error(
-    name: str, target: str, attempts: Sequence[Attempt], saved: str, is_open: bool = False
+    source: bytes, name: str, target: str, attempts: Sequence[Attempt], is_open: bool = False
 ) -> CompileError:
-    """The error for a module, with open dimensions or without, that every flag set refused."""
+    """The error for a module, with open dimensions or without, that every flag set refused; the module is kept."""
     errors = [d for attempt in attempts for d in attempt.diagnostics if d.severity == "error"]
     located = next((d for d in errors if d.file.endswith(".py")), next((d for d in errors if d.file), None))
     # The linker's own messages say more than the "failed to serialize executables" of the compiler.
@@ -174,7 +174,7 @@ def compile_error(
     reason = told.headline if told else "the compiler gave no reason"
     rows = [("target", target, "")]
     rows += [(f"flags {a.flag_set!r}", a.error or "no message", f"{a.seconds:.2f} s") for a in attempts]
-    rows.append(("module", saved, ""))
+    rows.append(("module", save_module(source, name), ""))
     advice = _advice(reason, target)
     fix = f"{advice}; or leave the dimensions static" if is_open else advice
     return CompileError(message(f"{name} was not compiled: {reason}", source_line(located), rows, fix))

@@ -6,21 +6,22 @@ import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from passes.match import operations_in, splat_of
 from passes.patterns import location_text
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, lanes, log, phase_workarounds, process, rare, reproducible
 from stagec.compiler.diagnostics import Attempt, Diagnostic
-from stagec.compiler.flags import CompileOptions, FlagSet
+from stagec.compiler.flags import DEFAULT, CompileOptions, FlagSet
 from stagec.compiler.invocation import Invocation, invocation
 from stagec.compiler.mlir import ir, load_phases
-from stagec.compiler.ready import Memory, by_flag_set
+from stagec.compiler.ready import by_flag_set
 from stagec.compiler.session import parsed, serialize
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError, message
 from stagec.runtime import interruptible
+from stagec.runtime.traits import Traits
 
 _CONSTANT = "stablehlo.constant"
 _CRASH = "the compiler crashed"
@@ -49,18 +50,6 @@ OPTIMIZATIONS = {
 Seen: TypeAlias = Callable[[str, Any], None]
 
 
-class Opened(NamedTuple):
-    """A module that was checked.
-
-    Attributes:
-      module: for the first flag set, which may change it.
-      source: the module's bytes, from which the other flag sets begin.
-    """
-
-    module: Any
-    source: bytes
-
-
 class CrashedError(CompileError):
     """The compiler crashed on a module, and no flag set compiled it.
 
@@ -87,15 +76,15 @@ class CompilerResult:
       seconds: wall time of all attempts together.
       attempts: every flag set tried, in order; the last one succeeded.
       warnings: what the compiler warned of.
-      memory: what the program does with the memory of its arguments.
+      traits: what the program does with the memory of its arguments.
     """
 
     vmfb: bytes = field(repr=False)
     flags: str
     seconds: float
     attempts: tuple[Attempt, ...]
-    warnings: tuple[Diagnostic, ...] = ()
-    memory: Memory = field(default_factory=Memory)
+    warnings: tuple[Diagnostic, ...]
+    traits: Traits
 
 
 # One call: after an interrupt, nothing must close the session while the compiler uses it.
@@ -104,7 +93,7 @@ def compile_module(
     module: Any,
     target: Target,
     *,
-    options: CompileOptions | None = None,
+    options: CompileOptions = DEFAULT,
     name: str = "main",
     guarded: bool = True,
 ) -> CompilerResult:
@@ -128,19 +117,17 @@ def compile_module(
     >>> compile_module(text, Target.parse("cpu:x86-64-v3")).flags
     'direct'
     """
-    options = options or CompileOptions()
     started = time.perf_counter()
     given = serialize(module)
     attempts: list[Attempt] = []
-    found = opened(given, target, name, options)
-    for flag_set, ready in by_flag_set(found.source, target, options, found.module):
-        memory = ready.memory
+    for flag_set, ready in by_flag_set(prepared(given, target, name), target, options):
+        traits = ready.traits
         if flag_set.direct:
             try:
                 vmfb, attempt, may_alias, anywhere = direct.run(ready, flag_set, options.asynchronous, options.joins)
             except direct.NotDirectError as error:
                 raise reproducible.refused(name, str(error), line=error.location) from None
-            memory = memory._replace(may_alias=may_alias and memory.may_alias, anywhere=anywhere)
+            traits = traits._replace(may_alias=may_alias and traits.may_alias, anywhere=anywhere)
             if not vmfb and not options.flag_set:
                 log.event("compile", "through all phases", name=name, reason=attempt.error)
                 continue
@@ -157,15 +144,14 @@ def compile_module(
         log.event("compile", "refused", name=name, flags=flag_set.name, error=attempt.error)
     seconds = time.perf_counter() - started
     if not vmfb:
-        saved = diag.save_module(given, name, options.dump)
-        refused = diag.compile_error(name, str(target), attempts, saved, options.is_open)
+        refused = diag.compile_error(given, name, str(target), attempts, options.is_open)
         crashes = any(attempt.error.startswith(_CRASH) for attempt in attempts)
         raise CrashedError(str(refused), attempts) if crashes else refused
     log.event(
         "compile", "compiled", name=name, target=str(target), flags=flag_set.name, seconds=seconds, bytes=len(vmfb)
     )
     said = [d for a in attempts for d in a.diagnostics] if len(attempts) == 1 else attempts[-1].diagnostics
-    return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), memory)
+    return CompilerResult(vmfb, flag_set.name, seconds, tuple(attempts), diag.warnings(said), traits)
 
 
 def may_crash(source: bytes, target: Target) -> bool:
@@ -199,33 +185,28 @@ def _without_races(vmfb: bytes, attempt: Attempt) -> tuple[bytes, Attempt]:
     return b"", dataclasses.replace(attempt, ok=False, diagnostics=found)
 
 
-def prepared(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
-    """The module as the compiler takes it: checked, and with its target's own description.
+def prepared(source: bytes, target: Target, name: str) -> Any:
+    """The module as the compiler takes it, as an `ir.Module`: checked, and with its target's own description.
 
     Raises:
       CompileError: an operation is unknown or malformed, or a constant's dtype cannot be compiled.
     """
-    return opened(source, target, name, options).source
-
-
-def opened(source: bytes, target: Target, name: str, options: CompileOptions) -> Opened:
-    """What `prepared` returns, and the module itself."""
-    module = _parsed(source, name, options)
+    module = _parsed(source, name)
     for operation in operations_in(module, _CONSTANT):
-        _check_constant(operation, source, name, options)
+        _check_constant(operation, source, name)
     phase_workarounds.describe(module.operation, target)
     phase_workarounds.swap_selection_operands(module)
-    return Opened(module, serialize(module))
+    return module
 
 
 @interruptible.function
 def run(
     source: bytes, flag_set: FlagSet, *, link: bool = True, until: str = "", seen: Seen | None = None
 ) -> tuple[bytes, Attempt]:
-    """Run the compiler once, on a module that `prepared` returned.
+    """Run the compiler once.
 
     Args:
-      source: what `prepared` returned.
+      source: the bytes of what `prepared` returned.
       flag_set: a name for the attempt, and command-line flags of the compiler.
       link: whether a linker takes part.
       until: stop after this phase, and return MLIR text instead of an executable.
@@ -282,7 +263,7 @@ def _go_through(run: Invocation, last: str, flag_set: FlagSet, seen: Seen | None
     return True
 
 
-def _parsed(source: bytes, name: str, options: CompileOptions) -> Any:
+def _parsed(source: bytes, name: str) -> Any:
     try:
         # Not in a context of the compiler's: those let unknown dialects through, and crash on them later.
         return parsed(source)
@@ -292,7 +273,7 @@ def _parsed(source: bytes, name: str, options: CompileOptions) -> Any:
             message(
                 f"{name} is not a valid module: {reason.headline}",
                 diag.source_line(reason),
-                [("module", diag.save_module(source, name, options.dump), "")],
+                [("module", diag.save_module(source, name), "")],
                 "this is a fault of whoever built the module; a custom pass or rewrite is the first suspect",
             )
         ) from None
@@ -308,7 +289,7 @@ def _first_error(error: Exception) -> Diagnostic:
     return Diagnostic("error", str(error).strip() or type(error).__name__)
 
 
-def _check_constant(operation: Any, source: bytes, name: str, options: CompileOptions) -> None:
+def _check_constant(operation: Any, source: bytes, name: str) -> None:
     type_text = str(operation.results[0].type)
     if "complex<f64>" not in type_text:
         return
@@ -319,7 +300,7 @@ def _check_constant(operation: Any, source: bytes, name: str, options: CompileOp
         message(
             f"{name} was not compiled: it holds a complex128 constant of several values, which ends the compiler",
             diag.source_line(line),
-            [("constant", type_text, ""), ("module", diag.save_module(source, name, options.dump), "")],
+            [("constant", type_text, ""), ("module", diag.save_module(source, name), "")],
             "pass the constant as an argument, or use complex64",
         )
     )

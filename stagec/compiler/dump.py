@@ -63,10 +63,10 @@ class Dump:
         self._write_module("optimized.mlir", module)
         self._write("passes.txt", f"{report}\n")
         if self._on:
-            from stagec.compiler import outside  # takes milliseconds to import, which only dumps need
+            from stagec.compiler import stages  # takes milliseconds to import, which only dumps need
 
             try:
-                outside.dump_all(module, target, os.path.join(self.directory, "iree"), options)
+                stages.dump_all(module, target, os.path.join(self.directory, "iree"), options)
             except OSError as error:
                 self._fail(error)
             log.event("compile", f"dumped to {self.directory}")

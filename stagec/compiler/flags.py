@@ -18,14 +18,12 @@ class CompileOptions:
       straight: whether they may also replace elementwise operations and reductions.
       weights: the arguments that are the same at each call: packed copies may become further arguments.
       flag_set: use only the flag set of this name.
-      extra_flags: appended to every flag set, one string a flag.
-      dump: a directory to write the module to when it cannot be compiled; that of the disk cache if empty.
       is_open: whether the module has open dimensions, which errors mention.
       reproducible: whether results have the same bits on all processors.
       joins: whether kernels that wait for one another become one dispatch.
 
-    >>> CompileOptions(flag_set="plain").extra_flags
-    ()
+    >>> CompileOptions(flag_set="plain").kernels
+    True
     """
 
     asynchronous: bool = False
@@ -33,11 +31,12 @@ class CompileOptions:
     straight: bool = True
     weights: tuple[int, ...] = ()
     flag_set: str = ""
-    extra_flags: tuple[str, ...] = ()
-    dump: str = ""
     is_open: bool = False
     reproducible: bool = False
     joins: bool = True
+
+
+DEFAULT = CompileOptions()
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ _COMMON = (
 FLAG_SETS = ("direct", "kernels", "plain", "separate")
 
 
-def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagSet, ...]:
+def ladder(target: Target, options: CompileOptions = DEFAULT) -> tuple[FlagSet, ...]:
     """The flag sets to try in order.
 
     Raises:
@@ -97,7 +96,6 @@ def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagS
     >>> [flag_set.name for flag_set in ladder(Target.parse("cpu"), CompileOptions(kernels=False))]
     ['plain', 'separate']
     """
-    options = options or CompileOptions()
     base = (*_COMMON, *target.on.flags(target))
     if options.asynchronous:
         base += ("--iree-execution-model=async-external",)
@@ -113,6 +111,4 @@ def ladder(target: Target, options: CompileOptions | None = None) -> tuple[FlagS
         names = [*sets]
     own = {name: [flag for flag in sets[name] if flag not in base] for name in names}
     in_order = target.on.works_in_order(target)
-    return tuple(
-        FlagSet(name, (*base, *own[name], *options.extra_flags), in_order, options.reproducible) for name in names
-    )
+    return tuple(FlagSet(name, (*base, *own[name]), in_order, options.reproducible) for name in names)

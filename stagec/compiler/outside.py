@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import subprocess
 import time
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from stagec.backends import Target
-from stagec.compiler import culprit, diagnostics as diag, dispatches, driver, process, scratch, stages
+from stagec.compiler import culprit, diagnostics as diag, driver, process, scratch
 from stagec.compiler.diagnostics import Attempt
-from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.flags import DEFAULT, CompileOptions, ladder
 from stagec.compiler.session import is_disturbed, serialize
 from stagec.core.errors import CompileError
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 # Time limit in seconds of the search for the operation that crashes the compiler.
 _SEARCH_SECONDS = 60.0
 
 
 def compile_module(
-    module: Any, target: Target, *, options: CompileOptions | None = None, name: str = "main"
+    module: Any, target: Target, *, options: CompileOptions = DEFAULT, name: str = "main"
 ) -> driver.CompilerResult:
     """As `driver.compile_module`; the error for a crash names the operation if one alone causes it.
 
     Raises:
       CompileError: the compiler refused the module, or its process ended.
     """
-    options = options or CompileOptions()
     started = time.perf_counter()
     try:
         if is_disturbed():
@@ -45,64 +46,25 @@ def compile_module(
     raise _crash_error(serialize(module), target, options, name, attempts)
 
 
-def stage_text(
-    module: Any, target: Target, stage: str, options: CompileOptions | None = None, name: str = "main"
-) -> str:
-    """As `stages.stage_text`.
+def guarded(function: _F) -> _F:
+    """Let a function of a module run in a new process if the compiler may crash on it; a crash becomes a CompileError.
 
-    Raises:
-      CompileError: the compiler refused the module, or its process ended.
+    Its arguments are the module's bytes, the target, whatever else it needs, the `CompileOptions`, and the program's
+    name in errors. The function that it becomes takes every kind of module that `driver.compile_module` takes.
     """
-    if stage in stages.OWN:
-        return stages.stage_text(module, target, stage, options, name)
-    return _called(stages.stage_text, module, target, stage, options or CompileOptions(), name)
 
+    @functools.wraps(function)
+    def call(module: Any, target: Target, what: Any, options: CompileOptions = DEFAULT, name: str = "main") -> Any:
+        source = serialize(module)
+        if process.serves or not (is_disturbed() or driver.may_crash(source, target)):
+            return function(source, target, what, options, name)
+        started = time.perf_counter()
+        try:
+            return process.call(call, name, source, target, what, options, name)
+        except process.CrashError as crash:
+            raise _crash_error(source, target, options, name, [_crashed(target, options, started, crash)]) from None
 
-def followed(
-    module: Any, target: Target, phase: str, options: CompileOptions | None = None, name: str = "main"
-) -> stages.Followed:
-    """As `stages.followed`.
-
-    Raises:
-      CompileError: the compiler refused the module, or its process ended.
-    """
-    return _called(stages.followed, module, target, phase, options or CompileOptions(), name)
-
-
-def dump_all(
-    module: Any, target: Target, directory: str, options: CompileOptions | None = None, prefix: str = "main"
-) -> list[str]:
-    """As `stages.dump_all`.
-
-    Raises:
-      CompileError: the module is not valid, or the process ended.
-    """
-    return _called(stages.dump_all, module, target, directory, options or CompileOptions(), prefix)
-
-
-def kernel_lines(
-    module: Any, target: Target, kernels: Collection[str], options: CompileOptions, name: str
-) -> dict[str, str]:
-    """As `dispatches.kernel_lines`.
-
-    Raises:
-      CompileError: the process ended.
-    """
-    return _called(dispatches.kernel_lines, module, target, kernels, options, name)
-
-
-def _called(
-    function: Callable[..., Any], module: Any, target: Target, what: Any, options: CompileOptions, name: str
-) -> Any:
-    """Call a function for a module, in a new process if the compiler may crash; a crash becomes a CompileError."""
-    source = serialize(module)
-    if not (is_disturbed() or driver.may_crash(source, target)):
-        return function(source, target, what, options, name)
-    started = time.perf_counter()
-    try:
-        return process.call(function, name, source, target, what, options, name)
-    except process.CrashError as crash:
-        raise _crash_error(source, target, options, name, [_crashed(target, options, started, crash)]) from None
+    return cast("_F", call)
 
 
 def _crashed(target: Target, options: CompileOptions, started: float, crash: Exception) -> Attempt:
@@ -125,5 +87,4 @@ def _crash_error(
                     attempts = [dataclasses.replace(first, diagnostics=(found,)), *attempts[1:]]
             except (CompileError, subprocess.TimeoutExpired):
                 pass  # no operation is named
-    saved = diag.save_module(source, name, options.dump)
-    return diag.compile_error(name, str(target), attempts, saved, options.is_open)
+    return diag.compile_error(source, name, str(target), attempts, options.is_open)

@@ -19,6 +19,8 @@ from stagec.core.errors import CompileError, message
 
 # The directory that has the packages of this project.
 _ROOT = str(pathlib.Path(__file__).resolve().parents[2])
+# Whether this is such a process.
+serves = False
 # Where a refused module is kept.
 _CACHE_OPTIONS = ("enable_cache", "cache_dir", "cache_max_bytes")
 
@@ -99,6 +101,8 @@ def _crash(status: int) -> str:
 
 def _serve(request: str, answer: str) -> None:
     """Serve one request, in the new process."""
+    global serves
+    serves = True
     with open(request, "rb") as file:
         function, args, kwargs, options = pickle.load(file)
     load()

@@ -30,7 +30,7 @@ class Progress:
     ...     pass
     """
 
-    _shown: Any = threading.Lock()
+    _shown = forking.lock()
 
     def __init__(self, what: str, delay: float = DELAY_SECONDS) -> None:
         self._what = what
@@ -119,8 +119,3 @@ def _is_terminal(stream: Any) -> bool:
         return stream is not None and bool(stream.isatty())
     except ValueError:  # a closed stream
         return False
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    Progress._shown = threading.Lock()

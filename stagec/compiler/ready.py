@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import sys
-import threading
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from passes import PassOptions, kernels as own_kernels, pipeline
 from passes.analysis.aliases import mutated_arguments, results_may_share, returned_arguments
@@ -21,22 +20,8 @@ from stagec.compiler import direct, log
 from stagec.compiler.flags import CompileOptions, FlagSet, ladder
 from stagec.compiler.session import parsed, serialize
 from stagec.core import forking
-
-
-class Memory(NamedTuple):
-    """What a program does with the memory of its arguments.
-
-    Attributes:
-      mutated: the arguments that it may overwrite.
-      may_alias: whether a result may be an argument's memory, or another result's.
-      packed: which further arguments it takes (`passes.kernels.weights`).
-      anywhere: whether it does not rely on an alignment of the arguments' memory beyond that of their elements.
-    """
-
-    mutated: tuple[int, ...] = ()
-    may_alias: bool = False
-    packed: tuple[dict[str, Any], ...] = ()
-    anywhere: bool = False
+from stagec.runtime.packing import Packing
+from stagec.runtime.traits import Traits
 
 
 @dataclasses.dataclass(eq=False)
@@ -44,12 +29,12 @@ class Ready:
     """A module as the compiler takes it.
 
     Attributes:
-      memory: what it does with the memory of its arguments.
+      traits: what it does with the memory of its arguments.
       module: the module as an `ir.Module`, if its context is still there.
       kernels: those of our own in it; their executables are inserted when its bytes are asked for.
     """
 
-    memory: Memory
+    traits: Traits
     module: Any = None
     kernels: Kernels | None = None
     _source: bytes = b""
@@ -57,7 +42,7 @@ class Ready:
     @classmethod
     def of(cls, module: Any) -> Ready:
         """An `ir.Module` that will not change any more, and may be gone later."""
-        return cls(_memory(module), _source=serialize(module))
+        return cls(_traits(module), _source=serialize(module))
 
     @property
     def source(self) -> bytes:
@@ -69,8 +54,9 @@ class Ready:
         return self._source
 
 
-def _memory(module: Any) -> Memory:
-    return Memory(mutated_arguments(module), _may_alias(module), tuple(packed_arguments(module)))
+def _traits(module: Any) -> Traits:
+    packed = tuple(map(Packing.parse, packed_arguments(module)))
+    return Traits(mutated=mutated_arguments(module), packed=packed, may_alias=_may_alias(module))
 
 
 def _may_alias(module: Any) -> bool:
@@ -78,17 +64,15 @@ def _may_alias(module: Any) -> bool:
     return bool(returned_arguments(module)) or results_may_share(module)
 
 
-def by_flag_set(
-    source: bytes, target: Target, options: CompileOptions, module: Any = None
-) -> Iterator[tuple[FlagSet, Ready]]:
+def by_flag_set(module: Any, target: Target, options: CompileOptions) -> Iterator[tuple[FlagSet, Ready]]:
     """The flag sets to try in order, each with the module that it compiles.
 
     The flag set `kernels` is left out where no kernel is formed, unless it is the only one asked for.
 
     Args:
-      source: what `prepared` returned.
-      module: the module as an `ir.Module`, which the first flag set may change.
+      module: what `driver.prepared` returned; the first flag set may change it.
     """
+    source = serialize(module)
     whole: Ready | None = None
     with_kernels: tuple[Ready, bool, bool] | None = None
     for flag_set in ladder(target, options):
@@ -118,7 +102,7 @@ def _for_device(source: bytes, disables_fusion: bool) -> Ready:
     return Ready.of(module)
 
 
-_lock = threading.Lock()
+_lock = forking.lock()
 _deep = 0
 _before = 0
 # Kernels are formed by functions that call each other, some for each operation of a chain. A frame takes up to half a
@@ -146,8 +130,7 @@ def deep_recursion() -> Iterator[None]:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _lock, _deep
-    _lock = threading.Lock()
+    global _deep
     if _deep:  # other threads do not exist here
         _deep = 0
         sys.setrecursionlimit(_before)
@@ -179,7 +162,7 @@ def with_own_kernels(
         return _for_cpu(source, target), False, False
     # Direct compilation updates no memory that is still needed, so the pass `memory` has nothing to do.
     _resolve_hazards(module, target, *["cse"] * controlled)
-    return Ready(_memory(module), module, kernels), formed, controlled
+    return Ready(_traits(module), module, kernels), formed, controlled
 
 
 def _for_cpu(source: bytes, target: Target, disables_fusion: bool = False) -> Ready:

@@ -7,6 +7,8 @@ import hashlib
 import os
 import re
 
+from stagec.compiler.cache_file import write_whole
+
 _MOST_FILES = 32
 _MOST_BYTES = 64 << 20
 _NAME = re.compile(r"stagec-.*\.(mlir|mlirbc|tmp)")
@@ -22,10 +24,7 @@ def keep(source: bytes, name: str, folder: str) -> str:
     suffix = "mlirbc" if source[:4] == b"ML\xefR" else "mlir"
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, f"stagec-{stem}-{hashlib.sha256(source).hexdigest()[:12]}.{suffix}")
-    temporary = f"{path}.{os.urandom(8).hex()}.tmp"
-    with open(temporary, "xb") as file:
-        file.write(source)
-    os.replace(temporary, path)
+    write_whole(path, f"{path}.{os.urandom(8).hex()}.tmp", [source], 0o666)
     return path
 
 

@@ -27,7 +27,7 @@ from stagec.core import forking
 # Seconds that a fork waits for compiles.
 _REST_SECONDS = 2.0
 
-_entry = threading.Lock()
+_entry = forking.lock()
 _under_way: set[Any] = set()
 # In a forked child: whether the parent had loaded the library, and whether it was compiling.
 _forked = False
@@ -192,8 +192,7 @@ def _before_fork(held: forking.HeldLocks) -> None:
 
 @forking.in_child
 def _after_fork_in_child(held: forking.HeldLocks) -> None:
-    global _disturbed, _entry, _forked, _retired, _threads
-    _entry = threading.Lock()
+    global _disturbed, _forked, _retired, _threads
     _under_way.clear()
     # Threads of the parent may have been using the contexts.
     forking.leak(_retired, list(_idle))

@@ -8,34 +8,35 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from passes import printed
 from passes.kernels.plan import comments
 from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import diagnostics as diag, direct, scratch
-from stagec.compiler.dispatches import line_of
-from stagec.compiler.driver import PHASES, Seen, opened, prepared, run
-from stagec.compiler.flags import CompileOptions, FlagSet
+from stagec.compiler.driver import PHASES, Seen, prepared, run
+from stagec.compiler.flags import DEFAULT, CompileOptions, FlagSet
 from stagec.compiler.mlir import ir
+from stagec.compiler.outside import guarded
 from stagec.compiler.ready import Ready, by_flag_set
 from stagec.compiler.session import parsed, serialize
 from stagec.runtime import interruptible
 
+_T = TypeVar("_T")
 # What the files end in that the compiler writes the kernels to.
 _ASSEMBLY = (".s", ".rocmasm", ".ptx", ".spvasm", ".spirv.mlir")
 _CODE = ("llvm", "asm")
 # Those before the compiler's first phase.
 OWN = ("stablehlo", "optimized", "kernels")
 STAGES = (*OWN, *PHASES, *_CODE)
+# The phase after which all dispatches are there.
+_DISPATCHES = "flow"
 
 
-@interruptible.function
-def stage_text(
-    module: Any, target: Target, stage: str, options: CompileOptions | None = None, name: str = "main"
-) -> str:
+def stage_text(module: Any, target: Target, stage: str, options: CompileOptions = DEFAULT, name: str = "main") -> str:
     """The program after a stage: MLIR text, LLVM's IR for `llvm`, or assembly for `asm`.
 
     `kernels` is StableHLO with the kernels written by stagec in place of operations, as the compiler takes it.
@@ -49,7 +50,7 @@ def stage_text(
 
     Raises:
       ValueError: the stage is unknown.
-      CompileError: no flag set gets as far as the stage.
+      CompileError: no flag set gets as far as the stage, or the compiler crashed.
 
     >>> text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> { return %x : tensor<4xf32> }"
     >>> "util.func" in stage_text(text, Target.parse("cpu"), "flow")
@@ -57,62 +58,93 @@ def stage_text(
     """
     if stage not in STAGES:
         raise ValueError(f"unknown stage {stage!r}; stages are {', '.join(STAGES)}")
-    options = options or CompileOptions()
-    source = serialize(module)
-    if stage in ("stablehlo", "optimized"):
-        return _printed(source)
-    if stage == "kernels":
-        return _printed(_with_kernels(source, target, name, options))
-    if stage in _CODE and (own := _own_code(source, target, name, options)[_CODE.index(stage)]):
-        return own
-    ready = prepared(source, target, name, options)
-    attempts = []
-    for flag_set, formed in _with_phases(by_flag_set(ready, target, options)):
-        if stage in _CODE:
-            texts, attempt = _code(formed.source, flag_set, target)
-            text = texts[_CODE.index(stage)]
-        else:
-            output, attempt = run(formed.source, flag_set, until=stage)
-            text = output.decode(errors="replace")
-        if attempt.ok:
-            return text
-        attempts.append(attempt)
-    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump), options.is_open)
+    return (_own_text if stage in OWN else _compiled_text)(module, target, stage, options, name)
 
 
 @interruptible.function
+def _own_text(module: Any, target: Target, stage: str, options: CompileOptions, name: str) -> str:
+    source = serialize(module)
+    return _printed(_own(source, target, options, name)[1].source if stage == "kernels" else source)
+
+
+@guarded
+@interruptible.function
+def _compiled_text(source: bytes, target: Target, stage: str, options: CompileOptions, name: str) -> str:
+    if stage in _CODE and (own := _own_code(source, target, options, name)[_CODE.index(stage)]):
+        return own
+
+    def text(source: bytes, flag_set: FlagSet) -> tuple[str, diag.Attempt]:
+        if stage in _CODE:
+            texts, attempt = _code(source, flag_set, target)
+            return texts[_CODE.index(stage)], attempt
+        output, attempt = run(source, flag_set, until=stage)
+        return output.decode(errors="replace"), attempt
+
+    return _first(source, target, options, name, text)
+
+
+@guarded
+@interruptible.function
 def dump_all(
-    module: Any, target: Target, directory: str, options: CompileOptions | None = None, prefix: str = "main"
+    source: bytes, target: Target, directory: str, options: CompileOptions = DEFAULT, name: str = "main"
 ) -> list[str]:
     """Write the module, the module after every phase, and the assembly into `directory`.
 
-    Files are named `prefix.00-stablehlo.mlir`, `prefix.01-input.mlir`, ..., `prefix.asm`. A program
+    Files are named `name.00-stablehlo.mlir`, `name.01-input.mlir`, ..., `name.asm`. A program
     that does not compile leaves the phases that it reached.
 
     Returns:
       the paths written, in the order of the stages.
 
     Raises:
-      CompileError: the module is not valid.
+      CompileError: the module is not valid, or the compiler crashed.
       OSError: the directory cannot be written to.
     """
-    options = options or CompileOptions()
-    source = serialize(module)
-    ready = prepared(source, target, prefix, options)
+    module = prepared(source, target, name)
     os.makedirs(directory, exist_ok=True)
-    written = [_write(os.path.join(directory, f"{prefix}.00-stablehlo.mlir"), _printed(source))]
-    for flag_set, formed in _with_phases(by_flag_set(ready, target, options)):
+    written = [_write(os.path.join(directory, f"{name}.00-stablehlo.mlir"), _printed(source))]
+    for flag_set, formed in _with_phases(module, target, options):
         texts: dict[str, str] = {}
-        (_, asm), attempt = _code(formed.source, flag_set, target, partial(_note, texts))
+        (_, asm), attempt = _code(formed, flag_set, target, partial(_note, texts))
         if attempt.ok:
-            asm = _own_code(source, target, prefix, options)[1] or asm
+            asm = _own_code(source, target, options, name)[1] or asm
             break
     for number, phase in enumerate(PHASES, start=1):
         if phase in texts:
-            written.append(_write(os.path.join(directory, f"{prefix}.{number:02}-{phase}.mlir"), texts[phase]))
+            written.append(_write(os.path.join(directory, f"{name}.{number:02}-{phase}.mlir"), texts[phase]))
     if asm:
-        written.append(_write(os.path.join(directory, f"{prefix}.asm"), asm))
+        written.append(_write(os.path.join(directory, f"{name}.asm"), asm))
     return written
+
+
+@guarded
+@interruptible.function
+def kernel_lines(
+    source: bytes, target: Target, kernels: Collection[str], options: CompileOptions, name: str
+) -> dict[str, str]:
+    """The user's line, as `file:line`, by the name of each kernel; kernels without a line are left out.
+
+    Args:
+      source: what was compiled, as for `compile_module`: StableHLO after the passes.
+      kernels: the names of those that ran, by which the flag set is found that compiled them.
+      options: as for `compile_module`.
+      name: the program's name in errors.
+    """
+    found: dict[str, str] = {}
+
+    def collect(phase: str, module: Any) -> None:
+        if phase == _DISPATCHES:
+            found.update((launch.kernel, launch.line) for launch in reversed(_launches(module)))
+
+    for flag_set, formed in by_flag_set(prepared(source, target, name), target, options):
+        found.clear()
+        if flag_set.direct:  # which takes its dispatches as they are
+            collect(_DISPATCHES, parsed(formed.source))
+        else:
+            run(formed.source, flag_set, until=_DISPATCHES, seen=collect)
+        if found.keys() >= set(kernels):
+            return {kernel: line for kernel, line in found.items() if line}
+    return {}
 
 
 class Launch(NamedTuple):
@@ -145,23 +177,22 @@ class Followed(NamedTuple):
     plan: tuple[str, ...]
 
 
+@guarded
 @interruptible.function
 def followed(
-    module: Any, target: Target, phase: str, options: CompileOptions | None = None, name: str = "main"
+    source: bytes, target: Target, phase: str, options: CompileOptions = DEFAULT, name: str = "main"
 ) -> Followed:
     """Compile a module, directly or through all phases, and keep what `stagec view` shows.
 
     Args:
-      module, target, options, name: as for `stage_text`.
+      source, target, options, name: as for `stage_text`.
       phase: the one whose text is wanted of a module that goes through phases; of others, it is that with kernels.
 
     Raises:
-      CompileError: no flag set compiles it.
+      CompileError: no flag set compiles it, or the compiler crashed.
     """
-    options = options or CompileOptions()
-    source = serialize(module)
     started = time.perf_counter()
-    flag_set, ready = _own(source, target, name, options)
+    flag_set, ready = _own(source, target, options, name)
     if flag_set.direct:
         formed = time.perf_counter()
         texts = direct.code(ready, flag_set, together=False)
@@ -169,18 +200,15 @@ def followed(
             phases = (("kernels", formed - started), ("machine code", time.perf_counter() - formed))
             ready.kernels.insert_executables()
             plan = tuple(comments(ready.module).splitlines())
-            launches = tuple(map(_launch, operations_in(ready.module, "flow.dispatch")))
-            return Followed(flag_set.name, _with_lines(ready.module), launches, phases, *texts, plan)
-    ready_source = prepared(source, target, name, options)
-    attempts = []
-    for flag_set, ready in _with_phases(by_flag_set(ready_source, target, options)):
+            return Followed(flag_set.name, _with_lines(ready.module), _launches(ready.module), phases, *texts, plan)
+
+    def noted(source: bytes, flag_set: FlagSet) -> tuple[Followed, diag.Attempt]:
         notes = _Notes(phase)
-        texts, attempt = _code(ready.source, flag_set, target, notes)
-        if attempt.ok:
-            plan = tuple(comments(parsed(ready.source)).splitlines())
-            return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), *texts, plan)
-        attempts.append(attempt)
-    raise diag.compile_error(name, str(target), attempts, diag.save_module(source, name, options.dump), options.is_open)
+        texts, attempt = _code(source, flag_set, target, notes)
+        plan = tuple(comments(parsed(source)).splitlines())
+        return Followed(flag_set.name, notes.text, notes.launches, tuple(notes.phases), *texts, plan), attempt
+
+    return _first(source, target, options, name, noted)
 
 
 class _Notes:
@@ -197,14 +225,19 @@ class _Notes:
         self.phases.append((phase, time.perf_counter() - self._last))
         if phase == self._wanted:
             self.text = _with_lines(module)
-            self.launches = tuple(map(_launch, operations_in(module, "flow.dispatch")))
+            self.launches = _launches(module)
         self._last = time.perf_counter()
+
+
+def _launches(module: Any) -> tuple[Launch, ...]:
+    return tuple(map(_launch, operations_in(module, "flow.dispatch")))
 
 
 def _launch(operation: Any) -> Launch:
     (entry, *_) = operation.attributes["entry_points"]
+    line = printed.location(operation.location)
     results = tuple((str(result.type), _size(result.type)) for result in operation.results)
-    return Launch(entry.value[-1], line_of(operation), results)
+    return Launch(entry.value[-1], "" if line is None else f"{line.file}:{line.line}", results)
 
 
 def _size(kind: Any) -> int | None:
@@ -245,20 +278,41 @@ def memory_usage(module: Any, target: Target, options: CompileOptions, name: str
 
     None where the program has the compiler's code, which allocates as it runs.
     """
-    flag_set, ready = _own(serialize(module), target, name, options)
+    flag_set, ready = _own(serialize(module), target, options, name)
     return direct.memory_usage(ready) if flag_set.direct else None
 
 
-def _own(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[FlagSet, Ready]:
-    """The first flag set, and the module that it compiles."""
-    found = opened(source, target, name, options)
-    return next(by_flag_set(found.source, target, options, found.module))
+def _own(source: bytes, target: Target, options: CompileOptions, name: str) -> tuple[FlagSet, Ready]:
+    """The first flag set, and the module that it compiles: with kernels written by stagec, if there are any."""
+    return next(by_flag_set(prepared(source, target, name), target, options))
 
 
-def _own_code(source: bytes, target: Target, name: str, options: CompileOptions) -> tuple[str, str]:
+def _own_code(source: bytes, target: Target, options: CompileOptions, name: str) -> tuple[str, str]:
     """The kernels as LLVM itself compiles them; empty where the compiler generates their code."""
-    flag_set, ready = _own(source, target, name, options)
+    flag_set, ready = _own(source, target, options, name)
     return direct.code(ready, flag_set) if flag_set.direct else ("", "")
+
+
+def _with_phases(module: Any, target: Target, options: CompileOptions) -> Iterator[tuple[FlagSet, bytes]]:
+    """The flag sets that go through the compiler's phases; direct compilation has the same kernels."""
+    return ((flag_set, made.source) for flag_set, made in by_flag_set(module, target, options) if not flag_set.direct)
+
+
+def _first(
+    source: bytes,
+    target: Target,
+    options: CompileOptions,
+    name: str,
+    attempted: Callable[[bytes, FlagSet], tuple[_T, diag.Attempt]],
+) -> _T:
+    """What the first flag set makes of the module that goes through the compiler's phases and does not fail."""
+    attempts = []
+    for flag_set, formed in _with_phases(prepared(source, target, name), target, options):
+        found, attempt = attempted(formed, flag_set)
+        if attempt.ok:
+            return found
+        attempts.append(attempt)
+    raise diag.compile_error(source, name, str(target), attempts, options.is_open)
 
 
 def _note(texts: dict[str, str], phase: str, module: Any) -> None:
@@ -268,17 +322,6 @@ def _note(texts: dict[str, str], phase: str, module: Any) -> None:
 def _with_lines(module: Any) -> str:
     """The text of a module, with the user's lines."""
     return str(module.operation.get_asm(enable_debug_info=True))
-
-
-def _with_phases(found: Iterable[tuple[FlagSet, Ready]]) -> Iterator[tuple[FlagSet, Ready]]:
-    """The flag sets that go through the compiler's phases; direct compilation has the same kernels."""
-    return (row for row in found if not row[0].direct)
-
-
-def _with_kernels(source: bytes, target: Target, name: str, options: CompileOptions) -> bytes:
-    """The module as the first flag set compiles it: with kernels written by stagec, if there are any."""
-    ready = prepared(source, target, name, options)
-    return next(by_flag_set(ready, target, options))[1].source
 
 
 def _natural(path: str) -> list[Any]:

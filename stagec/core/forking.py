@@ -1,7 +1,8 @@
 """Forks of this process: what a fork waits for, and what the child replaces.
 
 A forked child has one thread. Locks that other threads held stay locked in it, and objects that wait for threads of
-their own wait forever. So modules register here the locks that a fork acquires first, and what the child replaces.
+their own wait forever. So modules make their locks here, and register what a fork acquires first, and what the child
+replaces.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from stagec.core.weak import WeakSet
 
 # Seconds that a fork, or the end of the process, waits for another thread to import the compiler or the runtime.
 _IMPORT_SECONDS = 10.0
@@ -51,11 +54,21 @@ class HeldLocks:
             self._locks.pop().release()
 
 
-_importing = threading.RLock()
+_locks: WeakSet[Any] = WeakSet()
 _before: list[Callable[[HeldLocks], None]] = []
 _in_child: list[Callable[[HeldLocks], None]] = []
 # Two threads may fork at once.
 _forking = threading.local()
+
+
+def lock() -> Any:
+    """A lock that a thread may acquire again, and that no other thread holds in a forked child."""
+    made = threading.RLock()
+    _locks.add(made)
+    return made
+
+
+_importing = lock()
 
 
 def before_fork(function: Callable[[HeldLocks], None]) -> Callable[[HeldLocks], None]:
@@ -119,10 +132,11 @@ def _after_fork_in_parent() -> None:
 
 
 def _after_fork_in_child() -> None:
-    global _importing
     held = _forking.held
     held.release()
-    _importing = threading.RLock()
+    for each in _locks:
+        if not each._is_owned():  # by the thread that forked, which goes on to release it
+            each._at_fork_reinit()
     for function in _in_child:
         function(held)
 

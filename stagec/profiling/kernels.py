@@ -229,11 +229,11 @@ def _lines(code: Any, kernels: Sequence[str], name: str) -> dict[str, str]:
     if not isinstance(code, GraphCode) or not kernels:
         return {}
     mlir.load()
-    from stagec.compiler import outside  # needs the compiler's library
+    from stagec.compiler import stages  # needs the compiler's library
 
     options = code.options
     graph = build.limited_graph(code.graph, options) or code.graph
     module = build.lower_graph(graph, options, name, code.used_names)
     build.optimize(module, options)
     module = build.with_open_kernels(module, graph, options, name, code.used_names)
-    return outside.kernel_lines(module, options.target, kernels, options.of_compiler(), name)
+    return stages.kernel_lines(module, options.target, kernels, options.of_compiler(), name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,7 @@ from stagec.core.weak import WeakSet
 # Seconds that a fork waits for programs that run on other threads.
 _REST_SECONDS = 0.5
 _all: WeakSet[Context] = WeakSet()
-_making = threading.RLock()
+_making = forking.lock()
 
 
 class Context:
@@ -89,7 +88,5 @@ def _before_fork(held: forking.HeldLocks) -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _making
-    _making = threading.RLock()
     forking.leak(*_all)
     _all.clear()

@@ -25,7 +25,7 @@ T = TypeVar("T")
 # system if all that is allocated is more than these bytes.
 _POOL = f"caching:*=*;{512 << 20};64"
 
-_lock = threading.RLock()
+_lock = forking.lock()
 # Threads of a parallel program need room for the large stack frames of fused kernels.
 _WORKER_STACK_BYTES = 4 << 20
 
@@ -298,8 +298,7 @@ def _before_fork(held: forking.HeldLocks) -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _instance, _lock
-    _lock = threading.RLock()
+    global _instance
     if _opened:
         forking.skip_exit_handlers()
     _left_behind.update(_opened)

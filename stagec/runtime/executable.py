@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import struct
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -24,13 +23,13 @@ from stagec.runtime.contexts import Pool
 from stagec.runtime.device import binding, instance
 from stagec.runtime.devices import Device, cpu
 from stagec.runtime.exhausted import check_memory
-from stagec.runtime.packing import Packing
 from stagec.runtime.timeline import TimelineSemaphore
+from stagec.runtime.traits import Traits
 
 T = TypeVar("T")
 _new = object.__new__
 _all: WeakSet[Executable] = WeakSet()
-_starting = threading.Lock()
+_starting = forking.lock()
 # Limits of element operations: more than any program reaches, the most of a call that keeps its thread, tenths of a
 # second at worst, and the least.
 _UNLIMITED, _MOST, _LEAST = 1 << 60, 1 << 26, 1 << 12
@@ -53,19 +52,13 @@ class Executable:
       payload: the compiled module, used in place where it is aligned to 64 bytes.
       in_avals, out_avals: its signature.
       device: where it runs.
-      driver: the device's queue; programs for any but `local-sync` take fences and run while Python goes on,
-        unless they call Python.
-      mutated: arguments that the program may overwrite; copies of them are passed.
-      in_place: donated arguments, whose memory results reuse.
-      packed: further arguments, copies of some of the others.
-      may_alias: a result may be an argument's own memory; such results are copied.
-      branches: the program has control flow, so which results are arguments' memory may vary from call to call.
-      duration: how long a call may take. Calls not known to be quick run on helper threads, so that the main thread can
-        be interrupted: of a bounded program until one was short, of a limited one, which takes a limit as a further
+      traits: what else is known of it. Copies are passed of arguments that it may overwrite, and results are copied
+        that are an argument's own memory. Calls not known to be quick run on helper threads, so that the main thread
+        can be interrupted: of a bounded program until one was short, of a limited one, which takes a limit as a further
         argument and returns what is left of it, where that is not enough.
+      in_place: donated arguments, whose memory results reuse.
       callbacks: the Python functions that the program calls.
       waits: it takes no fences, whatever its queue.
-      anywhere: a CPU's program does not rely on an alignment of arguments' memory.
     """
 
     __slots__ = (
@@ -82,28 +75,19 @@ class Executable:
         out_avals: Sequence[ShapedArray],
         *,
         device: Device | None = None,
-        driver: str = "local-sync",
-        mutated: Sequence[int] = (),
+        traits: Traits,
         in_place: Sequence[int] = (),
-        packed: Sequence[Packing] = (),
-        may_alias: bool = False,
-        branches: bool = False,
-        duration: Duration = Duration.OPEN,
         callbacks: Sequence[HostCallback] = (),
         waits: bool = False,
-        anywhere: bool = False,
         name: str = "function",
     ) -> None:
         self.payload = payload
         self.in_avals = list(in_avals)
         self.out_avals = list(out_avals)
         self.device = device or cpu()
-        self.driver = driver
-        self.mutated = tuple(mutated)
         self.in_place = frozenset(in_place)
-        self.packed = tuple(packed)
-        self.may_alias = may_alias
-        self.branches = branches
+        self.driver, mutated, self.packed, self.may_alias, self.anywhere, self.branches, duration = traits
+        self.mutated = tuple([i for i in mutated if i not in self.in_place])
         self.quick = duration is Duration.QUICK
         self._bounded = duration is Duration.BOUNDED
         self._limited = duration is Duration.LIMITED
@@ -112,7 +96,6 @@ class Executable:
         self._callbacks = callbacks
         self._count = len(self.out_avals) + self._limited
         self._waits = waits
-        self.anywhere = anywhere
         self._workers: Executable | None = None
         self._start()
         _all.add(self)
@@ -447,7 +430,5 @@ def _rebind() -> None:
 
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _starting
-    _starting = threading.Lock()
     for executable in _all:
         executable.leave_behind()

@@ -132,7 +132,7 @@ class Recording:
 
 active: Recording | None = None
 _listeners: list[Callable[[], Any]] = []
-_changing = threading.Lock()
+_changing = forking.lock()
 
 
 def on_change(listener: Callable[[], T]) -> Callable[[], T]:
@@ -189,8 +189,7 @@ def recorded(kind: str, name: str, function: Callable[[Any], T]) -> Callable[[An
 @forking.in_child
 def _after_fork_in_child(_: forking.HeldLocks) -> None:
     """A child records nothing for its parent."""
-    global active, _changing
-    _changing = threading.Lock()
+    global active
     if active is not None:
         active = None
         for listener in _listeners:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,7 +14,6 @@ from stagec.core.aval import ShapedArray
 from stagec.core.cached import cached_property
 from stagec.core.dims_terms import Symbol
 from stagec.core.duration import Duration
-from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, recording
 from stagec.runtime.array import Array, borrow
 from stagec.runtime.devices import Device, cpu
@@ -26,7 +25,6 @@ from stagec.runtime.placement import placed
 # they write to an argument.
 _COMPILER_FAULTS = ("indirect buffer reference", "ref is null")
 
-_all: WeakSet[Runnable[Any]] = WeakSet()
 # Computes the results of inputs without the program; returns None if it does not.
 Instead: TypeAlias = Callable[[list[Any]], list[Array] | None]
 
@@ -63,6 +61,7 @@ class Code(Protocol):
 C_co = TypeVar("C_co", bound=Code, covariant=True)
 
 
+@dataclass(eq=False, repr=False)
 class Runnable(Generic[C_co]):
     """Runs a program on arrays, and supplies what the program does not compute.
 
@@ -78,35 +77,23 @@ class Runnable(Generic[C_co]):
       trivial: there is no program to run.
     """
 
-    def __init__(
-        self,
-        code: C_co,
-        *,
-        name: str,
-        captured: list[Any],
-        donated: tuple[int, ...],
-        used: list[int],
-        plan: list[tuple[str, Any]],
-        in_avals: Sequence[ShapedArray],
-        out_avals: Sequence[ShapedArray],
-        trivial: bool,
-    ) -> None:
-        self.code = code
-        self.name = name
-        self.captured = captured
-        self.donated = donated
-        self.used = used
-        self.plan = plan
-        self.in_avals = in_avals
-        self.out_avals = out_avals
-        self.trivial = trivial
+    code: C_co
+    name: str
+    captured: list[Any]
+    donated: tuple[int, ...]
+    used: list[int]
+    plan: list[tuple[str, Any]]
+    in_avals: Sequence[ShapedArray]
+    out_avals: Sequence[ShapedArray]
+    trivial: bool
+
+    def __post_init__(self) -> None:
         # The program's arguments and results are those of the call.
-        own = not captured and not donated and len(used) == len(in_avals)
-        self.direct = own and plan == [("computed", i) for i in range(len(plan))]
+        own = not self.captured and not self.donated and len(self.used) == len(self.in_avals)
+        self.direct = own and self.plan == [("computed", i) for i in range(len(self.plan))]
         self._executable: Executable | None = None
         self._packed: dict[int, Array] = {}
-        self._lock = threading.Lock()
-        _all.add(self)
+        self._lock = forking.lock()
 
     @cached_property
     def device(self) -> Device:
@@ -115,18 +102,9 @@ class Runnable(Generic[C_co]):
 
     def at(self, values: Mapping[Symbol, int]) -> Runnable[Any]:
         """For a program with open dimensions: what runs it on arrays of given sizes."""
-        made: Runnable[Any] = Runnable(
-            _Sized(self, values),
-            name=self.name,
-            captured=self.captured,
-            donated=self.donated,
-            used=self.used,
-            plan=self.plan,
-            in_avals=[a.at(values) for a in self.in_avals],
-            out_avals=[a.at(values) for a in self.out_avals],
-            trivial=self.trivial,
-        )
-        return made
+        in_avals, out_avals = ([a.at(values) for a in avals] for avals in (self.in_avals, self.out_avals))
+        whole: Runnable[Any] = self
+        return replace(whole, code=_Sized(self, values), in_avals=in_avals, out_avals=out_avals)
 
     @cached_property
     def hidden(self) -> list[Array]:
@@ -332,9 +310,3 @@ def as_array(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Array.of(np.array(value), ShapedArray.of(value.shape, value.dtype))
     return value
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    for runnable in _all:
-        runnable._lock = threading.Lock()

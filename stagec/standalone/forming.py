@@ -55,13 +55,13 @@ def formed(graph: Graph, options: ProgramOptions, name: str, names: Sequence[str
 def _formed(module: Any, options: ProgramOptions, name: str) -> Formed:
     asked = options.of_compiler()
     source = session.serialize(module)
-    opened = driver.opened(source, options.target, name, asked).module
+    opened = driver.prepared(source, options.target, name)
     made, _, _ = ready.with_own_kernels(source, FlagSet("direct", ()), options.target, asked, opened, alone=True)
     if made.kernels is None:
         raise NotDirectError("it has no kernels of stagec's own")
     program, written = reading.read(made.module), made.kernels.by_symbol
     kernels = {kernel.symbol: written[kernel.symbol] for kernel in library.described(program, written)}
-    return Formed(program, kernels, tuple(map(Packing.parse, made.memory.packed)))
+    return Formed(program, kernels, made.traits.packed)
 
 
 _FIX = "compute this part outside of the function, or use stagec.save and stagec.load, which have a runtime"

@@ -15,7 +15,7 @@ from passes.errors import shown_file
 from passes.patterns import Pattern
 from stagec.api.jit import JitFunction
 from stagec.api.stages import Lowered
-from stagec.compiler import build, dump, outside, stages
+from stagec.compiler import build, dump, stages
 from stagec.core.dims import is_open
 from stagec.core.dims_terms import Size
 from stagec.core.graph_text import format_graph
@@ -59,7 +59,7 @@ def gather(
     steps += [(f"pass {record.name}", record.seconds) for record in report.records]
     after = dump.module_text(module)
     module = build.with_open_kernels(module, runnable.code.graph, options, name, runnable.code.used_names)
-    followed = outside.followed(module, options.target, _DISPATCHES, options.of_compiler(), name)
+    followed = stages.followed(module, options.target, _DISPATCHES, options.of_compiler(), name)
     steps += followed.phases
     kernels: dict[str, list[str]] = {}
     for launch in followed.launches:

@@ -17,6 +17,7 @@ from stagec import lax
 from stagec.api import tiers
 from stagec.compiler import build, log
 from stagec.core.config import config
+from stagec.runtime import interruptible
 
 # No test comes near; a deadlock would.
 LIMIT = 60
@@ -31,7 +32,7 @@ class Compiler:
         self.began = threading.Event()
         self.count = 0
         self.names = []
-        self._work = build._fetched
+        self._work = build.fetch
 
     def fetched(self, *args):
         self.names.append(args[1])
@@ -47,7 +48,7 @@ class Compiler:
 def compiler(monkeypatch):
     """A closed compiler, and calls in tiers."""
     made = Compiler()
-    monkeypatch.setattr(build, "_fetched", made.fetched)
+    monkeypatch.setattr(build, "fetch", interruptible.function(made.fetched))
     before = config.enable_cache
     config.update("enable_cache", False)
     config.update("tiered", True)

@@ -204,7 +204,7 @@ def test_large_programs_keep_their_queue():
     x = np.full((300, 300), 1e-3, np.float32)
     loaded = again(f, x)
     np.testing.assert_allclose(np.asarray(stagec.jit(f)(x)), np.asarray(loaded(x)), rtol=1e-5)
-    assert loaded._stored_programs()[0].code.variant.driver == "local-task"
+    assert loaded._stored_programs()[0].code.variant.traits.driver == "local-task"
 
 
 def test_many_threads_load_and_call_one_file(affine_file):
@@ -571,11 +571,11 @@ def test_weights_are_packed_once(target, monkeypatch):
         np.testing.assert_allclose(loaded(x), x @ w, rtol=1e-4, atol=1e-4)
     assert len(made) == 1
     for row in loaded._stored_programs():
-        assert row.code.variant.packed == tuple(made)
+        assert row.code.variant.traits.packed == tuple(made)
 
 
 def test_weights_that_the_file_does_not_hold_are_not_packed():
     weight, x = snp.ones((200, 300)), np.ones((10, 200), np.float32)
     loaded = stagec.load(stagec.export(lambda x: x @ weight, weights=False)(x).serialize(), weights=[weight])
     np.testing.assert_array_equal(loaded(x), np.full((10, 300), 200, np.float32))
-    assert loaded._stored_programs()[0].code.variant.packed == ()
+    assert loaded._stored_programs()[0].code.variant.traits.packed == ()

@@ -133,7 +133,7 @@ def test_what_is_compiled_on_loading_keeps_donation_queue_and_weights(tmp_path):
     out = loaded(state, x)
     assert state.is_deleted()
     np.testing.assert_allclose(np.asarray(out), np.asarray(step(x, x)), rtol=1e-5)
-    assert loaded._stored_programs()[0].code.variant.driver == "local-task"
+    assert loaded._stored_programs()[0].code.variant.traits.driver == "local-task"
 
 
 def test_own_passes_are_in_the_stablehlo_of_the_file(tmp_path):

@@ -76,7 +76,6 @@ def test_a_missing_entry_or_directory_is_a_quiet_miss(tmp_path):
     cache = DiskCache(tmp_path / "none", 1 << 20)
     assert cache.get(key_of(1)) is None
     assert list(cache.entries()) == []
-    assert cache.nearest({}) is None
     assert cache.clear() == 0
     assert not (tmp_path / "none").exists()
 
@@ -178,20 +177,6 @@ def test_entries_are_listed_most_recent_first_without_their_payloads(tmp_path):
     assert [(h.contributors, h.payload_bytes, h.used) for h in cache.entries()] == [
         ({"number": str(n)}, n, 1000 + n) for n in (2, 1, 0)
     ]
-
-
-def test_the_nearest_entry_explains_a_miss(tmp_path):
-    cache = DiskCache(tmp_path, 1 << 20)
-    stored = [
-        {"graph": "a", "target": "cpu", "flags": "fast"},
-        {"graph": "b", "target": "cpu", "flags": "fast"},
-        {"graph": "c", "target": "gpu", "flags": "slow"},
-    ]
-    for contributors in stored:
-        cache.put(digest(contributors), contributors, {}, b"")
-    header, differing = cache.nearest({"graph": "b", "target": "cpu", "flags": "slow", "new": "1"})
-    assert (header.contributors, differing) == (stored[1], ["flags", "new"])
-    assert cache.nearest(stored[2])[1] == []
 
 
 def test_clear_removes_only_files_of_the_cache(tmp_path):

@@ -63,7 +63,6 @@ def test_a_layer_is_never_written_to(tmp_path):
     for number in range(2, 12):  # evicts
         cache.put(digest({"number": str(number)}), {"number": str(number)}, {}, bytes(5000))
     list(cache.entries())
-    cache.nearest({"number": "1"})
     cache.info()
     cache.clear()
     assert cache.get(KEY) is not None

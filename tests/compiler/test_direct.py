@@ -23,6 +23,7 @@ from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
 from stagec.compiler.session import new_session
 from stagec.runtime.executable import Executable
+from stagec.runtime.traits import Traits
 
 CPU = Target.parse("cpu")
 QUEUES = ["local-sync", "local-task"]
@@ -207,7 +208,7 @@ def test_an_argument_of_another_size_is_refused_by_the_program(queue):
     options = CompileOptions(asynchronous=queue != "local-sync", flag_set="direct")
     vmfb = driver.compile_module(stagec.jit(lambda a: a @ a).lower(A).as_text("optimized"), CPU, options=options).vmfb
     small = snp.zeros((3, 3))
-    executable = Executable(np.frombuffer(vmfb, np.uint8), [small.aval], [snp.asarray(A).aval], driver=queue)
+    executable = Executable(np.frombuffer(vmfb, np.uint8), [small.aval], [snp.asarray(A).aval], traits=Traits(queue))
     with pytest.raises(Exception, match="shape"):
         np.asarray(executable.run([small])[0])
 
@@ -390,7 +391,7 @@ def test_constants_are_memory_of_the_program(queue):
     aligned = np.frombuffer(vmfb, np.uint8)
     # Where a module lies badly in memory, the runtime cannot use its constants in place.
     for payload in (aligned, np.concatenate([np.zeros(80, np.uint8), aligned])[80:]):
-        executable = Executable(payload, avals, out_avals, driver=queue)
+        executable = Executable(payload, avals, out_avals, traits=Traits(queue))
         for got, want in zip(executable.run(given), wanted, strict=True):
             np.testing.assert_array_equal(got, want)
 

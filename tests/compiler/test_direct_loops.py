@@ -159,7 +159,7 @@ def test_what_is_not_covered_goes_the_long_way_and_says_why():
 def described(f, *args):
     """A program, and its host program."""
     module = stagec.jit(f).lower(*args).as_text("optimized")
-    source = driver.prepared(module.encode(), Target.parse("cpu"), "f", CompileOptions())
+    source = driver.prepared(module.encode(), Target.parse("cpu"), "f")
     flag_set, ready = next(driver.by_flag_set(source, Target.parse("cpu"), CompileOptions()))
     assert flag_set.direct
     with new_session() as session:
@@ -189,12 +189,12 @@ def test_results_of_loops_are_not_looked_at_for_memory_that_they_share():
     # Looking at an address waits for the result.
     text = stagec.jit(lambda x: lax.fori_loop(0, 3, lambda i, x: x * 2 + i, x)).lower(X).as_text("optimized")
     found = driver.compile_module(text, Target.parse("cpu"))
-    assert (found.flags, found.memory.may_alias) == ("direct", False)
+    assert (found.flags, found.traits.may_alias) == ("direct", False)
     head, _, result = text.rpartition("return ")
     head = head.replace("-> tensor<70xf32> {", "-> (tensor<70xf32>, tensor<70xf32>) {", 1)
     result = result.replace(" : tensor<70xf32>", ", %arg0 : tensor<70xf32>, tensor<70xf32>")
     found = driver.compile_module(f"{head}return {result}", Target.parse("cpu"))
-    assert (found.flags, found.memory.may_alias) == ("direct", True)
+    assert (found.flags, found.traits.may_alias) == ("direct", True)
 
 
 def test_a_bound_is_read_once():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from iree.compiler import ir
 
+import stagec
 from passes.match import operations_in
 from stagec.backends import Target
 from stagec.compiler import diagnostics, driver, log, ready
@@ -143,7 +144,7 @@ def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeyp
         for end in operations_in(module, "util.return", "func.return", "vm.return"):
             end.erase()
 
-    source = prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
+    source = serialize(prepared(unary("stablehlo.sqrt").encode(), CPU, "main"))
     flags = ladder(CPU)[0]
     assert run(source, flags)[1].ok
     monkeypatch.setitem(driver.WORKAROUNDS if phase in driver.WORKAROUNDS else driver.OPTIMIZATIONS, phase, spoil)
@@ -152,11 +153,12 @@ def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeyp
     assert "terminator" in attempt.diagnostics[0].message
 
 
-def test_a_refused_module_is_saved_where_asked(tmp_path):
+def test_a_refused_module_is_saved_in_the_cache(tmp_path):
     text = unary("stablehlo.cbrt", "f64")
-    with pytest.raises(CompileError) as caught:
-        compile_module(text, CPU, options=CompileOptions(dump=str(tmp_path / "new"), flag_set="plain"))
-    (saved,) = (tmp_path / "new").iterdir()
+    cached = stagec.config.override(enable_cache=True, cache_dir=str(tmp_path))
+    with cached, pytest.raises(CompileError) as caught:
+        compile_module(text, CPU, options=CompileOptions(flag_set="plain"))
+    (saved,) = (tmp_path / "refused").iterdir()
     assert str(saved) in str(caught.value)
     assert saved.read_text() == text
 
@@ -206,7 +208,7 @@ def test_truncated_bytecode_is_refused():
         source = serialize(ir.Module.parse("func.func @main() { return }"))
     for size in range(4, len(source), 7):
         with pytest.raises(CompileError):
-            prepared(source[:size], CPU, "cut", CompileOptions())
+            prepared(source[:size], CPU, "cut")
 
 
 def test_elementwise_sums_keep_their_order_inside_a_reduction():

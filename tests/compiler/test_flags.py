@@ -20,11 +20,6 @@ def test_float64_is_never_demoted(text):
         assert "--iree-input-demote-f64-to-f32=false" in flag_set.flags
 
 
-def test_extra_flags_come_last_so_that_they_win():
-    for flag_set in ladder(CPU, CompileOptions(extra_flags=("--iree-opt-level=O3",))):
-        assert flag_set.flags[-1] == "--iree-opt-level=O3"
-
-
 def test_one_flag_set_can_be_asked_for():
     assert [flag_set.name for flag_set in ladder(CPU, CompileOptions(flag_set="plain"))] == ["plain"]
 

@@ -51,7 +51,7 @@ def test_a_module_that_is_malformed_between_two_phases_is_refused(phase, monkeyp
         for end in operations_in(module, "util.return", "func.return", "vm.return"):
             end.erase()
 
-    source = driver.prepared(unary("stablehlo.sqrt").encode(), CPU, "main", CompileOptions())
+    source = session.serialize(driver.prepared(unary("stablehlo.sqrt").encode(), CPU, "main"))
     monkeypatch.setitem(driver.WORKAROUNDS if phase in driver.WORKAROUNDS else driver.OPTIMIZATIONS, phase, spoil)
     output, attempt = driver.run(source, ladder(CPU)[0])
     assert not output and not attempt.ok

@@ -10,7 +10,7 @@ import pytest
 
 import stagec
 from stagec.backends import Target
-from stagec.compiler import outside, refused, scratch
+from stagec.compiler import outside, refused, scratch, stages
 from stagec.compiler.cache import DiskCache
 from stagec.compiler.driver import compile_module
 from stagec.compiler.flags import CompileOptions
@@ -80,7 +80,7 @@ def test_a_module_that_another_process_refuses_is_kept_in_the_same_cache(tempora
 
 def test_a_crash_of_the_compiler_leaves_the_module_alone(temporary, cache_dir):
     with pytest.raises(CompileError, match="the compiler crashed"):
-        outside.stage_text(PRODUCT, ROCM, "asm", CompileOptions(flag_set="plain"), "f")
+        stages.stage_text(PRODUCT, ROCM, "asm", CompileOptions(flag_set="plain"), "f")
     (path,) = (cache_dir / "refused").iterdir()
     assert path.read_text() == PRODUCT
     assert list(temporary.iterdir()) == []

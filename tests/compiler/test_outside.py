@@ -3,9 +3,10 @@
 import pytest
 from click.testing import CliRunner
 
+import stagec
 from stagec.backends import Target
 from stagec.cli import cli
-from stagec.compiler import driver, outside, process
+from stagec.compiler import driver, outside, process, stages
 from stagec.compiler.diagnostics import Attempt, Diagnostic
 from stagec.compiler.driver import PHASES
 from stagec.compiler.flags import CompileOptions
@@ -57,10 +58,11 @@ PRODUCT = """func.func @main(%x: tensor<3x4xcomplex<f32>>, %y: tensor<4x2xcomple
 
 @pytest.mark.parametrize("stage", ["", "asm"])
 def test_a_crash_is_an_error_that_names_the_operation_and_the_line(stage, tmp_path):
-    options = CompileOptions(dump=str(tmp_path), flag_set="plain")
-    with pytest.raises(CompileError) as caught:
+    options = CompileOptions(flag_set="plain")
+    cached = stagec.config.override(enable_cache=True, cache_dir=str(tmp_path))
+    with cached, pytest.raises(CompileError) as caught:
         if stage:
-            outside.stage_text(PRODUCT, ROCM, stage, options, "f")
+            stages.stage_text(PRODUCT, ROCM, stage, options, "f")
         else:
             outside.compile_module(PRODUCT, ROCM, options=options, name="f")
     headline, line, *rows, fix = str(caught.value).splitlines()
@@ -68,7 +70,7 @@ def test_a_crash_is_an_error_that_names_the_operation_and_the_line(stage, tmp_pa
     assert line.strip() == "model.py:4"
     assert [row.split()[0] for row in rows] == ["target", "flags", "module"]
     assert fix.startswith("  Fix: use another operation, dtype or shape for rocm:gfx942, or compute it outside jit; ")
-    (saved,) = tmp_path.iterdir()
+    (saved,) = (tmp_path / "refused").iterdir()
     assert saved.read_text() == PRODUCT
 
 
@@ -102,13 +104,13 @@ def test_after_a_refusal_the_compiler_cannot_crash_this_process(monkeypatch):
     assert "the compiler crashed (SIGSEGV)" in str(caught.value)
 
 
-def test_a_crash_on_loops_is_an_error(tmp_path):
+def test_a_crash_on_loops_is_an_error():
     """The passes would rewrite these loops; IREE crashes on them as they are."""
-    options = CompileOptions(dump=str(tmp_path), kernels=False)
+    options = CompileOptions(kernels=False)
     with pytest.raises(CompileError, match=r"f was not compiled: the compiler crashed \(SIG[A-Z]+\)"):
         outside.compile_module(LOOPS, CPU, options=options, name="f")
     with pytest.raises(CompileError, match=r"f was not compiled: the compiler crashed \(SIG[A-Z]+\)"):
-        outside.stage_text(LOOPS, CPU, "vm", options, "f")
+        stages.stage_text(LOOPS, CPU, "vm", options, "f")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +143,7 @@ def test_a_refusal_is_the_same_error_as_in_this_process():
 
 
 def test_all_stages_are_written_by_the_other_process(tmp_path):
-    written = outside.dump_all(SMALL, ROCM, str(tmp_path), prefix="f")
+    written = stages.dump_all(SMALL, ROCM, str(tmp_path), name="f")
     assert len(written) == len(PHASES) + 2
     assert ".amdgcn_target" in (tmp_path / "f.asm").read_text()
 

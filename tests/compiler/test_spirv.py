@@ -15,6 +15,7 @@ from stagec.backends import Target
 from stagec.compiler import driver, ready
 from stagec.compiler.driver import compile_module
 from stagec.compiler.flags import CompileOptions, ladder
+from stagec.compiler.session import serialize
 from stagec.compiler.spirv import racing_kernels
 from stagec.core.errors import CompileError
 
@@ -45,7 +46,7 @@ UPDATES = """func.func @main(%x: tensor<6xi32>, %i: tensor<i32>) -> (tensor<6xi3
 
 def plain(text):
     flag_set = ladder(VULKAN)[0]
-    source = driver.prepared(text.encode(), VULKAN, "main", CompileOptions())
+    source = serialize(driver.prepared(text.encode(), VULKAN, "main"))
     vmfb, _ = driver.run(source, flag_set)
     return vmfb
 

@@ -43,7 +43,7 @@ def test_an_unknown_stage_names_the_known_ones():
 
 @pytest.mark.parametrize(("target", "word"), [("cpu", "elements:"), ("cuda", ".target sm_80"), ("vulkan", "spirv.")])
 def test_everything_is_dumped_in_order(tmp_path, target, word):
-    written = dump_all(TEXT, Target.parse(target), str(tmp_path / "out"), prefix="f")
+    written = dump_all(TEXT, Target.parse(target), str(tmp_path / "out"), name="f")
     names = [os.path.basename(path) for path in written]
     phases = [f"f.{number:02}-{phase}.mlir" for number, phase in enumerate(PHASES, start=1)]
     assert names == ["f.00-stablehlo.mlir", *phases, "f.asm"]

@@ -12,7 +12,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax
-from stagec.compiler import dispatches, outside
+from stagec.compiler import outside, stages
 from stagec.runtime import recording
 from stagec.runtime.executable import Executable
 from tests.platforms import first_device
@@ -100,7 +100,7 @@ def test_lines_are_found_in_a_process_of_their_own_where_the_compiler_cannot_be_
     f, x, w = layer(), snp.ones((256, 128)), snp.ones((128, 64))
     f(x, w)
     monkeypatch.setattr(outside, "is_disturbed", lambda: True)
-    monkeypatch.delattr(dispatches, "_lines")
+    monkeypatch.delattr(stages, "_launches")
     with stagec.profile() as found:
         f(x, w)
     assert line_of("y = snp.tanh(x @ w)") in {k.line for k in found.kernels}

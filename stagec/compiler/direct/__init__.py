@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
-from passes.kernels.dispatch import Kernel, Kernels
+from passes.kernels.dispatch import Kernel
 from passes.printed import PrintedError
 from stagec.compiler import log, scratch
 from stagec.compiler.diagnostics import Attempt, Diagnostic
@@ -30,25 +30,12 @@ from stagec.compiler.mlir import ir
 from stagec.compiler.session import kept_session
 from stagec.runtime import interruptible
 
-
-class Formed(Protocol):
-    """A module in which kernels have been formed.
-
-    Attributes:
-      module: an `ir.Module` of the compiler's session.
-      kernels: its kernels.
-      source: the module's bytes, with the executables of the kernels.
-    """
-
-    module: Any
-    kernels: Kernels | None
-
-    @property
-    def source(self) -> bytes: ...
+if TYPE_CHECKING:
+    from stagec.compiler.ready import Ready
 
 
 @interruptible.function
-def run(formed: Formed, flag_set: FlagSet, asynchronous: bool, joins: bool = True) -> tuple[bytes, Attempt, bool, bool]:
+def run(formed: Ready, flag_set: FlagSet, asynchronous: bool, joins: bool = True) -> tuple[bytes, Attempt, bool, bool]:
     """Compile a module of kernels.
 
     Args:
@@ -81,7 +68,7 @@ def run(formed: Formed, flag_set: FlagSet, asynchronous: bool, joins: bool = Tru
     return output, attempt, may_alias, anywhere
 
 
-def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool, joins: bool) -> tuple[bytes, bool, bool]:
+def _compiled(formed: Ready, flag_set: FlagSet, asynchronous: bool, joins: bool) -> tuple[bytes, bool, bool]:
     program = reading.read(formed.module)
     if asynchronous and program.host_calls:
         raise NotDirectError("a callback of a program that runs while Python goes on")
@@ -102,7 +89,7 @@ def _compiled(formed: Formed, flag_set: FlagSet, asynchronous: bool, joins: bool
         return run.bytecode(), program.may_alias, own
 
 
-def memory_usage(formed: Formed) -> tuple[int, int] | None:
+def memory_usage(formed: Ready) -> tuple[int, int] | None:
     """The bytes that a call of a module of kernels allocates for its own time, and those of results in the memory of
     arguments; None for other modules.
     """
@@ -116,7 +103,7 @@ def memory_usage(formed: Formed) -> tuple[int, int] | None:
     return sum(layout.allocated[slot] for slot in layout.deallocated), aliased
 
 
-def code(formed: Formed, flag_set: FlagSet, together: bool = True) -> tuple[str, str]:
+def code(formed: Ready, flag_set: FlagSet, together: bool = True) -> tuple[str, str]:
     """LLVM's IR and the assembly of a module's kernels, where LLVM itself generates their code; else nothing.
 
     Args:
@@ -131,7 +118,7 @@ def code(formed: Formed, flag_set: FlagSet, together: bool = True) -> tuple[str,
         return "", ""
 
 
-def _written(formed: Formed) -> Mapping[str, Kernel]:
+def _written(formed: Ready) -> Mapping[str, Kernel]:
     return {} if formed.kernels is None else formed.kernels.by_symbol
 
 
@@ -170,7 +157,7 @@ def _own_library(
 
 
 def _library(
-    formed: Formed,
+    formed: Ready,
     described: Program,
     kernels: Sequence[library.Kernel],
     target: Mapping[str, str],

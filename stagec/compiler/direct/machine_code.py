@@ -7,7 +7,6 @@ takes most of the time of a small compile. Here, LLVM gets text that needs none 
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -22,13 +21,7 @@ TESTED = ("0.50.",)
 # Of code generation. Higher levels take longer for the same speed; at level 0, kernels run half as fast.
 _LEVEL = 1
 # Of LLVM's options, which are those of the process.
-_option_lock = threading.Lock()
-
-
-@forking.in_child
-def _after_fork_in_child(_: forking.HeldLocks) -> None:
-    global _option_lock
-    _option_lock = threading.Lock()
+_option_lock = forking.lock()
 
 
 class NoLlvmError(NotDirectError):

@@ -40,8 +40,7 @@ class Compiled:
             np.frombuffer(compiled.vmfb, np.uint8),
             [aval for avals in self._inputs.values() for aval in avals],
             results,
-            mutated=compiled.memory.mutated,
-            may_alias=compiled.memory.may_alias,
+            traits=compiled.traits,
         )
 
     def __call__(self, name: str, *arrays: np.ndarray) -> np.ndarray:
