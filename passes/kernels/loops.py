@@ -16,7 +16,6 @@ from passes.kernels.linear import ZERO
 from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
 from passes.kernels.values import Buffer, Value, row_major
-from passes.kernels.writer import Buffer as Binding
 from passes.match import (
     before_barriers,
     captured_values,
@@ -29,7 +28,6 @@ from passes.match import (
     yielded,
 )
 from passes.operations import CONTROL
-from passes.types import tensor_type
 
 _UPDATE = "stablehlo.dynamic_update_slice"
 
@@ -245,7 +243,6 @@ def _dispatch(
     groups: int = 1,
 ) -> list[Any]:
     """Insert the kernel, and its call before an operation; returns the results of the call."""
-    ir = bindings.ir
     scratch = [buffer for buffer in k.scratch if buffer not in outputs]
     spilled = _spilled(k, outputs)
     body, k.writer.instructions = k.writer.instructions, []
@@ -254,14 +251,13 @@ def _dispatch(
             if buffer not in spilled:
                 k.writer.allocate(buffer)
     k.writer.instructions += body
-    inputs = [_binding(buffer) for _, buffer in k.operands]
-    kernel = Kernel.written(name, k.writer, inputs, [_binding(b) for b in (*outputs, *spilled)], (groups,))
+    inputs = [buffer.binding for _, buffer in k.operands]
+    kernel = Kernel.written(name, k.writer, inputs, [b.binding for b in (*outputs, *spilled)], (groups,))
     types = [value.type for value in results]
-    with ir.InsertionPoint(before), before.location:
-        types += [tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in spilled]
+    with bindings.ir.InsertionPoint(before), before.location:
         made = kernels.dispatch(kernel, [_outside(value, before) for value, _ in k.operands], types)
     kernels.plan.accept(name, before.location, len(k.writer.instructions), sum(b.bytes for b in scratch))
-    return made[: len(results)]
+    return made
 
 
 def _outside(value: Any, before: Any) -> Any:
@@ -270,10 +266,6 @@ def _outside(value: Any, before: Any) -> Any:
     if maker is None or maker.operation.block == before.block:
         return value
     return maker.operation.clone(bindings.ir.InsertionPoint(before)).results[0]
-
-
-def _binding(buffer: Buffer) -> Binding:
-    return Binding(buffer.name, buffer.numbers, buffer.element.stored)
 
 
 def _erase_unused(operations: Sequence[Any]) -> None:

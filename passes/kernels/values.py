@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from passes.kernels.elements import Element
 from passes.kernels.linear import ZERO, Linear, address
+from passes.kernels.writer import Buffer as Binding
 
 Index = tuple[Linear, ...]
 
@@ -46,6 +47,11 @@ class Buffer:
     def bytes(self) -> int:
         """Its size in memory."""
         return self.size * self.element.size
+
+    @property
+    def binding(self) -> Binding:
+        """It as an input or an output of a kernel."""
+        return Binding(self.name, self.numbers, self.element.stored)
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:

@@ -61,7 +61,6 @@ def _form(
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
         # Everything that the kernel's code depends on, apart from locations.
         key = product, how, epilogue.structure
-        extra = 0
         if how.form == "dots":
             if key not in written:
                 written[key] = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
@@ -87,14 +86,12 @@ def _form(
             if key not in written:
                 tiled = Tiled(product, how, _vectors(product, processor), epilogue, left, right)
                 written[key] = tiled.kernel(location)
-            extra = len(written[key].outputs) - len(epilogue.outputs)
         kernel = written[key]
         types = [value.type for value in epilogue.results]
-        types += [tensor_type((buffer.size,), _element(buffer.element)) for buffer in kernel.outputs[len(types) :]]
         made = kernels.dispatch(kernel, [lhs, rhs, *epilogue.operands], types)
         name = f"product {'x'.join(map(str, (*product.batch, product.m, product.n, product.k)))}, {how.form}"
         kernels.plan.accept(name, location, len(kernel.body) - 1, kernel.scratch)
-    epilogues.replace(epilogue, made[: len(made) - extra], op)
+    epilogues.replace(epilogue, made, op)
 
 
 def _is_known(kernels: Kernels, op: Any, product: Product) -> bool:

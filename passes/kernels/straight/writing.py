@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.elements import RefusedError
@@ -25,20 +25,11 @@ _MOST_REPEATED = 1 << 14
 _COSTLY = 20
 
 
-class Made(NamedTuple):
-    """A written kernel: its operands, its results with their buffers in the plan, and its number of workgroups."""
-
-    inputs: list[tuple[Any, Buffer]]
-    outputs: list[tuple[Buffer, Buffer]]
-    spilled: list[Buffer]
-    groups: int
-
-
 class Writing(TransposedReads):
     """A group as a kernel."""
 
-    def write(self) -> Made:
-        """Write the kernel.
+    def write(self) -> int:
+        """Write the kernel; returns the number of workgroups.
 
         Raises:
           RefusedError: the compiler has faster code for it.
@@ -50,13 +41,8 @@ class Writing(TransposedReads):
             self._choose_memory()
             with self.code.scope():
                 if group.kept is None or (not group.kept and self.group.is_shared):
-                    count = self._flat()
-                elif self.lanes_kept:
-                    count = self._columns()
-                else:
-                    count = self._rows()
-        inputs = list(self.k.operands)
-        return Made(inputs, self.outputs, self.spilled, count)
+                    return self._flat()
+                return self._columns() if self.lanes_kept else self._rows()
 
     # Kernels without rows: one sweep over all axes.
 
