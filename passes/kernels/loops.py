@@ -7,6 +7,7 @@ from typing import Any
 
 from passes import bindings
 from passes.analysis.counters import compared, counter, trip_count
+from passes.analysis.strided import row_strides
 from passes.kernels import control, cost, inner_products, sums, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
@@ -15,7 +16,7 @@ from passes.kernels.kernel import LARGE, Lowering, Rule, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
-from passes.kernels.values import Buffer, Value, row_major
+from passes.kernels.values import Buffer, Value
 from passes.match import (
     before_barriers,
     captured_values,
@@ -225,7 +226,7 @@ def _spilled(k: Lowering, outputs: Sequence[Buffer]) -> list[Buffer]:
 
 def _is_whole(k: Lowering, value: Value) -> bool:
     assert value.view is not None, "only what is in memory is asked about"
-    steps = row_major(value.shape)
+    steps = row_strides(value.shape)
     return (
         value.view.buffer.size == value.size
         and value.view.offset == ZERO

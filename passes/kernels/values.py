@@ -54,19 +54,6 @@ class Buffer:
         return Binding(self.name, self.numbers, self.element.stored)
 
 
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array that is stored row by row.
-
-    >>> row_major((2, 3, 4))
-    (12, 4, 1)
-    """
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
-
-
 class View(NamedTuple):
     """A strided view of a buffer as an array: its offset and strides."""
 

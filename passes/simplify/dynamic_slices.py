@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs, build
+from passes.analysis.strided import groups
 from passes.match import shape_of
 from passes.patterns import laws_of, pattern
-from passes.simplify.moves import groups, is_whole
+from passes.simplify.moves import is_whole
 from passes.simplify.slices import part, sliced
 
 _SLICE = "stablehlo.dynamic_slice"

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
+from passes.analysis.strided import groups
 from passes.match import is_static, producer, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     elementwise,
-    groups,
     is_elementwise,
     is_static_op,
     producers_of,

@@ -10,21 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.analysis.strided import View, box, row_strides
+from passes.analysis.strided import View, box, groups, row_strides
 from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, shape_of, single_op, size_of, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.gathers import taken
 from passes.simplify.layouts import transposed
-from passes.simplify.moves import (
-    ELEMENTWISE,
-    cloned,
-    elementwise,
-    groups,
-    is_elementwise,
-    is_static_op,
-    spread,
-    used_once,
-)
+from passes.simplify.moves import ELEMENTWISE, cloned, elementwise, is_elementwise, is_static_op, spread, used_once
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.regions import on_arrays
 from passes.simplify.sides import once, repeated

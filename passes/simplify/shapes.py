@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, build, operations
+from passes.analysis.strided import groups
 from passes.match import (
     SPLAT,
     dtype_of,
@@ -21,7 +22,7 @@ from passes.match import (
 )
 from passes.patterns import laws_of, pattern
 from passes.simplify.joins import same_number
-from passes.simplify.moves import ELEMENTWISE, groups, is_static_op, producers_of, rebuilt, used_once
+from passes.simplify.moves import ELEMENTWISE, is_static_op, producers_of, rebuilt, used_once
 
 
 @pattern("stablehlo.reshape", "stablehlo.convert", "stablehlo.bitcast_convert")

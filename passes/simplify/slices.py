@@ -11,13 +11,13 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.analysis.facts import of
+from passes.analysis.strided import groups
 from passes.match import dtype_of, is_static, producer, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     cloned,
     elementwise,
-    groups,
     is_elementwise,
     is_static_op,
     is_whole,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import operations
+from passes.analysis.strided import row_strides
 from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import Element
@@ -20,7 +21,7 @@ from passes.kernels.nests import lanes_of, nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
 from passes.kernels.straight.unfused import read_in_place, results_of, sources_of, spare_row
-from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
+from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View
 from passes.match import splat_of
 
 # The most lanes of a vector.
@@ -61,7 +62,7 @@ class OwnKernel:
 
     def _output(self, name: str, type_: Any) -> View:
         shape, element = element_type(type_)
-        return View(Buffer(name, math.prod(shape), element), row_major(shape))
+        return View(Buffer(name, math.prod(shape), element), row_strides(shape))
 
     def write(self, form: Callable[[OwnKernel], None]) -> None:
         """Write the kernel by its rule; `RefusedError` if the operation is not supported."""

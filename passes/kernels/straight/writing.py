@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from passes.analysis.strided import row_strides
 from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
@@ -15,7 +16,7 @@ from passes.kernels.straight.groups import BINDINGS
 from passes.kernels.straight.nodes import SHORT
 from passes.kernels.straight.transposed_reads import TransposedReads
 from passes.kernels.sweep import COSTLY, STRIP, Part, Span, Sweep, spread, starts_of, strands_of, strip_of
-from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
+from passes.kernels.values import Buffer, Index, Item, Value, View
 
 # The fewest rows that workgroups share, instead of sharing each row.
 _FEW = 4
@@ -186,7 +187,7 @@ class Writing(TransposedReads):
             stand = part.stands[number]
             memory = Buffer(f"%spilled{len(self.spilled)}", stand.size, stand.element)
             self.spilled.append(memory)
-            part.targets[number] = View(memory, row_major(stand.shape))
+            part.targets[number] = View(memory, row_strides(stand.shape))
         return found
 
     def _after_rows(self, parts: Sequence[Part], axis: int, total: int, low: Linear, high: Linear) -> None:
