@@ -73,26 +73,6 @@ def reduce_of_splat(op: Any) -> Any:
     return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), [])
 
 
-@pattern("stablehlo.reduce", of="stablehlo.concatenate", reorders=True)
-def reduce_of_stack(op: Any) -> Any:
-    """reduce(concatenate(x, y)) -> combine(x, y), where the parts have size 1 along the only reduced dimension.
-
-    Exact: the parts are combined in order.
-    """
-    name, inner = combination(op), producer(op.inputs[0], "stablehlo.concatenate")
-    if name is None or inner is None or not used_once(inner) or len(inner.operation.operands) > _MOST_PARTS:
-        return None
-    along = attrs.integer(inner, "dimension")
-    parts = list(inner.operation.operands)
-    if attrs.ints(op, "dimensions") != (along,) or any(shape_of(part)[along] != 1 for part in parts):
-        return None
-    shape = shape_of(op.operation.results[0])
-    total = build.broadcast_in_dim(op.init_values[0], shape, [])
-    for part in parts:
-        total = build.op(name, [total, build.reshape(part, shape)])
-    return total
-
-
 @pattern("stablehlo.reduce")
 def reduce_of_unit_dimensions(op: Any) -> Any:
     """A reduction of dimensions of size 1 -> one combination with the initial value.

@@ -211,19 +211,6 @@ def _made(op: Any) -> tuple[Any, int] | None:
     return (inner, dim) if exact else None
 
 
-@pattern("stablehlo.reverse", of=_IOTA)
-def reverse_of_iota(op: Any) -> Any:
-    """reverse(iota) -> n - 1 - iota, or the iota where the reversal is along other dimensions. Exact."""
-    found = _made(op)
-    if found is None:
-        return None
-    inner, dim = found
-    value = inner.operation.results[0]
-    if dim not in attrs.ints(op, "dimensions"):
-        return value
-    return build.op("stablehlo.subtract", [build.full(shape_of(value)[dim] - 1, value), value])
-
-
 @pattern("stablehlo.dynamic_slice", of=_IOTA)
 def dynamic_part_of_iota(op: Any) -> Any:
     """dynamic_slice(iota, i) -> iota + i, with i clamped as dynamic_slice clamps it. Exact."""
