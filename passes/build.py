@@ -294,6 +294,13 @@ def concatenate(values: Sequence[Any], dimension: int, *, loc: Any = None) -> An
     return op("stablehlo.concatenate", values, type_, attributes={"dimension": i64(dimension)}, loc=loc)
 
 
+def parts(value: Any, *, loc: Any = None) -> tuple[Any, Any]:
+    """`stablehlo.real` and `stablehlo.imag` of complex numbers."""
+    half = np.float32 if numpy_dtype(value.type.element_type) == np.complex64 else np.float64
+    type_ = tensor_type(value.type.shape, half)
+    return op("stablehlo.real", [value], type_, loc=loc), op("stablehlo.imag", [value], type_, loc=loc)
+
+
 def i64(value: int) -> Any:
     """A 64-bit integer attribute."""
     ir = bindings.ir

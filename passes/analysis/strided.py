@@ -35,6 +35,57 @@ def row_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
 
 
+def reshaped(steps: Sequence[int], source: Sequence[int], target: Sequence[int]) -> tuple[int, ...] | None:
+    """The steps along the dimensions of another shape, if its elements are in regular steps as well; else None.
+
+    >>> reshaped((12, 4, 1), (2, 3, 4), (6, 4)), reshaped((1, 2), (2, 3), (6,))
+    ((4, 1), None)
+    """
+    found = [0] * len(target)
+    for left, right in groups(source, target) or ():
+        wide = [d for d in left if source[d] > 1]
+        if any(steps[a] != steps[b] * source[b] for a, b in itertools.pairwise(wide)):
+            return None
+        step = steps[wide[-1]] if wide else 0
+        for d in reversed(right):
+            found[d] = step
+            step *= target[d]
+    return tuple(found)
+
+
+def groups(first: Sequence[int], second: Sequence[int]) -> list[tuple[list[int], list[int]]] | None:
+    """Match the dimensions of two shapes in the smallest runs of equal size; None if the shapes have no elements.
+
+    >>> groups((2, 3, 1, 5), (6, 5))
+    [([0, 1], [0]), ([2], []), ([3], [1])]
+    """
+    if 0 in first or prod(first) != prod(second):
+        return None
+    found: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(first) or j < len(second):
+        if i < len(first) and first[i] == 1 and (j >= len(second) or second[j] != 1):
+            found.append(([i], []))
+            i += 1
+            continue
+        if j < len(second) and second[j] == 1 and (i >= len(first) or first[i] != 1):
+            found.append(([], [j]))
+            j += 1
+            continue
+        left, right = [i], [j]
+        a, b = first[i], second[j]
+        i, j = i + 1, j + 1
+        while a != b:
+            if a < b:
+                a, i = a * first[i], i + 1
+                left.append(i - 1)
+            else:
+                b, j = b * second[j], j + 1
+                right.append(j - 1)
+        found.append((left, right))
+    return found
+
+
 def fitted(positions: np.ndarray) -> View | None:
     """The view whose elements have these positions, or None; there is at least one.
 

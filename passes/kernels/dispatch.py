@@ -216,7 +216,7 @@ class Kernels:
           kernel: the kernel; its inputs and outputs have the sizes of the operands
             and results, but may have other shapes.
           operands: tensors.
-          results: tensor types.
+          results: tensor types. Further outputs of the kernel are memory for it alone.
           own_elements: the operands whose elements are each read only for the same
             element of the results, and before that is written.
 
@@ -227,6 +227,8 @@ class Kernels:
         if own_elements:
             attributes[OWN_ELEMENTS] = bindings.ir.DenseI64ArrayAttr.get(list(own_elements))
         types = [stored_type(type_) for type_ in results]
+        for buffer in kernel.outputs[len(types) :]:
+            types.append(build.tensor_type((buffer.size,), bindings.ir.Type.parse(buffer.element)))
         made = call(self.symbol_of(kernel), types, [as_stored(value) for value in operands], attributes=attributes)
         return [as_tensor(value, type_) for value, type_ in zip(made, results)]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from passes import bindings, operations
+from passes.analysis.strided import row_strides
 from passes.kernels import cost, scalars
 from passes.kernels.builder import Symbols
 from passes.kernels.code import Code
@@ -19,7 +20,7 @@ from passes.kernels.nests import Space, Write, fill
 from passes.kernels.processor import Processor
 from passes.kernels.record import Read, Recorder
 from passes.kernels.structure import Bodies
-from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
+from passes.kernels.values import Buffer, Index, Item, Value, View
 from passes.kernels.writer import Writer
 from passes.match import size_of
 from passes.types import spelled
@@ -148,7 +149,7 @@ class Lowering:
 
     def whole(self, buffer: Buffer, shape: Sequence[int]) -> Value:
         """A buffer as an array."""
-        return Value(shape, buffer.element, view=View(buffer, row_major(shape)))
+        return Value(shape, buffer.element, view=View(buffer, row_strides(shape)))
 
     def temporary(self, shape: Sequence[int], element: Element) -> View:
         """Memory for an array, writable until the current region ends."""
@@ -167,7 +168,7 @@ class Lowering:
         buffer = Buffer(f"%t{len(self.scratch)}", size, element)
         self.scratch.append(buffer)
         self._writable[-1].add(buffer)
-        return View(buffer, row_major(shape))
+        return View(buffer, row_strides(shape))
 
     def is_writable(self, value: Value) -> bool:
         """Whether updates may write to the memory of a value."""

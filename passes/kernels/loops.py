@@ -7,6 +7,7 @@ from typing import Any
 
 from passes import bindings
 from passes.analysis.counters import compared, counter, trip_count
+from passes.analysis.strided import row_strides
 from passes.kernels import control, cost, inner_products, sums, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
@@ -15,8 +16,7 @@ from passes.kernels.kernel import LARGE, Lowering, Rule, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
-from passes.kernels.values import Buffer, Value, row_major
-from passes.kernels.writer import Buffer as Binding
+from passes.kernels.values import Buffer, Value
 from passes.match import (
     before_barriers,
     captured_values,
@@ -29,7 +29,6 @@ from passes.match import (
     yielded,
 )
 from passes.operations import CONTROL
-from passes.types import tensor_type
 
 _UPDATE = "stablehlo.dynamic_update_slice"
 
@@ -227,7 +226,7 @@ def _spilled(k: Lowering, outputs: Sequence[Buffer]) -> list[Buffer]:
 
 def _is_whole(k: Lowering, value: Value) -> bool:
     assert value.view is not None, "only what is in memory is asked about"
-    steps = row_major(value.shape)
+    steps = row_strides(value.shape)
     return (
         value.view.buffer.size == value.size
         and value.view.offset == ZERO
@@ -245,7 +244,6 @@ def _dispatch(
     groups: int = 1,
 ) -> list[Any]:
     """Insert the kernel, and its call before an operation; returns the results of the call."""
-    ir = bindings.ir
     scratch = [buffer for buffer in k.scratch if buffer not in outputs]
     spilled = _spilled(k, outputs)
     body, k.writer.instructions = k.writer.instructions, []
@@ -254,14 +252,13 @@ def _dispatch(
             if buffer not in spilled:
                 k.writer.allocate(buffer)
     k.writer.instructions += body
-    inputs = [_binding(buffer) for _, buffer in k.operands]
-    kernel = Kernel.written(name, k.writer, inputs, [_binding(b) for b in (*outputs, *spilled)], (groups,))
+    inputs = [buffer.binding for _, buffer in k.operands]
+    kernel = Kernel.written(name, k.writer, inputs, [b.binding for b in (*outputs, *spilled)], (groups,))
     types = [value.type for value in results]
-    with ir.InsertionPoint(before), before.location:
-        types += [tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in spilled]
+    with bindings.ir.InsertionPoint(before), before.location:
         made = kernels.dispatch(kernel, [_outside(value, before) for value, _ in k.operands], types)
     kernels.plan.accept(name, before.location, len(k.writer.instructions), sum(b.bytes for b in scratch))
-    return made[: len(results)]
+    return made
 
 
 def _outside(value: Any, before: Any) -> Any:
@@ -270,10 +267,6 @@ def _outside(value: Any, before: Any) -> Any:
     if maker is None or maker.operation.block == before.block:
         return value
     return maker.operation.clone(bindings.ir.InsertionPoint(before)).results[0]
-
-
-def _binding(buffer: Buffer) -> Binding:
-    return Binding(buffer.name, buffer.numbers, buffer.element.stored)
 
 
 def _erase_unused(operations: Sequence[Any]) -> None:

@@ -23,7 +23,6 @@ from passes.kernels.writer import Buffer, Index
 from passes.legalize.sort_network import taken
 from passes.legalize.sorting import is_long, position_keys
 from passes.match import uses
-from passes.types import tensor_type
 
 # The most workgroups that rows are distributed to.
 GROUPS = 64
@@ -38,8 +37,8 @@ def form_sorts(kernels: Kernels, processor: Processor) -> dict[str, int]:
         dimension, (*keys, _), (*moved, positions) = attrs.sort_dimension(op), op.operands, op.results
         with bindings.ir.InsertionPoint(op), op.location:
             bits = [key.type.element_type.width for key in keys]
-            kernel, scratch = _Sort(positions.type.shape, dimension, bits).kernel(op.location)
-            made, *_ = kernels.dispatch(kernel, keys, [positions.type, *scratch])
+            kernel = _Sort(positions.type.shape, dimension, bits).kernel(op.location)
+            (made,) = kernels.dispatch(kernel, keys, [positions.type])
             positions.replace_all_uses_with(made)
             for key, result in zip(keys, moved):
                 if uses(result):
@@ -61,8 +60,8 @@ class _Sort(Digits):
         self.bits, self.inner, self.rows = bits, math.prod(shape[dimension + 1 :]), math.prod(shape) // self.count
         self.groups = min(self.rows, GROUPS)
 
-    def kernel(self, location: Any) -> tuple[Kernel, list[Any]]:
-        """The kernel, and the types of the additional results that serve as its scratch memory."""
+    def kernel(self, location: Any) -> Kernel:
+        """The kernel, which may have further outputs as its scratch memory."""
         w = self.w
         size, pairs = self.count * self.rows, 2 * self.count
         words = [Buffer(f"%word{i}", size, f"i{bits}") for i, bits in enumerate(self.bits)]
@@ -80,8 +79,7 @@ class _Sort(Digits):
                 outputs += [self.keys, self.positions]
             self.allocate_counts()
             w.loop(group, self.rows, self.groups, lambda row, _: self._row(words, out, row))
-        scratch = [tensor_type([b.size], bindings.ir.Type.parse(b.element)) for b in outputs[1:]]
-        return Kernel.written("sort", w, words, outputs, [self.groups]), scratch
+        return Kernel.written("sort", w, words, outputs, [self.groups])
 
     def _row(self, words: list[Buffer], out: Buffer, row: Index) -> None:
         w, start = self.w, self._start(row)

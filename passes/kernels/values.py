@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from passes.kernels.elements import Element
 from passes.kernels.linear import ZERO, Linear, address
+from passes.kernels.writer import Buffer as Binding
 
 Index = tuple[Linear, ...]
 
@@ -47,18 +48,10 @@ class Buffer:
         """Its size in memory."""
         return self.size * self.element.size
 
-
-def row_major(shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides of an array that is stored row by row.
-
-    >>> row_major((2, 3, 4))
-    (12, 4, 1)
-    """
-    strides, step = [], 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= size
-    return tuple(reversed(strides))
+    @property
+    def binding(self) -> Binding:
+        """It as an input or an output of a kernel."""
+        return Binding(self.name, self.numbers, self.element.stored)
 
 
 class View(NamedTuple):

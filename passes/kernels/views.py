@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, operations
+from passes.analysis.strided import groups, reshaped
 from passes.kernels.builder import Builder
 from passes.kernels.conversions import converted
 from passes.kernels.elements import Element, RefusedError
@@ -116,53 +117,16 @@ def _reverse(k: Lowering, op: Any) -> None:
     moved(k, op, index, view)
 
 
-def _groups(source: Sequence[int], target: Sequence[int]) -> list[tuple[list[int], list[int]]]:
-    """Groups of axes of two shapes that have equal sizes; axes of one element are left out.
-
-    >>> _groups((6, 4), (2, 3, 4))
-    [([0], [0, 1]), ([1], [2])]
-    """
-    a = [d for d, n in enumerate(source) if n > 1]
-    b = [d for d, n in enumerate(target) if n > 1]
-    found = []
-    while a:
-        left, right = [a.pop(0)], [b.pop(0)]
-        p, q = source[left[0]], target[right[0]]
-        while p != q:
-            if p < q:
-                left.append(a.pop(0))
-                p *= source[left[-1]]
-            else:
-                right.append(b.pop(0))
-                q *= target[right[-1]]
-        found.append((left, right))
-    return found
-
-
-def _reshaped(view: View, source: Sequence[int], target: Sequence[int]) -> View | None:
-    """The view with another shape, if its strides allow it without a copy; else None."""
-    strides = [0] * len(target)
-    for left, right in _groups(source, target):
-        step = view.strides[left[-1]]
-        for outer, inner in itertools.pairwise(left):
-            if view.strides[outer] != view.strides[inner] * source[inner]:
-                return None
-        for d in reversed(right):
-            strides[d] = step
-            step *= target[d]
-    return view._replace(strides=tuple(strides))
-
-
 def _reshape(k: Lowering, op: Any) -> None:
     value = k.env[op.operands[0]]
     source, target = value.shape, element_type(op.results[0].type)[0]
     if source == target:
         return _alias(k, op, value)
-    groups = _groups(source, target) if math.prod(source) == math.prod(target) else []
+    matched = [pair for pair in groups(source, target) or () if all(pair)]
 
     def index(builder: Builder, at: Index) -> Index:
         found = [ZERO] * len(source)
-        for left, right in groups:
+        for left, right in matched:
             flat, step = ZERO, 1
             for d in reversed(right):
                 flat, step = flat + at[d] * step, step * target[d]
@@ -171,7 +135,8 @@ def _reshape(k: Lowering, op: Any) -> None:
             found[left[0]] = flat
         return tuple(found)
 
-    view = _reshaped(value.view, source, target) if value.view is not None else None
+    steps = reshaped(value.view.strides, source, target) if value.view is not None else None
+    view = value.view._replace(strides=steps) if value.view is not None and steps is not None else None
     return moved(k, op, index, view)
 
 

@@ -1,36 +1,44 @@
-"""Products of complex numbers as products of real ones."""
+"""Operations on complex numbers as operations on their parts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from passes import attributes as attrs, build
-from passes.match import dtype_of, is_static, shape_of
+from passes.match import dtype_of, is_complex, is_static, shape_of
 from passes.patterns import Pattern, pattern
 from passes.types import tensor_type
 
 
+def by_parts(op: Any, make: Callable[..., Any]) -> Any:
+    """What `make` builds of the real parts of operands, and of the imaginary ones; None unless the result is complex.
+
+    An operand that is not complex belongs to both.
+    """
+    operation, result = op.operation, op.operation.results[0]
+    if not is_complex(result):
+        return None
+    columns = zip(*(build.parts(value) if is_complex(value) else (value, value) for value in operation.operands))
+    return build.op("stablehlo.complex", [make(*column) for column in columns], result.type)
+
+
 def four_products(op: Any, stored: bool = False) -> Any:
-    """The value of a product of complex numbers, from four products of their parts; None for other products.
+    """The value of a product or a convolution of complex numbers, from four of their parts; None for others.
 
     Args:
       stored: store the products before they are combined.
     """
-    result = op.operation.results[0]
-    dtype = dtype_of(result)
-    if dtype.kind != "c" or not all(is_static(v) and dtype_of(v) == dtype for v in (*op.operation.operands, result)):
+    operation, result = op.operation, op.operation.results[0]
+    if not all(is_static(v) and dtype_of(v) == dtype_of(result) for v in (*operation.operands, result)):
         return None
-    half = np.float32 if dtype == np.complex64 else np.float64
-    (a, b), (c, d) = (
-        [build.op(name, [v], tensor_type(shape_of(v), half)) for name in ("stablehlo.real", "stablehlo.imag")]
-        for v in op.operation.operands
-    )
+    if not is_complex(result):
+        return None
+    (a, b), (c, d) = map(build.parts, operation.operands)
 
     def product(x: Any, y: Any) -> Any:
-        type_ = tensor_type(shape_of(result), half)
-        made = build.op("stablehlo.dot_general", [x, y], type_, attributes=attrs.copied(op.operation))
+        type_ = tensor_type(shape_of(result), x.type.element_type)
+        made = build.op(operation.name, [x, y], type_, attributes=attrs.copied(op))
         return build.op("stablehlo.optimization_barrier", [made]) if stored else made
 
     real = build.op("stablehlo.subtract", [product(a, c), product(b, d)])

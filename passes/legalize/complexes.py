@@ -15,6 +15,7 @@ import numpy as np
 
 from passes import attributes as attrs, build
 from passes.legalize import elementary as el, special as sp
+from passes.legalize.complex_products import by_parts, four_products
 from passes.legalize.expressions import Tensor, copysign, has_doubles, has_sign, mapped, maximum, minimum, sqrt, where
 from passes.match import combinations, dtype_of, is_assignment, is_static, shape_of, splat_of
 from passes.patterns import Pattern, pattern
@@ -308,12 +309,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _parts(value: Any, dtype: Any) -> Pair:
-    single = tensor_type(value.type.shape, dtype)
-    real = build.op("stablehlo.real", [value], single)
-    imaginary = build.op("stablehlo.imag", [value], single)
-    inner = np.float64 if has_doubles() else dtype
-    return Tensor(real).to(inner), Tensor(imaginary).to(inner)
+def _parts(value: Any) -> Pair:
+    real, imaginary = map(Tensor, build.parts(value))
+    inner = np.float64 if has_doubles() else real.dtype
+    return real.to(inner), imaginary.to(inner)
 
 
 def _law(name: str, fn: Callable[..., Any]) -> Pattern:
@@ -325,7 +324,7 @@ def _law(name: str, fn: Callable[..., Any]) -> Pattern:
         part = np.float32 if dtype == np.complex64 else np.float64
 
         def body(*scalars: Tensor) -> Any:
-            result = fn(*(number for scalar in scalars for number in _parts(scalar.value, part)))
+            result = fn(*(number for scalar in scalars for number in _parts(scalar.value)))
             if isinstance(result, Tensor):
                 return result.to(part).value
             real, imaginary = (number.to(part).value for number in result)
@@ -343,16 +342,7 @@ def expand_complex_pad(op: Any) -> Any:
 
     The compiler crashed on padding with a constant, between a slice and a select.
     """
-    value, padding = op.operation.operands
-    dtype = numpy_dtype(value.type.element_type)
-    if dtype.kind != "c":
-        return None
-    half = np.float32 if dtype == np.complex64 else np.float64
-    parts = []
-    for name in ("stablehlo.real", "stablehlo.imag"):
-        x, y = (build.op(name, [v], tensor_type(v.type.shape, half)) for v in (value, padding))
-        parts.append(build.pad(x, y, *attrs.padding(op)))
-    return build.op("stablehlo.complex", parts, op.operation.results[0].type)
+    return by_parts(op, lambda value, padding: build.pad(value, padding, *attrs.padding(op)))
 
 
 @pattern("stablehlo.pad")
@@ -370,22 +360,7 @@ def convolve_parts_of_complex(op: Any) -> Any:
 
     The compiler crashes on it.
     """
-    operands, result = list(op.operation.operands), op.operation.results[0].type
-    if any(dtype_of(value).kind != "c" for value in (*operands, *op.operation.results)):
-        return None
-    half = np.float32 if numpy_dtype(result.element_type) == np.complex64 else np.float64
-    (a, b), (c, d) = (
-        [build.op(name, [v], tensor_type(v.type.shape, half)) for name in ("stablehlo.real", "stablehlo.imag")]
-        for v in operands
-    )
-
-    def product(x: Any, y: Any) -> Any:
-        type_ = tensor_type(result.shape, half)
-        return build.op("stablehlo.convolution", [x, y], type_, attributes=attrs.copied(op))
-
-    real = build.op("stablehlo.subtract", [product(a, c), product(b, d)])
-    imaginary = build.op("stablehlo.add", [product(a, d), product(b, c)])
-    return build.op("stablehlo.complex", [real, imaginary], result)
+    return four_products(op)
 
 
 @pattern("stablehlo.constant", "stablehlo.broadcast_in_dim")
@@ -410,24 +385,19 @@ def scatter_complex_parts(op: Any) -> Any:
 
     The compiler crashes on it.
     """
-    if len(op.operation.results) != 1 or dtype_of(op.operation.results[0]).kind != "c":
+    if len(op.operation.results) != 1:
         return None
-    operand, indices, update = op.operation.operands
     names = combinations(op.operation.regions[0])
     if names == ["stablehlo.multiply"] or (names is None and not is_assignment(op.operation.regions[0])):
         return None
-    half = np.float32 if dtype_of(operand) == np.complex64 else np.float64
-    parts = []
-    for name in ("stablehlo.real", "stablehlo.imag"):
-        old, new = (build.op(name, [v], tensor_type(shape_of(v), half)) for v in (operand, update))
+
+    def scattered(old: Any, indices: Any, new: Any) -> Any:
         made = build.op("stablehlo.scatter", [old, indices, new], old.type, attributes=attrs.copied(op), regions=1)
+        scalar = tensor_type((), old.type.element_type)
+        build.unary_region(made, 0, [scalar] * 2, lambda a, b: b if names is None else build.op(names[0], [a, b]))
+        return made.results[0]
 
-        def body(a: Any, b: Any) -> Any:
-            return b if names is None else build.op(names[0], [a, b])
-
-        build.unary_region(made, 0, [tensor_type((), half)] * 2, body)
-        parts.append(made.results[0])
-    return build.op("stablehlo.complex", parts, op.operation.results[0].type)
+    return by_parts(op, scattered)
 
 
 PATTERNS = [_law(name, fn) for name, fn in _FUNCTIONS.items()]

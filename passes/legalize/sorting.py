@@ -87,7 +87,7 @@ def sort_parts_of_complex(op: Any) -> Any:
     operands = list(op.operation.operands)
     if not any(map(is_complex, operands)):
         return None
-    parts = [_parts(value) if is_complex(value) else [value] for value in operands]
+    parts = [build.parts(value) if is_complex(value) else (value,) for value in operands]
 
     def compared(*scalars: Any) -> Any:
         given, remaining = [], iter(scalars)
@@ -100,11 +100,6 @@ def sort_parts_of_complex(op: Any) -> Any:
     flat = [part for columns in parts for part in columns]
     moved = iter(_sort(flat, attrs.sort_dimension(op), attrs.boolean(op, "is_stable"), compared))
     return [_joined([next(moved) for _ in columns], value) for value, columns in zip(operands, parts)]
-
-
-def _parts(value: Any) -> list[Any]:
-    half = tensor_type(shape_of(value), np.float32 if dtype_of(value) == np.complex64 else np.float64)
-    return [build.op(f"stablehlo.{name}", [value], half) for name in ("real", "imag")]
 
 
 def _joined(parts: Sequence[Any], like: Any) -> Any:

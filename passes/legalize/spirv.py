@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build, operations
+from passes.legalize.complex_products import by_parts
 from passes.legalize.expressions import Tensor, copysign, mapped, power_of_two, where
 from passes.legalize.memory import force_copy
-from passes.match import is_floating, is_static, producer, single_op, splat_of, uses
+from passes.match import is_complex, is_floating, is_static, producer, single_op, splat_of, uses
 from passes.patterns import Pattern, pattern
 from passes.types import numpy_dtype, tensor_type
 
@@ -179,32 +180,25 @@ def reduce_window_of_memory(op: Any) -> Any:
 def reduce_window_of_complex(op: Any) -> Any:
     """reduce_window of complex numbers on their parts. Exact. The compiler crashed on it."""
     operation = op.operation
-    dtype = numpy_dtype(operation.operands[0].type.element_type)
     name = single_op(operation.regions[0])
-    if len(operation.operands) != 2 or dtype.kind != "c" or name is None:
+    if len(operation.operands) != 2 or not is_complex(operation.operands[0]) or name is None:
         return None
-    half = np.dtype(np.float32 if dtype == np.complex64 else np.float64)
-
-    def parts(value: Any) -> list[Any]:
-        type_ = tensor_type(value.type.shape, half)
-        return [build.op(f"stablehlo.{part}", [value], type_) for part in ("real", "imag")]
-
     value, start = operation.operands
-    result = operation.results[0].type
+    result, first = operation.results[0].type, build.parts(start)
+    half = first[0].type
     made = build.op(
         "stablehlo.reduce_window",
-        [*map(_stored, parts(value)), *parts(start)],
-        [tensor_type(result.shape, half)] * 2,
+        [*map(_stored, build.parts(value)), *first],
+        [tensor_type(result.shape, half.element_type)] * 2,
         attributes=attrs.copied(operation),
         regions=1,
     )
-    scalar = tensor_type((), half)
 
     def combine(*values: Any) -> list[Any]:
         x, y = (build.op("stablehlo.complex", [*values[i : i + 2]], start.type) for i in (0, 2))
-        return parts(build.op(name, [x, y]))
+        return list(build.parts(build.op(name, [x, y])))
 
-    build.unary_region(made, 0, [scalar] * 4, combine)
+    build.unary_region(made, 0, [half] * 4, combine)
     return build.op("stablehlo.complex", [*made.results], result)
 
 
@@ -251,17 +245,7 @@ def _stored(value: Any) -> Any:
 @pattern("stablehlo.select")
 def select_complex(op: Any) -> Any:
     """A select of complex numbers -> selects of their parts. Exact."""
-    condition, *values = op.operation.operands
-    result = op.operation.results[0].type
-    dtype = numpy_dtype(result.element_type)
-    if dtype.kind != "c":
-        return None
-    half = np.float32 if dtype == np.complex64 else np.float64
-    parts = []
-    for name in ("stablehlo.real", "stablehlo.imag"):
-        x, y = (build.op(name, [v], tensor_type(v.type.shape, half)) for v in values)
-        parts.append(build.select(condition, x, y))
-    return build.op("stablehlo.complex", parts, result)
+    return by_parts(op, build.select)
 
 
 @pattern("stablehlo.multiply", "stablehlo.divide")

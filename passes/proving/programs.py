@@ -11,10 +11,15 @@ from bitwuzla import Kind
 
 from passes import attributes as attrs, operations
 from passes.match import combinations, constant_of, dtype_of, functions, shape_of
+from passes.numeric.interpreter import SIMPLE
 from passes.proving.terms import UnsupportedError
 
 # What elementwise operations may have, and their terms account for.
 _ATTRIBUTES = frozenset(("comparison_direction", "compare_type", "result_accuracy"))
+# Operations that move elements, whatever these are: numbers or terms.
+_MOVES = frozenset(
+    f"stablehlo.{name}" for name in "broadcast_in_dim concatenate pad reshape reverse slice transpose".split()
+)
 # The most elements of a value, and rounds of a loop.
 _SIZE, _ROUNDS = 4096, 40
 
@@ -56,6 +61,8 @@ class Program:
         name = op.name.removeprefix("stablehlo.")
         if any(-1 in shape_of(r) or math.prod(shape_of(r)) > _SIZE for r in op.results):
             raise UnsupportedError("a large or open array")
+        if op.name in _MOVES:
+            return [SIMPLE[op.name](op, *values)]
         rule = getattr(self, f"_{name}", None)
         if rule is not None:
             found = rule(op, values, env)
@@ -82,29 +89,6 @@ class Program:
     def _optimization_barrier(self, op: Any, values: Any, env: Any) -> Any:
         return values
 
-    def _reshape(self, op: Any, values: Any, env: Any) -> Any:
-        return values[0].reshape(shape_of(op.results[0]))
-
-    def _broadcast_in_dim(self, op: Any, values: Any, env: Any) -> Any:
-        shape, axes = shape_of(op.results[0]), attrs.ints(op, "broadcast_dimensions")
-        spread = [1] * len(shape)
-        for axis, n in zip(axes, values[0].shape):
-            spread[axis] = n
-        order: Any = np.argsort(axes) if axes else []
-        return np.broadcast_to(np.transpose(values[0], order).reshape(spread), shape)
-
-    def _transpose(self, op: Any, values: Any, env: Any) -> Any:
-        return np.transpose(values[0], attrs.ints(op, "permutation"))
-
-    def _reverse(self, op: Any, values: Any, env: Any) -> Any:
-        return np.flip(values[0], attrs.ints(op, "dimensions"))
-
-    def _slice(self, op: Any, values: Any, env: Any) -> Any:
-        return values[0][tuple(slice(*each) for each in zip(*attrs.cut(op)))]
-
-    def _concatenate(self, op: Any, values: Any, env: Any) -> Any:
-        return np.concatenate(values, attrs.integer(op, "dimension"))
-
     def _iota(self, op: Any, values: Any, env: Any) -> Any:
         shape, axis, dtype = shape_of(op.results[0]), attrs.integer(op, "iota_dimension"), dtype_of(op.results[0])
         return _each(shape, lambda i: self.terms.number(i[axis], dtype))
@@ -113,16 +97,6 @@ class Program:
         if values[0].shape[attrs.sort_dimension(op)] > 1:
             raise UnsupportedError("sort")
         return values
-
-    def _pad(self, op: Any, values: Any, env: Any) -> Any:
-        array, edge = values
-        low, _, inside = attrs.padding(op)
-        found = _filled(shape_of(op.results[0]), edge[()])
-        for i in np.ndindex(array.shape):
-            at = tuple(a + n * (gap + 1) for a, n, gap in zip(low, i, inside))
-            if all(0 <= a < n for a, n in zip(at, found.shape)):
-                found[at] = array[i]
-        return found
 
     def _starts(self, starts: Any, operands: Any, limits: Any) -> Any:
         """Each possible place of a slice, with a test of whether it is there."""

@@ -21,7 +21,6 @@ from passes.match import (
     is_complex,
     is_constant,
     is_floating,
-    is_integer,
     producer,
     shape_of,
     splat_of,
@@ -114,15 +113,6 @@ conjugate_of_parts = law("conj(complex(a, b)) -> complex(a, -b). Exact; other la
 
 
 _COMMUTATIVE = tuple(name for name in operations.where(commutative=True) if name.startswith("stablehlo."))
-_SHIFTS = ("stablehlo.shift_left", "stablehlo.shift_right_logical", "stablehlo.shift_right_arithmetic")
-
-
-def _splat_integer(value: Any) -> int | None:
-    """Return the integer that a splat of at least 8 bits repeats, or None."""
-    if not is_integer(value) or dtype_of(value).isbuiltin != 1:
-        return None
-    found = splat_of(value)
-    return None if found is None else int(found)
 
 
 @pattern(*_COMMUTATIVE, of=(SPLAT, "stablehlo.constant"))
@@ -160,28 +150,6 @@ divide_twice = law(
     "(x / m) / n -> x / (m * n) for integers where m > 0 and n > 0 and m * n <= largest. Exact: both round toward zero."
 )
 remainder_of_one = law("x % 1 -> 0 and x % -1 -> 0 for integers. Exact.")
-
-
-def _shift(value: Any, bits: int) -> int | None:
-    """Return the constant number of bits to shift by, at most `bits`, or None."""
-    number = _splat_integer(value)
-    return None if number is None else min(number, bits) if number >= 0 else bits
-
-
-@pattern(*_SHIFTS, of=_SHIFTS)
-def shift_twice(op: Any) -> Any:
-    """(x << a) << b -> x << (a + b), and the same to the right. Exact: a shift by all bits gives 0, or the sign
-    in each bit."""
-    name, bits = op.operation.name, dtype_of(op.lhs).itemsize * 8
-    inner = producer(op.lhs, name)
-    if inner is None:
-        return None
-    first, second = _shift(inner.rhs, bits), _shift(op.rhs, bits)
-    if first is None or second is None:
-        return None
-    arithmetic = name == "stablehlo.shift_right_arithmetic"
-    amount = min(first + second, bits - 1 if arithmetic else bits)
-    return build.full(0, op.lhs) if amount == bits else build.op(name, [inner.lhs, build.full(amount, op.lhs)])
 
 
 common_factor = law(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, build
-from passes.match import is_integer, producer, rank_of, shape_of, sides as operands_of, single_op, size_of, splat_of
+from passes.match import is_integer, producer, rank_of, shape_of, sides as operands_of, size_of, splat_of
 from passes.patterns import laws_of
 from passes.simplify.moves import is_static_op, rebuilt, used_once
 from passes.simplify.proven import exact_if_proven
@@ -16,7 +16,6 @@ from passes.simplify.sides import (
     either_side,
     has_elements,
     in_order,
-    is_one_axis,
     is_wide_real,
     multiplications,
     once,
@@ -185,52 +184,6 @@ def _reordered(op: Any, inner: Any, outer: Side, other: Side, number: int) -> An
     contract = tuple(before + rest.index(d) for d in near_side.contract)
     second = Side(value, (), contract)
     return product(op, *in_order(number, far, second))
-
-
-@exact_if_proven("stablehlo.reduce", of=DOT, assumes="reassoc,nnan")
-def sum_of_dot(op: Any, exactly: bool) -> Any:
-    """sum(dot(x, y)) over free dimensions of x -> dot(sum(x), y), and over batch dimensions -> a longer sum in dot.
-
-    The latter where the batch dimensions are adjacent to what is summed over: kernels copy operands of other products,
-    and took 0.9 to 1.8 times as long.
-
-    Over batch dimensions alone exact apart from the order of the sums, and exact for integers; else differs by
-    rounding, and where a sum overflows.
-    """
-    if len(op.inputs) != 1 or single_op(op.operation.regions[0]) != "stablehlo.add":
-        return None
-    inner, initial = _maker(op.inputs[0]), splat_of(op.init_values[0])
-    if inner is None or inner.operation.name != DOT or not is_wide_real(inner) or initial is None or initial != 0:
-        return None
-    left, right = sides(inner)
-    dims, batch = attrs.ints(op, "dimensions"), len(left.batch)
-    middle = batch + len(left.free)
-    over = [d for d in dims if d < batch]
-    free = [
-        [left.free[d - batch] for d in dims if batch <= d < middle],
-        [right.free[d - middle] for d in dims if d >= middle],
-    ]
-    if exactly and any(free) and not is_integer(op.inputs[0]):
-        return None
-    if not dims or not has_elements(inner):
-        return None
-    longer = [
-        Side(
-            side.value,
-            tuple(d for i, d in enumerate(side.batch) if i not in over),
-            (*(side.batch[i] for i in over), *side.contract),
-        )
-        for side in (left, right)
-    ]
-    if over and not is_one_axis(*longer):
-        return None
-    found = []
-    for roles, summed in zip(longer, free):
-        value = roles.value
-        if summed:
-            value = _sum(value, summed)
-        found.append(roles.of(value, summed))
-    return product(inner, found[0], found[1])
 
 
 @exact_if_proven(DOT, of=("stablehlo.broadcast_in_dim", "stablehlo.constant"), assumes="reassoc,nsz,nnan")

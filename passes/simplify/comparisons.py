@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
-
-import numpy as np
 
 from passes import attributes as attrs, build
 from passes.match import (
     SPLAT,
-    dtype_of,
     is_boolean,
     is_complex,
     is_constant,
     is_floating,
-    is_integer,
     producer,
     splat_of,
 )
 from passes.patterns import laws_of, pattern
 from passes.simplify.terms import law
-from passes.types import is_lossless
 
 COMPARE, ADD = "stablehlo.compare", "stablehlo.add"
 MAXIMUM, MINIMUM = "stablehlo.maximum", "stablehlo.minimum"
@@ -96,30 +90,6 @@ def compare_of_limited(op: Any) -> Any:
     else:
         decided = c < d if largest else c > d
     return _compare(op, inner.lhs, op.rhs, direction) if bool(decided) else None
-
-
-_NATURAL = {"f": "FLOAT", "V": "FLOAT", "i": "SIGNED", "u": "UNSIGNED", "b": "UNSIGNED"}
-
-
-@pattern(COMPARE, of=CONVERT)
-def compare_converted_with_constant(op: Any) -> Any:
-    """convert(x) < c -> x < c' for an integer x whose values the wider type represents.
-
-    Exact: c' is c, rounded to an integer up or down as the direction needs. `compare_ranges` covers a c' that does not
-    fit the type of x.
-    """
-    inner, limit = producer(op.lhs, CONVERT), splat_of(op.rhs)
-    if inner is None or limit is None or not is_integer(inner.operand) or is_total(op):
-        return None
-    source, direction, number = dtype_of(inner.operand), direction_of(op), limit.item()
-    if isinstance(number, complex) or not is_lossless(source, dtype_of(op.lhs)) or not math.isfinite(number):
-        return None
-    whole = math.ceil(number) if direction in ("LT", "GE") else math.floor(number)
-    if direction in ("EQ", "NE") and whole != number:
-        return build.full(direction == "NE", op.operation.results[0].type)
-    if not np.iinfo(source).min <= whole <= np.iinfo(source).max:
-        return None
-    return build.compare(inner.operand, build.full(whole, inner.operand), direction, _NATURAL[source.kind])
 
 
 # For which outcomes each comparison is true: less, equal, greater, or unordered ("?").

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
-from passes.match import SPLAT, is_boolean, is_static, operations_in, producer, sides, size_of, splat_of, uses, yielded
+from passes.match import SPLAT, is_boolean, is_static, operations_in, producer, size_of, splat_of, uses, yielded
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import WEIGHT
 from passes.simplify.regions import (
@@ -48,20 +48,6 @@ def _rebuilt(op: Any, name: str, index: Any, branches: Sequence[int]) -> list[An
     copy = op.operation.clone(ip=False)
     regions = [copy.regions[number] for number in branches]
     return list(with_regions(name, [index], [r.type for r in op.operation.results], regions).results)
-
-
-@pattern("stablehlo.case", of="stablehlo.minimum")
-def case_of_minimum(op: Any) -> Any:
-    """case(min(i, n)) -> case(i), where n is at least the number of the last branch.
-
-    Exact: the last branch runs for every index out of range.
-    """
-    least, last = producer(op.operation.operands[0], "stablehlo.minimum"), len(op.operation.regions) - 1
-    for value, bound in sides(least) if least is not None else ():
-        number = splat_of(bound)
-        if number is not None and int(number) >= last:
-            return _rebuilt(op, "stablehlo.case", value, range(last + 1))
-    return None
 
 
 @pattern(*operations.CONDITIONALS)

@@ -8,7 +8,7 @@ from typing import Any
 from passes import attributes as attrs, build
 from passes.match import producer, rank_of, shape_of, size_of
 from passes.patterns import laws_of, pattern
-from passes.simplify.moves import unit_map, used_once
+from passes.simplify.moves import unit_map
 from passes.simplify.sides import Side
 
 CONVOLUTION = "stablehlo.convolution"
@@ -95,43 +95,6 @@ def convolution_with_reversed_kernel(op: Any) -> Any:
     reversal = tuple(int(bool(flip) != (d in flipped)) for d, flip in zip(spatial, window.reversal))
     kernel = inner.operand if middle is None else build.reshape(inner.operand, shape_of(op.rhs))
     return _convolution(op, op.lhs, kernel, dataclasses.replace(window, reversal=reversal))
-
-
-@pattern("stablehlo.slice", of=CONVOLUTION)
-def slice_of_pixels(op: Any) -> Any:
-    """A slice of a convolution's pixels -> a convolution of fewer windows. Exact.
-
-    Where that slices the left operand, of half of the pixels or less.
-    """
-    inner, result = producer(op.operand, CONVOLUTION), op.operation.results[0]
-    if inner is None or not used_once(inner) or not _is_plain(inner):
-        return None
-    dims, window = attrs.convolution_dimensions(inner), _Window.of(inner)
-    cuts, sizes = list(zip(*attrs.cut(op))), shape_of(result)
-    if 0 in sizes or any(sizes[d] != shape_of(op.operand)[d] for d in (dims.out_batch, dims.out_feature)):
-        return None
-    shape, kernel = list(shape_of(inner.lhs)), shape_of(inner.rhs)
-    parts, strides, padding = [(0, n) for n in shape], list(window.strides), list(window.padding)
-    for i, (d, out) in enumerate(zip(dims.lhs_spatial, dims.out_spatial)):
-        if sizes[out] == shape_of(op.operand)[out]:
-            continue
-        begin, _, step = cuts[out]
-        low = padding[i][0] - begin * strides[i]
-        strides[i] *= step
-        reach = (sizes[out] - 1) * strides[i] + (kernel[dims.rhs_spatial[i]] - 1) * window.rhs_dilation[i] + 1
-        size = (shape[d] - 1) * window.lhs_dilation[i] + 1
-        high = reach - low - size
-        if min(low, high) < 0:
-            parts[d] = max(0, -low), shape[d] - max(0, -high)
-            low, high = max(0, low), max(0, high)
-            if window.lhs_dilation[i] != 1 or parts[d][0] >= parts[d][1]:
-                return None
-        padding[i] = low, high
-    if parts != [(0, n) for n in shape] and 2 * size_of(result) > size_of(op.operand):
-        return None
-    lhs = build.slice_(inner.lhs, *zip(*parts))
-    changed = dataclasses.replace(window, strides=tuple(strides), padding=tuple(padding))
-    return _convolution(inner, lhs, inner.rhs, changed, result=result.type)
 
 
 @pattern(CONVOLUTION)

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from passes import attributes as attrs, build
+from passes import build
 from passes.analysis.strided import Box, View, box
-from passes.match import dtype_of, producer, shape_of, size_of, splat_of
+from passes.match import dtype_of, shape_of, size_of, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.indexing import Windows
-from passes.simplify.moves import ELEMENTWISE, elementwise, is_elementwise, is_static_op, saves_work, spread, used_once
-from passes.simplify.sides import repeated
+from passes.simplify.moves import is_static_op
 
 _GATHER = "stablehlo.gather"
 # A gather becomes at most so many slices.
@@ -42,29 +41,6 @@ def taken(x: Any, view: View, cut: Box) -> Any:
     if size_of(value) != prod(view.shape):
         return build.broadcast_in_dim(value, view.shape, sorted(cut.dims))
     return build.reshape(value, view.shape) if shape_of(value) != view.shape else value
-
-
-@pattern(_GATHER, of="stablehlo.broadcast_in_dim")
-def gather_along_repeated_dimensions(op: Any) -> Any:
-    """gather(broadcast(x), i), where the broadcast repeats x along all dimensions that i is for -> broadcast(x).
-
-    Exact: all windows are the same, as they are clamped to the array. Logarithms of softmax at labels read such arrays.
-    """
-    x, result = op.operation.operands[0], op.operation.results[0]
-    if not _is_known(op):
-        return None
-    windows, same = Windows.of(op), repeated(x)
-    if any(d not in same and windows.sizes[d] != windows.shape[d] for d in windows.targets):
-        return None
-    limits = [n if d in windows.batches else windows.sizes[d] for d, n in enumerate(windows.shape)]
-    roles = {
-        d: windows.outer[windows.batches[d]] if d in windows.batches else windows.axes[d] for d in range(len(limits))
-    }
-    kept = [d for d in roles if roles[d] >= 0]
-    value = build.reshape(build.slice_(x, [0] * len(limits), limits), [limits[d] for d in kept])
-    order = sorted(range(len(kept)), key=lambda i: roles[kept[i]])
-    value = build.transpose(value, order)
-    return build.broadcast_in_dim(value, shape_of(result), [roles[kept[i]] for i in order])
 
 
 @pattern(_GATHER, of="stablehlo.constant")
@@ -146,69 +122,6 @@ def gather_of_one_window(op: Any) -> Any:
     if prod(shape_of(result)[axis] for axis in windows.outer) != 1:
         return None
     return build.reshape(build.dynamic_slice(x, windows.scalar_starts(indices), windows.sizes), shape_of(result))
-
-
-def _gathered(op: Any, x: Any, indices: Any, shape: Any) -> Any:
-    """Return a copy of a gather of another array, at other indices."""
-    type_ = build.tensor_type(shape, x.type.element_type)
-    return build.op(_GATHER, [x, indices], type_, attributes=attrs.copied(op))
-
-
-@pattern(_GATHER, of="stablehlo.broadcast_in_dim")
-def gather_at_repeated_indices(op: Any) -> Any:
-    """gather(x, broadcast(i)) -> broadcast(gather(x, i)). Exact: fewer windows are read."""
-    x, indices = op.operation.operands
-    maker = producer(indices, "stablehlo.broadcast_in_dim")
-    if maker is None or not _is_known(op):
-        return None
-    windows, shape = Windows.of(op), list(shape_of(op.operation.results[0]))
-    dims, source, sizes = attrs.ints(maker, "broadcast_dimensions"), shape_of(maker.operand), list(shape_of(indices))
-    own = {d for n, d in zip(source, dims) if n > 1}
-    at = [axis for axis in range(len(sizes)) if axis != windows.along]
-    for k, axis in enumerate(at):
-        if axis not in own and k not in windows.batches.values():
-            sizes[axis] = shape[windows.outer[k]] = 1
-    if tuple(sizes) == shape_of(indices):
-        return None
-    fewer = build.slice_(indices, [0] * len(sizes), sizes)
-    return build.broadcast_in_dim(_gathered(op, x, fewer, shape), shape_of(op.operation.results[0]), range(len(shape)))
-
-
-@pattern(_GATHER, of=ELEMENTWISE)
-def gather_of_elementwise(op: Any) -> Any:
-    """gather(f(x, y), i) -> f(gather(x, i), gather(y, i)), where nothing else reads f(x, y). Exact."""
-    value, indices = op.operation.operands
-    inner = producer(value)
-    if inner is None or not is_elementwise(inner) or not used_once(inner) or not _is_known(op):
-        return None
-    shape = shape_of(op.operation.results[0])
-    if not saves_work(inner, prod(shape), len(spread(inner))):
-        return None
-    return elementwise(inner, shape, lambda operand: _gathered(op, operand, indices, shape))
-
-
-@pattern(_GATHER, of=("stablehlo.sort", "stablehlo.reshape"))
-def gather_in_sorted_order(op: Any) -> Any:
-    """x[argsort(x)] -> sort(x): what a sort has sorted, gathered in the sort's order, is the sort's result. Exact.
-
-    The indices are the result of the sort for an iota.
-    """
-    x, indices = op.operation.operands
-    through = producer(indices, "stablehlo.reshape")
-    numbers = through.operand if through is not None else indices
-    sort = producer(numbers, "stablehlo.sort")
-    if sort is None or not _is_known(op) or shape_of(numbers) != shape_of(op.operation.results[0]):
-        return None
-    dim, windows, rank = attrs.sort_dimension(sort), Windows.of(op), len(shape_of(numbers))
-    operation = sort.operation
-    at = [i for i, value in enumerate(operation.operands) if value == x]
-    iota = producer(operation.operands[list(operation.results).index(numbers)], "stablehlo.iota")
-    if not at or iota is None or attrs.integer(iota, "iota_dimension") != dim or shape_of(x) != shape_of(numbers):
-        return None
-    others = {axis: axis for axis in range(rank) if axis != dim}
-    if windows.targets != (dim,) or windows.batches != others or windows.along != rank:
-        return None
-    return operation.results[at[0]]
 
 
 PATTERNS = laws_of(globals())

@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from passes import attributes as attrs, build
+from passes.analysis.strided import groups
 from passes.match import dtype_of, producer, rank_of, shape_of, size_of, splat_of
 from passes.patterns import laws_of, pattern
-from passes.simplify.moves import (
-    ELEMENTWISE,
-    all_static,
-    elementwise,
-    groups,
-    is_static_op,
-    producers_of,
-    spread,
-    used_once,
-)
+from passes.simplify.moves import ELEMENTWISE, all_static, elementwise, is_static_op, producers_of, spread, used_once
 
 
 def same_number(a: Any, b: Any) -> bool:

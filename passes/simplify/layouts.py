@@ -9,16 +9,15 @@ from collections.abc import Callable
 from typing import Any
 
 from passes import attributes as attrs, build
+from passes.analysis.strided import groups
 from passes.match import is_static, producer, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     elementwise,
-    groups,
     is_elementwise,
     is_static_op,
     producers_of,
-    rebuilt,
     spread,
     unit_map,
     used_once,
@@ -173,14 +172,6 @@ def _iota(type_: Any, dim: int) -> Any:
     return build.op("stablehlo.iota", [], type_, attributes={"iota_dimension": build.i64(dim)})
 
 
-def _smaller_padded(op: Any) -> Any:
-    """Return the pad that produces the operand, if nothing else reads it and it adds elements; or None."""
-    inner = producer(op.operand, "stablehlo.pad")
-    if inner is None or not is_static_op(inner) or not used_once(inner):
-        return None
-    return inner if size_of(inner.operand) < size_of(op.operand) else None
-
-
 @pattern("stablehlo.reshape", of="stablehlo.iota")
 def reshape_of_iota(op: Any) -> Any:
     """reshape(iota) -> iota, where the reshape keeps the dimension along which it counts. Exact."""
@@ -229,32 +220,6 @@ def broadcast_of_reshape(op: Any) -> Any:
         return None
     dims = attrs.ints(op, "broadcast_dimensions")
     return build.broadcast_in_dim(inner.operand, shape_of(result), [dims[positions[d]] for d in range(len(before))])
-
-
-@pattern("stablehlo.reverse", of="stablehlo.broadcast_in_dim")
-def reverse_of_broadcast(op: Any) -> Any:
-    """reverse(broadcast(x)) -> broadcast(reverse(x)). Exact: along repeated dimensions, all elements are equal."""
-    inner = producer(op.operand, "stablehlo.broadcast_in_dim")
-    if inner is None or not is_static(inner.operand):
-        return None
-    source, reversed_dims = shape_of(inner.operand), attrs.ints(op, "dimensions")
-    own = [i for i, d in enumerate(attrs.ints(inner, "broadcast_dimensions")) if d in reversed_dims and source[i] != 1]
-    value = build.reverse(inner.operand, own) if own else inner.operand
-    return rebuilt(inner, [value], shape_of(op.operand))
-
-
-@pattern("stablehlo.reverse", of="stablehlo.pad")
-def reverse_of_pad(op: Any) -> Any:
-    """reverse(pad(x)) -> pad(reverse(x)) with its sides exchanged. Exact: fewer elements are reversed."""
-    inner = _smaller_padded(op)
-    if inner is None:
-        return None
-    dims = attrs.ints(op, "dimensions")
-    low, high, between = map(list, attrs.padding(inner))
-    for d in dims:
-        low[d], high[d] = high[d], low[d]
-    value = build.reverse(inner.operand, dims)
-    return build.pad(value, inner.padding_value, low, high, between)
 
 
 PATTERNS = laws_of(globals())

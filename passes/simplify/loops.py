@@ -1,18 +1,17 @@
-"""Laws of loops: dead, invariant and duplicate state, counters in step, invariant operations, few rounds."""
+"""Laws of loops: dead, invariant and duplicate state, invariant operations, few rounds."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from passes import bindings, build, operations
-from passes.analysis.counters import LOOP, compared, counter, final, step_of, trip_count
+from passes.analysis.counters import LOOP, final, trip_count
 from passes.match import (
     before_barriers,
     captured_values,
     is_static,
     operations_in,
     producer,
-    rank_of,
     size_of,
     splat_of,
     uses,
@@ -273,45 +272,6 @@ def _needed(loop: Any) -> set[Any]:
             else:
                 need(*op.operands, *captured_values(op))
     return found
-
-
-@pattern(LOOP)
-def counters_in_step(op: Any) -> Any:
-    """A second counter of a loop -> a linear function of the counter that ends the loop.
-
-    Exact: both wrap around in the same way. The second one may begin with any number.
-    """
-    loop = op.operation
-    base = compared(loop)
-    first = counter(loop, base) if base is not None else None
-    if base is None or first is None or rank_of(loop.operands[base]) != 0:
-        return None
-    condition, body = (region.blocks[0] for region in loop.regions)
-    for i, argument in enumerate(body.arguments):
-        step = step_of(body, i) if i != base and argument.type == body.arguments[base].type else 0
-        # Its own update reads it once.
-        is_read = uses(argument) > 1 or uses(condition.arguments[i]) or uses(loop.results[i])
-        if step and step % first.step == 0 and is_read:
-            return _follows(loop, i, base, step // first.step, first.start)
-    return None
-
-
-def _follows(loop: Any, number: int, base: int, factor: int, start: int) -> list[Any]:
-    """The results of a loop in which state is `factor` times the distance of a counter from its start."""
-    begin = before_barriers(loop.operands[number])
-
-    def at(count: Any) -> Any:
-        distance = build.op("stablehlo.subtract", [count, build.full(start, count)])
-        scaled = build.op("stablehlo.multiply", [distance, build.full(factor, count)])
-        return build.op("stablehlo.add", [begin, scaled])
-
-    copy = loop.clone(bindings.ir.InsertionPoint.current).operation
-    for region in copy.regions:
-        block = region.blocks[0]
-        if uses(block.arguments[number]):
-            with bindings.ir.InsertionPoint.at_block_begin(block):
-                block.arguments[number].replace_all_uses_with(at(block.arguments[base]))
-    return [at(copy.results[base]) if i == number else result for i, result in enumerate(copy.results)]
 
 
 # The most ops of an unrolled loop. A CPU runs a loop as one kernel. Only arithmetic gains, as elements stay in

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
+from passes.analysis.strided import groups
 from passes.match import has_one_use, is_static, producer, shape_of, size_of, splat_of
 
 ELEMENTWISE = operations.where(elementwise=True)
@@ -97,39 +97,6 @@ def saves_work(op: Any, kept: int, moves: int) -> bool:
     size = size_of(op.operation.results[0])
     weight = WEIGHT[operations.of(op.operation.name).cost] + 1
     return kept * (weight + moves) < size * weight + kept
-
-
-def groups(first: Sequence[int], second: Sequence[int]) -> list[tuple[list[int], list[int]]] | None:
-    """Match the dimensions of two shapes in the smallest runs of equal size; None if the shapes have no elements.
-
-    >>> groups((2, 3, 1, 5), (6, 5))
-    [([0, 1], [0]), ([2], []), ([3], [1])]
-    """
-    if 0 in first or math.prod(first) != math.prod(second):
-        return None
-    found: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(first) or j < len(second):
-        if i < len(first) and first[i] == 1 and (j >= len(second) or second[j] != 1):
-            found.append(([i], []))
-            i += 1
-            continue
-        if j < len(second) and second[j] == 1 and (i >= len(first) or first[i] != 1):
-            found.append(([], [j]))
-            j += 1
-            continue
-        left, right = [i], [j]
-        a, b = first[i], second[j]
-        i, j = i + 1, j + 1
-        while a != b:
-            if a < b:
-                a, i = a * first[i], i + 1
-                left.append(i - 1)
-            else:
-                b, j = b * second[j], j + 1
-                right.append(j - 1)
-        found.append((left, right))
-    return found
 
 
 def unit_map(first: Sequence[int], second: Sequence[int]) -> dict[int, int] | None:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from passes import attributes as attrs, build
+from passes.analysis.strided import groups
 from passes.match import SPLAT, dtype_of, is_integer, is_static, producer, same_type, shape_of, size_of
 from passes.patterns import laws_of, pattern
-from passes.simplify.moves import groups, is_static_op, used_once
+from passes.simplify.moves import is_static_op, used_once
 from passes.simplify.sides import DOT, Side, has_elements, labels, once, product, repeated, sides
 from passes.types import is_lossless
 

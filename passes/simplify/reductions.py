@@ -10,21 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, build, operations
-from passes.analysis.strided import View, box, row_strides
+from passes.analysis.strided import View, box, groups, row_strides
 from passes.match import SPLAT, dtype_of, is_splat, is_static, producer, shape_of, single_op, size_of, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.gathers import taken
 from passes.simplify.layouts import transposed
-from passes.simplify.moves import (
-    ELEMENTWISE,
-    cloned,
-    elementwise,
-    groups,
-    is_elementwise,
-    is_static_op,
-    spread,
-    used_once,
-)
+from passes.simplify.moves import ELEMENTWISE, cloned, elementwise, is_elementwise, is_static_op, spread, used_once
 from passes.simplify.proven import exact_if_proven
 from passes.simplify.regions import on_arrays
 from passes.simplify.sides import once, repeated
@@ -80,26 +71,6 @@ def reduce_of_splat(op: Any) -> Any:
         return None
     combined = build.op(str(name), [op.init_values[0], build.full(total, op.init_values[0])])
     return build.broadcast_in_dim(combined, shape_of(op.operation.results[0]), [])
-
-
-@pattern("stablehlo.reduce", of="stablehlo.concatenate", reorders=True)
-def reduce_of_stack(op: Any) -> Any:
-    """reduce(concatenate(x, y)) -> combine(x, y), where the parts have size 1 along the only reduced dimension.
-
-    Exact: the parts are combined in order.
-    """
-    name, inner = combination(op), producer(op.inputs[0], "stablehlo.concatenate")
-    if name is None or inner is None or not used_once(inner) or len(inner.operation.operands) > _MOST_PARTS:
-        return None
-    along = attrs.integer(inner, "dimension")
-    parts = list(inner.operation.operands)
-    if attrs.ints(op, "dimensions") != (along,) or any(shape_of(part)[along] != 1 for part in parts):
-        return None
-    shape = shape_of(op.operation.results[0])
-    total = build.broadcast_in_dim(op.init_values[0], shape, [])
-    for part in parts:
-        total = build.op(name, [total, build.reshape(part, shape)])
-    return total
 
 
 @pattern("stablehlo.reduce")

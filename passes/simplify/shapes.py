@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passes import attributes as attrs, build, operations
+from passes.analysis.strided import groups
 from passes.match import (
     SPLAT,
     dtype_of,
@@ -21,7 +22,7 @@ from passes.match import (
 )
 from passes.patterns import laws_of, pattern
 from passes.simplify.joins import same_number
-from passes.simplify.moves import ELEMENTWISE, groups, is_static_op, producers_of, rebuilt, used_once
+from passes.simplify.moves import ELEMENTWISE, is_static_op, producers_of, rebuilt, used_once
 
 
 @pattern("stablehlo.reshape", "stablehlo.convert", "stablehlo.bitcast_convert")
@@ -208,19 +209,6 @@ def _made(op: Any) -> tuple[Any, int] | None:
     most = {"f": 2**24, "i": 2**31, "u": 2**31}.get(dtype.kind, 0)
     exact = dtype.itemsize >= 4 and shape_of(op.operand)[dim] <= most
     return (inner, dim) if exact else None
-
-
-@pattern("stablehlo.reverse", of=_IOTA)
-def reverse_of_iota(op: Any) -> Any:
-    """reverse(iota) -> n - 1 - iota, or the iota where the reversal is along other dimensions. Exact."""
-    found = _made(op)
-    if found is None:
-        return None
-    inner, dim = found
-    value = inner.operation.results[0]
-    if dim not in attrs.ints(op, "dimensions"):
-        return value
-    return build.op("stablehlo.subtract", [build.full(shape_of(value)[dim] - 1, value), value])
 
 
 @pattern("stablehlo.dynamic_slice", of=_IOTA)

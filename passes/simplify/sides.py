@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
@@ -91,16 +90,6 @@ def labels(left: Side, right: Side) -> list[tuple[str, int]]:
     """For each dimension of the product, the role and the dimension that it comes from."""
     batch = [("batch", i) for i in range(len(left.batch))]
     return [*batch, *(("left", d) for d in left.free), *(("right", d) for d in right.free)]
-
-
-def is_one_axis(left: Side, right: Side) -> bool:
-    """Whether the dimensions that are summed over are adjacent on both sides, in the same order, as one dimension is.
-
-    Kernels copy the operands of other products first.
-    """
-    shape = shape_of(left.value)
-    pairs = sorted((a, b) for a, b in zip(left.contract, right.contract) if shape[a] != 1)
-    return all(b == (a[0] + 1, a[1] + 1) for a, b in itertools.pairwise(pairs))
 
 
 def multiplications(op: Any) -> int:

@@ -11,13 +11,13 @@ import numpy as np
 
 from passes import attributes as attrs, build, operations
 from passes.analysis.facts import of
+from passes.analysis.strided import groups
 from passes.match import dtype_of, is_static, producer, shape_of, size_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.moves import (
     ELEMENTWISE,
     cloned,
     elementwise,
-    groups,
     is_elementwise,
     is_static_op,
     is_whole,
@@ -183,22 +183,6 @@ def slice_of_reshape(op: Any) -> Any:
     return build.reshape(value, shape_of(result))
 
 
-@pattern("stablehlo.slice", of="stablehlo.reshape")
-def slice_of_reshaped_elementwise(op: Any) -> Any:
-    """slice(reshape(f(x, y))) -> f(slice(reshape(x)), slice(reshape(y))), as for diagonals of f(x, y). Exact.
-
-    The law requires that nothing else reads the results in between.
-    """
-    inner = producer(op.operand, "stablehlo.reshape")
-    maker = producer(inner.operand) if inner is not None and used_once(inner) else None
-    if inner is None or maker is None or not is_elementwise(maker) or not used_once(maker) or not is_static_op(maker):
-        return None
-    before, shape = shape_of(op.operand), shape_of(op.operation.results[0])
-    if not saves_work(maker, math.prod(shape), len(spread(maker))):
-        return None
-    return elementwise(maker, shape, lambda value: _sliced(op, build.reshape(value, before), [], shape))
-
-
 @pattern("stablehlo.slice", "stablehlo.dynamic_slice", of="stablehlo.iota")
 def slice_of_iota(op: Any) -> Any:
     """A slice of an iota that takes the beginning of the dimension counted along -> a smaller iota. Exact."""
@@ -344,23 +328,6 @@ def slice_of_reverse(op: Any) -> Any:
         last = starts[d] + (sizes[d] - 1) * strides[d]
         starts[d], limits[d] = shape[d] - 1 - last, shape[d] - starts[d]
     return rebuilt(inner, [build.slice_(inner.operand, starts, limits, strides)], sizes)
-
-
-@pattern(*_SLICES, of="stablehlo.convolution")
-def slice_of_convolution(op: Any) -> Any:
-    """A slice of a convolution's batch or output features -> a convolution of fewer. Exact."""
-    inner = sliced(op, "stablehlo.convolution")
-    result = op.operation.results[0]
-    if inner is None or size_of(result) == 0:
-        return None
-    if attrs.integer(inner, "batch_group_count") != 1 or attrs.integer(inner, "feature_group_count") != 1:
-        return None
-    dims = attrs.convolution_dimensions(inner)
-    if not all(is_whole(op, d) for d in dims.out_spatial):
-        return None
-    lhs = part(op, inner.lhs, {dims.lhs_batch: dims.out_batch})
-    rhs = part(op, inner.rhs, {dims.rhs_output: dims.out_feature})
-    return rebuilt(inner, [lhs, rhs], shape_of(result))
 
 
 PATTERNS = laws_of(globals())

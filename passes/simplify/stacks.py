@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import functools
-import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from passes import attributes as attrs, build
-from passes.analysis.strided import Box, View, box, fitted, row_strides
+from passes.analysis.strided import Box, View, box, fitted, reshaped, row_strides
 from passes.match import combinations, producer, shape_of, size_of, splat_of
 from passes.patterns import laws_of, pattern
 from passes.simplify.gathers import taken
 from passes.simplify.joins import same_number
-from passes.simplify.moves import all_static, cloned, groups, is_elementwise, is_static_op, producers_of, used_once
+from passes.simplify.moves import all_static, cloned, is_elementwise, is_static_op, producers_of, used_once
 
 _CONCATENATE = "stablehlo.concatenate"
 # How many operations a view is followed back.
 _DEPTH = 6
 
 
-def _reshaped(view: View, shape: tuple[int, ...]) -> View | None:
-    """The elements of a view in row-major order, with another shape, if they are in regular steps there as well."""
-    steps = [0] * len(shape)
-    for left, right in groups(view.shape, shape) or ():
-        wide = [d for d in left if view.shape[d] > 1]
-        if any(view.steps[a] != view.steps[b] * view.shape[b] for a, b in itertools.pairwise(wide)):
-            return None
-        step = view.steps[wide[-1]] if wide else 0
-        for d in reversed(right):
-            steps[d] = step
-            step *= shape[d]
-    return View(view.start, tuple(steps), tuple(shape))
+def _reshaped(op: Any, view: View, shape: tuple[int, ...]) -> View | None:
+    steps = reshaped(view.steps, view.shape, shape)
+    return None if steps is None else View(view.start, steps, shape)
 
 
 def _sliced(op: Any, view: View, shape: tuple[int, ...]) -> View:
@@ -51,7 +41,7 @@ def _reversed(op: Any, view: View, shape: tuple[int, ...]) -> View:
 # The view that an operation makes of a view, with its shape.
 _MOVED: dict[str, Callable[[Any, View, tuple[int, ...]], View | None]] = {
     "stablehlo.slice": _sliced,
-    "stablehlo.reshape": lambda op, view, shape: _reshaped(view, shape),
+    "stablehlo.reshape": _reshaped,
     "stablehlo.transpose": lambda op, view, shape: View(
         view.start, tuple(view.steps[d] for d in attrs.ints(op, "permutation")), shape
     ),

@@ -75,24 +75,6 @@ def update_of_update(op: Any) -> Any:
     return build.op(_UPDATE, [inner.operand, op.update, *op.start_indices])
 
 
-@pattern(_UPDATE, of="stablehlo.concatenate")
-def update_of_concatenate(op: Any) -> Any:
-    """dynamic_update_slice(concatenate(x, y, z), w) at the place of y -> concatenate(x, w, z). Exact.
-
-    The law requires that nothing else reads the concatenation.
-    """
-    inner, begin = producer(op.operand, "stablehlo.concatenate"), _starts(op)
-    if inner is None or begin is None or not used_once(inner) or size_of(op.update) == 0:
-        return None
-    dim, start = attrs.integer(inner, "dimension"), 0
-    parts = list(inner.operation.operands)
-    for i, part in enumerate(parts):
-        if start == begin[dim] and same_type(part, op.update):
-            return build.concatenate([*parts[:i], op.update, *parts[i + 1 :]], dim)
-        start += shape_of(part)[dim]
-    return None
-
-
 @pattern("stablehlo.dynamic_slice", of=_UPDATE)
 def read_of_update(op: Any) -> Any:
     """dynamic_slice(dynamic_update_slice(x, y, i), i) of y's size -> y. Exact: both clamp i in the same way."""
@@ -161,52 +143,6 @@ def update_of_splat(op: Any) -> Any:
     fill = build.full(number, build.tensor_type((), op.operand.type.element_type))
     high = [n - start - k for n, start, k in zip(shape_of(op.operand), begin, shape_of(op.update))]
     return build.pad(op.update, fill, begin, high)
-
-
-def _placed(op: Any) -> tuple[list[int], Any] | None:
-    """Return where an update at constant indices, or a pad, puts an array, and the array."""
-    if op.operation.name == _UPDATE:
-        begin = _starts(op)
-        return (begin, op.update) if begin is not None else None
-    low, high, between = attrs.padding(op)
-    is_plain = is_static(op.operand) and not any(between) and min((*low, *high), default=0) >= 0
-    return (list(low), op.operand) if is_plain else None
-
-
-@pattern(_UPDATE, of=(_UPDATE, "stablehlo.pad"))
-def update_next_to_update(op: Any) -> Any:
-    """Updates of adjacent parts -> one update with both, and of a part by a larger part -> the latter. Exact.
-
-    The same for an update of an array that a pad makes. The law requires that nothing else reads it.
-    """
-    maker, begin = producer(op.operand), _starts(op)
-    if maker is None or begin is None or maker.operation.name not in (_UPDATE, "stablehlo.pad") or not used_once(maker):
-        return None
-    found = _placed(maker)
-    if found is None or 0 in (size_of(found[1]), size_of(op.update)):
-        return None
-    starts, inner = found
-    sizes, own = shape_of(inner), shape_of(op.update)
-    spans = list(zip(begin, own, starts, sizes))
-    value, at = op.update, begin
-    if not all(b <= s and s + n <= b + m for b, m, s, n in spans):
-        different = [d for d, (b, m, s, n) in enumerate(spans) if (b, m) != (s, n)]
-        if len(different) != 1:
-            return None
-        (dim,) = different
-        b, m, s, n = spans[dim]
-        if b == s + n:
-            value, at = (inner, op.update), starts
-        elif s == b + m:
-            value, at = (op.update, inner), begin
-        else:
-            return None
-        value = build.concatenate(value, dim)
-    if maker.operation.name == _UPDATE:
-        numbers = [build.full(start, index) for start, index in zip(at, op.start_indices)]
-        return build.op(_UPDATE, [maker.operand, value, *numbers])
-    high = [n - start - k for n, start, k in zip(shape_of(op.operand), at, shape_of(value))]
-    return build.pad(value, maker.padding_value, at, high)
 
 
 @pattern("stablehlo.select", of=_UPDATE)

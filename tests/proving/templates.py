@@ -6,8 +6,8 @@ import z3
 from pass_helpers import parse
 
 from passes import attributes as attrs, bindings, build, operations
+from passes.analysis.strided import groups
 from passes.match import dtype_of, functions
-from passes.simplify.moves import groups
 from tests.proving.tracing import Size, term
 
 

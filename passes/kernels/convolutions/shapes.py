@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from passes import attributes as attrs
+from passes.analysis.strided import row_strides
 from passes.kernels.products.shapes import computed_in
-from passes.kernels.values import row_major
 from passes.match import element_name, producer, shape_of
 
 # Convolutions of at most FEW_COLUMNS run in vectors along the input features, if there are at least MANY_INPUTS.
@@ -196,9 +196,9 @@ def read(op: Any) -> Found | None:
         low[position], high[position], between[position] = found.low, found.high, found.between
     edges = Edges(tuple(low), tuple(high), tuple(between))
     whole = edges.shape(lhs.memory)
-    lhs_steps = [row_major(whole)[axis] for axis in lhs.order]
-    rhs_steps = [row_major(shape_of(rhs.value))[axis] for axis in rhs.order]
-    out_steps = row_major(out_shape)
+    lhs_steps = [row_strides(whole)[axis] for axis in lhs.order]
+    rhs_steps = [row_strides(shape_of(rhs.value))[axis] for axis in rhs.order]
+    out_steps = row_strides(out_shape)
     feature = lhs_steps[dims.lhs_feature]
     batch = Axis(batch_extent, lhs_steps[dims.lhs_batch], out_steps[dims.out_batch])
     features = Axis(inputs, feature, rhs_steps[dims.rhs_input])

@@ -22,6 +22,9 @@ from passes.types import tensor_type
 
 __all__ = ["expand_complex", "form"]
 
+# What writes a product of each form but `dots`.
+_WRITERS: dict[str, Any] = {"tiled": Tiled, "pairs": Grouped, "amx": amx.Tiles}
+
 
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace products by kernels where these are faster than the compiler's own code; returns their number."""
@@ -61,40 +64,24 @@ def _form(
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
         # Everything that the kernel's code depends on, apart from locations.
         key = product, how, epilogue.structure
-        extra = 0
-        if how.form == "dots":
-            if key not in written:
-                written[key] = dots.kernel(product, how, _vectors(product, processor), epilogue, location)
-        elif how.form in ("amx", "pairs"):
-            unit = 2 if how.form == "pairs" else ELEMENTS[product.lhs.element].size
-            rows = None
-            if how.pack_lhs:
-                rows = groups.Groups(product.lhs.transposed, product.m, product.k, groups.ROWS, unit, True)
-                lhs = _packed(kernels, processor, product, rows, lhs, op.location, written)
-            columns = groups.Groups(product.rhs, product.n, product.k, how.width, unit, False)
-            rhs = _packed(kernels, processor, product, columns, rhs, op.location, written)
-            if key not in written:
-                vectors = Vectors(Writer(), "f32" if product.element == "f32" else "i32", how.lanes, processor)
-                writes = amx.Tiles if how.form == "amx" else Grouped
-                written[key] = writes(product, how, vectors, epilogue, rows, columns).kernel(location)
-        else:
-            left = Panels(product.lhs.transposed, product.m, product.k, how.rows) if how.pack_lhs else None
-            right = Panels(product.rhs, product.n, product.k, how.width) if how.pack_rhs == "ahead" else None
-            if left is not None:
-                lhs = _packed(kernels, processor, product, left, lhs, op.location, written)
-            if right is not None:
-                rhs = _packed(kernels, processor, product, right, rhs, op.location, written)
-            if key not in written:
-                tiled = Tiled(product, how, _vectors(product, processor), epilogue, left, right)
-                written[key] = tiled.kernel(location)
-            extra = len(written[key].outputs) - len(epilogue.outputs)
+        left, right = _copies(product, how)
+        if left is not None:
+            lhs = _packed(kernels, processor, product, left, lhs, op.location, written)
+        if right is not None:
+            rhs = _packed(kernels, processor, product, right, rhs, op.location, written)
+        if key not in written:
+            element = product.element if how.form in ("dots", "tiled") else "f32" if product.element == "f32" else "i32"
+            vectors = Vectors(Writer(), element, how.lanes, processor)
+            if how.form == "dots":
+                written[key] = dots.kernel(product, how, vectors, epilogue, location)
+            else:
+                written[key] = _WRITERS[how.form](product, how, vectors, epilogue, left, right).kernel(location)
         kernel = written[key]
         types = [value.type for value in epilogue.results]
-        types += [tensor_type((buffer.size,), _element(buffer.element)) for buffer in kernel.outputs[len(types) :]]
         made = kernels.dispatch(kernel, [lhs, rhs, *epilogue.operands], types)
         name = f"product {'x'.join(map(str, (*product.batch, product.m, product.n, product.k)))}, {how.form}"
         kernels.plan.accept(name, location, len(kernel.body) - 1, kernel.scratch)
-    epilogues.replace(epilogue, made[: len(made) - extra], op)
+    epilogues.replace(epilogue, made, op)
 
 
 def _is_known(kernels: Kernels, op: Any, product: Product) -> bool:
@@ -105,6 +92,19 @@ def _is_known(kernels: Kernels, op: Any, product: Product) -> bool:
 def _operands(op: Any, product: Product) -> tuple[Any, Any]:
     left, right = sources(op.opview)
     return (right, left) if product.exchanged else (left, right)
+
+
+def _copies(product: Product, how: Tiling) -> tuple[Panels | groups.Groups | None, Panels | groups.Groups | None]:
+    """The packed copies of the left and of the right operand; None for one that is read as it is."""
+    left, right = product.lhs.transposed, product.rhs
+    if how.form in ("amx", "pairs"):
+        unit = 2 if how.form == "pairs" else ELEMENTS[left.element].size
+        rows: Panels | groups.Groups = groups.Groups(left, product.m, product.k, groups.ROWS, unit, True)
+        columns: Panels | groups.Groups = groups.Groups(right, product.n, product.k, how.width, unit, False)
+    else:
+        rows = Panels(left, product.m, product.k, how.rows)
+        columns = Panels(right, product.n, product.k, how.width)
+    return rows if how.pack_lhs else None, columns if how.pack_rhs == "ahead" else None
 
 
 def _packed(
@@ -123,17 +123,10 @@ def _packed(
         return kernels.weights.packed(value, copy.layout(product.batch), type_)
     key = copy, product.batch, element
     if key not in written:
-        if isinstance(copy, Panels):
-            written[key] = packing(copy, product.batch, product.batches, _vectors(product, processor), location)
-        else:
-            vectors = Vectors(Writer(), element, groups.LANES, processor)
-            written[key] = groups.packing(copy, product.batch, product.batches, vectors, location)
+        vectors = Vectors(Writer(), element, processor.lanes(element), processor)
+        written[key] = packing(copy, product.batch, product.batches, vectors, location)
     with location:
         return kernels.dispatch(written[key], [value], [type_])[0]
-
-
-def _vectors(product: Product, processor: Processor) -> Vectors:
-    return Vectors(Writer(), product.element, processor.lanes(product.element), processor)
 
 
 def _element(name: str) -> Any:

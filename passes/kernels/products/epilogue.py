@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passes import attributes as attrs, bindings
+from passes.analysis.strided import row_strides
 from passes.kernels import arithmetic, conversions, structure
 from passes.kernels.builder import Builder, Symbols
 from passes.kernels.elements import Element, RefusedError
@@ -20,7 +21,7 @@ from passes.kernels.products.packing import batch_offset
 from passes.kernels.products.shapes import Product, merged
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.record import Recorder
-from passes.kernels.values import Item, row_major
+from passes.kernels.values import Item
 from passes.kernels.writer import Buffer, Index, Writer
 from passes.match import element_name, is_static, producer, shape_of, size_of, splat_of
 
@@ -318,11 +319,11 @@ def _comes_after(reader: Any, last: Any) -> bool:
 def _input(value: Any, product: Product) -> Input | None:
     """The strides of a product's rows and columns in an array of its size, or one broadcast to it; else None."""
     shape = list(shape_of(value))
-    steps = list(row_major(shape))
+    steps = list(row_strides(shape))
     broadcast = producer(value, "stablehlo.broadcast_in_dim")
     if broadcast is not None:
         value = broadcast.operation.operands[0]
-        own = row_major(shape_of(value))
+        own = row_strides(shape_of(value))
         steps = [0] * len(shape)
         for axis, target in enumerate(attrs.ints(broadcast, "broadcast_dimensions")):
             if shape_of(value)[axis] > 1:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from passes.kernels.dispatch import Kernel
 from passes.kernels.elements import ELEMENTS
-from passes.kernels.products.packing import batch_offset
 from passes.kernels.products.shapes import Matrix
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.squares import transposed
@@ -71,18 +69,9 @@ class Groups:
         matrix, shape = self.matrix, (*batch, self.depth, self.extent)
         return Layout(shape, (*matrix.batch, matrix.row, matrix.column), self.width, self.each, self.lines)
 
-
-def packing(groups: Groups, batch: Sequence[int], batches: int, vectors: Vectors, location: object) -> Kernel:
-    """The kernel that packs an operand; a workgroup has one panel of one matrix."""
-    w, matrix = vectors.w, groups.matrix
-    source = Buffer("%source", matrix.size, ELEMENTS[matrix.element].stored)
-    packed = Buffer("%packed", groups.size * batches, "i32")
-    with w.at(location):
-        panel, number = w.workgroup(0, groups.count), w.workgroup(1, batches)
-        start = w.add(batch_offset(w, number, batch, matrix.batch), w.mul(panel, groups.width * matrix.column))
-        to = w.add(w.mul(number, groups.size), w.mul(panel, groups.width * groups.length))
-        _Squares(groups, vectors, source, start, packed, to).write(panel)
-    return Kernel.written("pack", w, [source], [packed], [groups.count, batches])
+    def fill(self, v: Vectors, source: Buffer, start: Index, packed: Buffer, to: Index, panel: Index) -> None:
+        """Copy one panel."""
+        _Squares(self, v, source, start, packed, to).write(panel)
 
 
 class _Squares:

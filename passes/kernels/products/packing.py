@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from passes.kernels.dispatch import Kernel
 from passes.kernels.elements import ELEMENTS
+from passes.kernels.products.groups import Groups
 from passes.kernels.products.shapes import Matrix
 from passes.kernels.products.vectors import Vectors
 from passes.kernels.weights import Layout
@@ -54,37 +55,28 @@ class Panels:
         matrix = self.matrix
         return Layout((*batch, self.depth, self.extent), (*matrix.batch, matrix.row, matrix.column), self.width)
 
+    def fill(self, v: Vectors, source: Buffer, start: Index, packed: Buffer, to: Index, panel: Index) -> None:
+        """Copy one panel."""
+        w, width, parts = v.w, self.width, (v, self, source, start, packed, to)
+        left = self.extent % width
+        if _is_transposed(self, v):
+            _transpose(*parts, w.least(w.sub(self.extent, w.mul(panel, width)), width) if left else width)
+            return
+        whole = w.compare("ult", panel, self.count - 1) if left else True
+        w.choose(whole, lambda: _copy(*parts, width), lambda: _copy(*parts, left))
 
-def packing(panels: Panels, batch: Sequence[int], batches: int, vectors: Vectors, location: object) -> Kernel:
+
+def packing(copy: Panels | Groups, batch: Sequence[int], batches: int, vectors: Vectors, location: object) -> Kernel:
     """The kernel that packs an operand; a workgroup has one panel of one matrix."""
-    w, step = vectors.w, panels.matrix.column
-    source = Buffer("%source", panels.matrix.size, ELEMENTS[panels.matrix.element].stored)
-    packed = Buffer("%packed", panels.size * batches, vectors.element)
+    w, matrix = vectors.w, copy.matrix
+    source = Buffer("%source", matrix.size, ELEMENTS[matrix.element].stored)
+    packed = Buffer("%packed", copy.size * batches, vectors.element)
     with w.at(location):
-        panel = w.workgroup(0, panels.count)
-        number = w.workgroup(1, batches)
-        start = w.add(batch_offset(w, number, batch, panels.matrix.batch), w.mul(panel, panels.width * step))
-        to = w.add(w.mul(number, panels.size), w.mul(panel, panels.depth * panels.width))
-        fill(vectors, panels, source, start, packed, to, panel)
-    return Kernel.written("pack", w, [source], [packed], [panels.count, batches])
-
-
-def fill(
-    vectors: Vectors, panels: Panels, source: Buffer, start: Index, packed: Buffer, to: Index, panel: Index
-) -> None:
-    """Copy one panel.
-
-    Args:
-      start, to: its offsets in the operand and in the packed memory.
-      panel: which one it is.
-    """
-    w, width, parts = vectors.w, panels.width, (vectors, panels, source, start, packed, to)
-    left = panels.extent % width
-    if _is_transposed(panels, vectors):
-        _transpose(*parts, w.least(w.sub(panels.extent, w.mul(panel, width)), width) if left else width)
-        return
-    whole = w.compare("ult", panel, panels.count - 1) if left else True
-    w.choose(whole, lambda: _copy(*parts, width), lambda: _copy(*parts, left))
+        panel, number = w.workgroup(0, copy.count), w.workgroup(1, batches)
+        start = w.add(batch_offset(w, number, batch, matrix.batch), w.mul(panel, copy.width * matrix.column))
+        to = w.add(w.mul(number, copy.size), w.mul(panel, copy.size // copy.count))
+        copy.fill(vectors, source, start, packed, to, panel)
+    return Kernel.written("pack", w, [source], [packed], [copy.count, batches])
 
 
 def _is_transposed(panels: Panels, v: Vectors) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from passes import attributes as attrs
+from passes.analysis.strided import row_strides
 from passes.kernels.elements import ELEMENTS
-from passes.kernels.values import row_major
 from passes.match import before_barriers, element_name, is_static, producer, shape_of
 
 # The type in which products are computed, by the type of operands and result.
@@ -109,7 +109,7 @@ def read(op: Any) -> Product | None:
     left, right = shape_of(op.lhs), shape_of(op.rhs)
     if 0 in left or 0 in right:
         return None
-    left_strides, right_strides = row_major(left), row_major(right)
+    left_strides, right_strides = row_strides(left), row_strides(right)
     rows = merged((left[d], left_strides[d]) for d in free(left, dims.lhs_batch, dims.lhs_contract))
     columns = merged((right[d], right_strides[d]) for d in free(right, dims.rhs_batch, dims.rhs_contract))
     shared = [(left[i], left_strides[i], right_strides[j]) for i, j in zip(dims.lhs_contract, dims.rhs_contract)]

@@ -8,7 +8,7 @@ from typing import Any
 from passes.kernels.dispatch import Kernel
 from passes.kernels.elements import ELEMENTS
 from passes.kernels.products.epilogue import Epilogue
-from passes.kernels.products.packing import Panels, batch_offset, fill
+from passes.kernels.products.packing import Panels, batch_offset
 from passes.kernels.products.shapes import Matrix, Product
 from passes.kernels.products.tiles import Tiling
 from passes.kernels.products.vectors import Vectors
@@ -112,7 +112,7 @@ class Tiled:
         if self.panel is not None:
             panels = Panels(self.product.rhs, n, depth, width)
             start = w.add(w.mul(k, panels.matrix.row), w.mul(column, width * panels.matrix.column))
-            fill(self.v, panels, self.rhs, w.add(self.rhs0, start), self.panel, 0, column)
+            panels.fill(self.v, self.rhs, w.add(self.rhs0, start), self.panel, 0, column)
         parts = (k, depth, begins, ends)
         w.choose(whole, lambda: self._rows(column, width, *parts), lambda: self._rows(column, left, *parts))
 

@@ -26,7 +26,6 @@ from passes.kernels.straight.nodes import Reading
 from passes.kernels.straight.reduced import untranspose
 from passes.kernels.straight.writing import Writing
 from passes.kernels.values import Buffer, NotVectorsError
-from passes.kernels.writer import Buffer as Binding
 from passes.match import functions, operations_in, producer
 from passes.simplify.constants import computed
 
@@ -166,12 +165,10 @@ class _Block:
         except (RefusedError, NotVectorsError) as error:
             self.kernels.plan.refuse(_name(group), location, str(error) or "elements that are computed one by one")
             return False
-        ir = bindings.ir
         buffers = [buffer for node in group.nodes for buffer in node.buffers]
         outputs = [(buffers[n], buffer) for n, buffer in written.outputs]
-        with ir.InsertionPoint(reading.end), location:
+        with bindings.ir.InsertionPoint(reading.end), location:
             types = [self._type(reading, known, buffer) for known, buffer in outputs]
-            types += [build.tensor_type((b.numbers,), ir.Type.parse(b.element.stored)) for b in written.spilled]
             results = self.kernels.dispatch(written.kernel, inputs, types, written.own_elements)
         for (known, _), result in zip(outputs, results):
             self.made[known] = result
@@ -207,29 +204,29 @@ class _Block:
             return found, [reading.written(value, self.made) for value in reach.outside]
         writing = Writing(reading, group, RULES, self.processor, needed, self.made, reach)
         try:
-            made = writing.write()
+            groups = writing.write()
         except (RefusedError, NotVectorsError) as error:
             if key is not None:
                 self.written[key] = str(error)
             raise
-        if self.host is None and all(reading.is_constant(value) for value, _ in made.inputs):
+        operands = list(writing.k.operands)
+        if self.host is None and all(reading.is_constant(value) for value, _ in operands):
             # The compiler would run a kernel of constants once, before the first call, and mix up its results.
-            made.inputs.append(_argument(reading))
+            operands.append(_argument(reading))
             key = None
         positions = {buffer: n for n, buffer in enumerate(b for node in group.nodes for b in node.buffers)}
-        bindings_ = [_binding(buffer) for _, buffer in made.outputs] + [_binding(b) for b in made.spilled]
-        inputs = [_binding(buffer) for _, buffer in made.inputs]
+        memory = [*(buffer for _, buffer in writing.outputs), *writing.spilled]
+        inputs, outputs = [buffer.binding for _, buffer in operands], [buffer.binding for buffer in memory]
         written = Written(
-            Kernel.written(_name(group), writing.k.writer, inputs, bindings_, (made.groups,)),
-            tuple((positions[known], buffer) for known, buffer in made.outputs),
-            tuple(made.spilled),
+            Kernel.written(_name(group), writing.k.writer, inputs, outputs, (groups,)),
+            tuple((positions[known], buffer) for known, buffer in writing.outputs),
             tuple(writing.own_elements),
             len(writing.k.writer.instructions),
             sum(buffer.bytes for buffer in writing.scratch),
         )
         if key is not None:
             self.written[key] = written
-        return written, [value for value, _ in made.inputs]
+        return written, [value for value, _ in operands]
 
     def _type(self, reading: Reading, known: Buffer, buffer: Buffer) -> Any:
         node = reading.makers[known]
@@ -305,10 +302,6 @@ def _name(group: Group) -> str:
     if not group.kept:
         return "sums"
     return "columns" if group.lanes_kept else "rows"
-
-
-def _binding(buffer: Buffer) -> Binding:
-    return Binding(buffer.name, buffer.numbers, buffer.element.stored)
 
 
 def _argument(reading: Reading) -> tuple[Any, Buffer]:

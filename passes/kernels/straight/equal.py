@@ -58,7 +58,6 @@ class Written(NamedTuple):
     Attributes:
       kernel: its code; its operands are the values from outside the group.
       outputs: for each result, the index of the buffer among those of the group's nodes, and the kernel's buffer.
-      spilled: additional results that serve as scratch memory.
       own_elements: the operands of which it reads each element before it writes that element.
       lines: the lines of its text.
       scratch: its bytes of scratch memory on the stack.
@@ -66,7 +65,6 @@ class Written(NamedTuple):
 
     kernel: Kernel
     outputs: tuple[tuple[int, Buffer], ...]
-    spilled: tuple[Buffer, ...]
     own_elements: tuple[int, ...]
     lines: int
     scratch: int

@@ -12,6 +12,7 @@ from passes import bindings, build
 from passes.kernels.arithmetic import can
 from passes.kernels.straight.lazy import MOVES
 from passes.match import is_static, producer, splat_of
+from passes.simplify.moves import rebuilt
 
 _RESHAPE, _BROADCAST = "stablehlo.reshape", "stablehlo.broadcast_in_dim"
 # The most operations that are rewritten for one reshape.
@@ -74,22 +75,13 @@ class _Chain:
         """The value with the other shape."""
         if not value.type.shape:
             return value
-        type_ = build.tensor_type(self.after, value.type.element_type)
         number = splat_of(value)
         if number is not None:
-            return build.full(number, type_)
+            return build.full(number, build.tensor_type(self.after, value.type.element_type))
         op = producer(value)
         if op is None or not can(_name(value)):
             if op is not None and op.operation.name == _BROADCAST:
-                return build.op(
-                    _BROADCAST,
-                    [op.operation.operands[0]],
-                    type_,
-                    attributes={"broadcast_dimensions": build.i64_array([])},
-                )
+                return build.broadcast_in_dim(op.operation.operands[0], self.after, ())
             return build.reshape(value, self.after)
-        operation = op.operation
-        known = operation.attributes
-        attributes = {known[i].name: known[i].attr for i in range(len(known))}
-        operands = [self.built(v) for v in operation.operands]
-        return build.op(operation.name, operands, type_, attributes=attributes, loc=operation.location)
+        with op.operation.location:
+            return rebuilt(op, [self.built(v) for v in op.operation.operands], self.after)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from passes.analysis.strided import row_strides
 from passes.kernels.linear import Linear, address
 from passes.kernels.order import keeps_order
 from passes.kernels.straight.lazy import has_effects
@@ -13,7 +14,7 @@ from passes.kernels.straight.node import Node, Unfused
 from passes.kernels.straight.nodes import Reading, finish
 from passes.kernels.straight.pieces import are_few, pieces_of
 from passes.kernels.sweep import SHARED
-from passes.kernels.values import Buffer, row_major
+from passes.kernels.values import Buffer
 
 # The most operands and results of a group's kernel; a dispatch has 32 at most.
 BINDINGS = 28
@@ -230,9 +231,9 @@ class Planner:
         index = [self.reading.k.space(node.shape).symbols[d] for d in node.axes]
         full = group.is_full(node)
         if not maker.is_reduction and group.is_full(maker) and maker.sizes != group.kept_sizes:
-            return full and read == address(index, row_major(group.sizes))
+            return full and read == address(index, row_strides(group.sizes))
         rows = [index[i] for i in group.kept or ()] if full else index
-        return read == address(rows, row_major(group.kept_sizes))
+        return read == address(rows, row_strides(group.kept_sizes))
 
 
 def _pieces(nodes: Sequence[Node]) -> int:

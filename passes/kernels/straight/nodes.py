@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from passes import attributes as attrs, operations
+from passes.analysis.strided import row_strides
 from passes.kernels import contractions, order
 from passes.kernels.arithmetic import can
 from passes.kernels.cost import MAX_WORKGROUPS
@@ -21,7 +22,7 @@ from passes.kernels.straight.node import Node, Unfused
 from passes.kernels.straight.pieces import are_few, cuts_of, parts_of, pieces_of
 from passes.kernels.straight.unfused import cut_from, has_own_kernel, sources_of
 from passes.kernels.structure import Bodies
-from passes.kernels.values import Buffer, NotVectorsError, Value, View, row_major
+from passes.kernels.values import Buffer, NotVectorsError, Value, View
 from passes.legalize.many_operands import MOST_ARRAYS
 from passes.match import combinations, producer, splat_of
 
@@ -192,7 +193,7 @@ class Reading:
             if known is None:
                 self.k.env[result] = known = Value(shape, element, location=node.op.location)
             self.k.forget(known)
-            known.function, known.view = None, View(buffer, row_major(shape))
+            known.function, known.view = None, View(buffer, row_strides(shape))
             self._roots[result] = node
 
     def _reduce(self, op: Any) -> None:

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from passes import bindings, build, operations
+from passes import operations
+from passes.analysis.strided import row_strides
 from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import Element
@@ -20,8 +21,7 @@ from passes.kernels.nests import lanes_of, nest
 from passes.kernels.processor import Processor
 from passes.kernels.straight import shares
 from passes.kernels.straight.unfused import read_in_place, results_of, sources_of, spare_row
-from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View, row_major
-from passes.kernels.writer import Buffer as Binding
+from passes.kernels.values import Buffer, Index, NotVectorsError, Value, View
 from passes.match import splat_of
 
 # The most lanes of a vector.
@@ -62,7 +62,7 @@ class OwnKernel:
 
     def _output(self, name: str, type_: Any) -> View:
         shape, element = element_type(type_)
-        return View(Buffer(name, math.prod(shape), element), row_major(shape))
+        return View(Buffer(name, math.prod(shape), element), row_strides(shape))
 
     def write(self, form: Callable[[OwnKernel], None]) -> None:
         """Write the kernel by its rule; `RefusedError` if the operation is not supported."""
@@ -83,21 +83,17 @@ class OwnKernel:
     def call(self, kernels: Kernels) -> list[Any]:
         """Call the kernel; returns its results."""
         assert not self.k.scratch, "what is written has memory already"
-        buffers = [*(whole.buffer for whole in self.wholes), *self.spilled]
-        inputs, outputs = (
-            [Binding(b.name, b.numbers, b.element.stored) for b in found]
-            for found in ([b for _, b in self.k.operands], buffers)
-        )
+        inputs = [buffer.binding for _, buffer in self.k.operands]
+        outputs = [*(whole.buffer.binding for whole in self.wholes), *(buffer.binding for buffer in self.spilled)]
         name = self.op.name.removeprefix("stablehlo.")
         kernel = Kernel.written(name, self.k.writer, inputs, outputs, (self.groups,))
         values = [value for value, _ in self.k.operands]
         # An update reads an element of the array that it updates only before it writes that element.
         own = [values.index(self.sources[0])] if self.is_update and self.sources[0] in values else []
         types = [result.type for result in self.results]
-        types += [build.tensor_type((b.numbers,), bindings.ir.Type.parse(b.element.stored)) for b in self.spilled]
         made = kernels.dispatch(kernel, values, types, own)
         kernels.plan.accept(name, self.op.location, len(self.k.writer.instructions), sum(b.bytes for b in self.spilled))
-        return made[: len(self.results)]
+        return made
 
     # Helpers of the rules.
 

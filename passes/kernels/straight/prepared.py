@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from passes.analysis.strided import row_strides
 from passes.kernels import contractions
 from passes.kernels.builder import STEPS, Builder
 from passes.kernels.code import Code
@@ -22,7 +23,7 @@ from passes.kernels.straight.node import Node
 from passes.kernels.straight.nodes import GATHERED, Reading
 from passes.kernels.straight.pieces import are_few, pieces_of
 from passes.kernels.sweep import COSTLY, Part, width_of
-from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View, row_major
+from passes.kernels.values import Buffer, Index, Item, NotVectorsError, Value, View
 
 # The most bytes of a row that a workgroup keeps on its stack between sweeps.
 _STACK = 64 << 10
@@ -141,7 +142,7 @@ class Prepared:
             # The number of partial results is known by now.
             self.sizes[0] = self.parts[group.nodes[0]].values[0].size
         self.cuts = self._cuts(recorder)
-        own = address(self.symbols, row_major(group.sizes))
+        own = address(self.symbols, row_strides(group.sizes))
         moved = {read.buffer for read in recorder.reads if read.address != own}
         if group.kept is None and not recorder.undecided_parts and not recorder.gathers:
             size = math.prod(group.sizes)
@@ -242,7 +243,7 @@ class Prepared:
                     size, element = part.stands[number].size, part.stands[number].element
                     buffer = Buffer(f"%out{len(self.outputs)}", size, element)
                     self.outputs.append((known, buffer))
-                    part.targets[number] = View(buffer, row_major(part.stands[number].shape))
+                    part.targets[number] = View(buffer, row_strides(part.stands[number].shape))
         last = self._last_levels()
         for part in self.parts.values():
             node = part.node
@@ -274,7 +275,7 @@ class Prepared:
         if self.group.lanes_kept or taken + step * value.element.size > _STACK:
             buffer = Buffer(f"%spilled{len(self.spilled)}", value.size, value.element)
             self.spilled.append(buffer)
-            return View(buffer, row_major(value.shape))
+            return View(buffer, row_strides(value.shape))
         made = Buffer("%none", step, value.element)
         made.name = self.k.writer.scratch(made.numbers, value.element.stored).name
         self.scratch.append(made)
@@ -298,6 +299,6 @@ def _nowhere(buffer: Buffer, shape: Sequence[int]) -> Callable[[Builder, Index],
     def read(builder: Builder, at: Index) -> Item:
         if isinstance(builder, Code):
             raise RefusedError("an element of another row")
-        return builder.load(View(buffer, row_major(shape)), at)
+        return builder.load(View(buffer, row_strides(shape)), at)
 
     return read

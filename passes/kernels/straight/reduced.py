@@ -6,6 +6,7 @@ from typing import Any
 
 from passes import attributes as attrs, bindings, build, operations
 from passes.match import producer, splat_of
+from passes.simplify.moves import rebuilt
 
 # Readers that need the transposed elements in memory.
 _IN_MEMORY = ("func.return", "stablehlo.return", "flow.dispatch")
@@ -75,13 +76,10 @@ class _Chain:
         shape = [0] * self.rank
         for d, axis in enumerate(self.permutation):
             shape[axis] = value.type.shape[d]
-        type_ = build.tensor_type(shape, value.type.element_type)
         number = splat_of(value)
         if number is not None:
-            return build.full(number, type_)
+            return build.full(number, build.tensor_type(shape, value.type.element_type))
         operation = value.owner.operation
         if operation.name == "stablehlo.transpose":
             return operation.operands[0]
-        known = operation.attributes
-        attributes = {known[i].name: known[i].attr for i in range(len(known))}
-        return build.op(operation.name, [self.built(v) for v in operation.operands], type_, attributes=attributes)
+        return rebuilt(operation, [self.built(v) for v in operation.operands], shape)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from passes import attributes as attrs
+from passes.analysis.strided import row_strides
 from passes.kernels.contractions import kinds_of, neutral
 from passes.kernels.conversions import rounded
 from passes.kernels.cost import MAX_WORKGROUPS
@@ -20,7 +21,7 @@ from passes.kernels.regions import region
 from passes.kernels.straight.cumulative import cumulative
 from passes.kernels.straight.own_kernel import OwnKernel
 from passes.kernels.straight.unfused import Window, windows_of
-from passes.kernels.values import Index, Item, NotVectorsError, View, row_major
+from passes.kernels.values import Index, Item, NotVectorsError, View
 
 # The most iterations of a loop over a window that is unrolled.
 _UNROLLED = 4
@@ -49,7 +50,7 @@ def reduce(a: OwnKernel) -> None:
     axes, source = attrs.ints(a.op, "dimensions"), a.values[0].shape
     found = [Window(n if d in axes else 1, 1, 1, 0, 0) for d, n in enumerate(source)]
     shape = tuple(1 if d in axes else n for d, n in enumerate(source))
-    _Windows(a, found, shape, [whole._replace(strides=row_major(shape)) for whole in a.wholes]).write()
+    _Windows(a, found, shape, [whole._replace(strides=row_strides(shape)) for whole in a.wholes]).write()
 
 
 class _Windows:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from passes.analysis.strided import row_strides
 from passes.kernels.cost import MAX_WORKGROUPS
 from passes.kernels.elements import RefusedError
 from passes.kernels.linear import ZERO, Linear
@@ -15,7 +16,7 @@ from passes.kernels.straight.groups import BINDINGS
 from passes.kernels.straight.nodes import SHORT
 from passes.kernels.straight.short_rows import ShortRows
 from passes.kernels.sweep import COSTLY, STRIP, Part, Span, Sweep, spread, starts_of, strands_of, strip_of
-from passes.kernels.values import Buffer, Index, Item, Value, View, row_major
+from passes.kernels.values import Buffer, Index, Item, Value, View
 
 # The fewest rows that workgroups share, instead of sharing each row.
 _FEW = 4
@@ -25,20 +26,11 @@ _MOST_REPEATED = 1 << 14
 _COSTLY = 20
 
 
-class Made(NamedTuple):
-    """A written kernel: its operands, its results with their buffers in the plan, and its number of workgroups."""
-
-    inputs: list[tuple[Any, Buffer]]
-    outputs: list[tuple[Buffer, Buffer]]
-    spilled: list[Buffer]
-    groups: int
-
-
 class Writing(ShortRows):
     """A group as a kernel."""
 
-    def write(self) -> Made:
-        """Write the kernel.
+    def write(self) -> int:
+        """Write the kernel; returns the number of workgroups.
 
         Raises:
           RefusedError: the compiler has faster code for it.
@@ -50,13 +42,8 @@ class Writing(ShortRows):
             self._choose_memory()
             with self.code.scope():
                 if group.kept is None or (not group.kept and self.group.is_shared):
-                    count = self._flat()
-                elif self.lanes_kept:
-                    count = self._columns()
-                else:
-                    count = self._rows()
-        inputs = list(self.k.operands)
-        return Made(inputs, self.outputs, self.spilled, count)
+                    return self._flat()
+                return self._columns() if self.lanes_kept else self._rows()
 
     # Kernels without rows: one sweep over all axes.
 
@@ -203,7 +190,7 @@ class Writing(ShortRows):
             stand = part.stands[number]
             memory = Buffer(f"%spilled{len(self.spilled)}", stand.size, stand.element)
             self.spilled.append(memory)
-            part.targets[number] = View(memory, row_major(stand.shape))
+            part.targets[number] = View(memory, row_strides(stand.shape))
         return found
 
     def _after_rows(self, parts: Sequence[Part], axis: int, total: int, low: Linear, high: Linear) -> None:

@@ -511,22 +511,6 @@ func.func @case_of_boolean(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32>
   return %r : tensor<90xf32>
 }
 
-// leaves case
-func.func @case_of_minimum(%n: tensor<i32>, %x: tensor<90xf32>) -> tensor<90xf32> {
-  %two = stablehlo.constant dense<2> : tensor<i32>
-  %i = stablehlo.minimum %n, %two : tensor<i32>
-  %r = "stablehlo.case"(%i) ({
-    %0 = stablehlo.sine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }, {
-    stablehlo.return %x : tensor<90xf32>
-  }, {
-    %0 = stablehlo.cosine %x : tensor<90xf32>
-    stablehlo.return %0 : tensor<90xf32>
-  }) : (tensor<i32>) -> tensor<90xf32>
-  return %r : tensor<90xf32>
-}
-
 // leaves constant, constant, select, multiply, sine
 func.func @branches_of_one_form__with_other_constants(%p: tensor<i1>, %x: tensor<90xf32>) -> tensor<90xf32> {
   %r = "stablehlo.if"(%p) ({
@@ -699,24 +683,6 @@ func.func @invariant_operations_on_a_gpu(%x: tensor<8xf32>, %y: tensor<8xf32>, %
   %2 = stablehlo.add %1, %s : tensor<8xf32>
   stablehlo.return %j, %2 : tensor<i32>, tensor<8xf32> }
   return %r#1 : tensor<8xf32>
-}
-
-// leaves constant, constant, constant, constant, and, while, multiply, add
-func.func @counters_in_step(%n: tensor<i32>, %k: tensor<i32>, %x: tensor<4xi32>) -> (tensor<4xi32>, tensor<i32>) {
-  %zero = stablehlo.constant dense<0> : tensor<i32>
-  %one = stablehlo.constant dense<1> : tensor<i32>
-  %two = stablehlo.constant dense<2> : tensor<i32>
-  %seven = stablehlo.constant dense<7> : tensor<i32>
-  %m = stablehlo.and %n, %seven : tensor<i32>
-  %r:3 = stablehlo.while(%i = %zero, %j = %k, %s = %x) : tensor<i32>, tensor<i32>, tensor<4xi32>
-  cond { %p = stablehlo.compare LT, %i, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
-  stablehlo.return %p : tensor<i1> } do {
-  %b = stablehlo.broadcast_in_dim %j, dims = [] : (tensor<i32>) -> tensor<4xi32>
-  %t = stablehlo.multiply %s, %b : tensor<4xi32>
-  %u = stablehlo.add %i, %one : tensor<i32>
-  %v = stablehlo.add %j, %two : tensor<i32>
-  stablehlo.return %u, %v, %t : tensor<i32>, tensor<i32>, tensor<4xi32> }
-  return %r#2, %r#1 : tensor<4xi32>, tensor<i32>
 }
 
 // keeps

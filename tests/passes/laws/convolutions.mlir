@@ -28,20 +28,6 @@ func.func @reversed_features_stay(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) 
   return %r : tensor<2x6x4xi32>
 }
 
-// leaves convolution
-func.func @slice_of_pixels(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x4x4xi32> {
-  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<3x3x4xi32>) -> tensor<2x8x4xi32>
-  %r = stablehlo.slice %0 [0:2, 0:8:2, 0:4] : (tensor<2x8x4xi32>) -> tensor<2x4x4xi32>
-  return %r : tensor<2x4x4xi32>
-}
-
-// leaves slice, convolution
-func.func @slice_of_pixels__within(%x: tensor<2x8x3xi32>, %w: tensor<3x3x4xi32>) -> tensor<2x3x4xi32> {
-  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {pad = [[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<3x3x4xi32>) -> tensor<2x8x4xi32>
-  %r = stablehlo.slice %0 [0:2, 2:5, 0:4] : (tensor<2x8x4xi32>) -> tensor<2x3x4xi32>
-  return %r : tensor<2x3x4xi32>
-}
-
 // leaves reshape, dot_general
 func.func @convolution_that_is_a_product(%x: tensor<2x8x3xi32>, %w: tensor<1x3x4xi32>) -> tensor<2x8x4xi32> {
   %r = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x3xi32>, tensor<1x3x4xi32>) -> tensor<2x8x4xi32>

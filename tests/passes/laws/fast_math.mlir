@@ -324,14 +324,6 @@ func.func @chain_of_dots__from_the_left(%x: tensor<4xf32>, %y: tensor<4x5xf32>, 
   return %r : tensor<6xf32>
 }
 
-// leaves constant, reduce, dot_general
-func.func @sum_of_dot(%x: tensor<4x5xf32>, %y: tensor<5x6xf32>) -> tensor<6xf32> {
-  %c = stablehlo.constant dense<0.0> : tensor<f32>
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x5xf32>, tensor<5x6xf32>) -> tensor<4x6xf32>
-  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>
-  return %r : tensor<6xf32>
-}
-
 // leaves constant, reduce, broadcast_in_dim, broadcast_in_dim, multiply
 func.func @dot_of_repeated_terms(%x: tensor<4xf32>, %y: tensor<5x6xf32>) -> tensor<4x6xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x5xf32>

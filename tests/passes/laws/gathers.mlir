@@ -58,33 +58,6 @@ func.func @gather_of_one_window(%x: tensor<6x4xf32>, %i: tensor<1x1xi32>) -> ten
   return %r : tensor<1x2x4xf32>
 }
 
-// leaves reshape, gather, broadcast_in_dim
-func.func @gather_at_repeated_indices(%x: tensor<6xf32>, %i: tensor<3xi32>) -> tensor<5x3xf32> {
-  %0 = stablehlo.broadcast_in_dim %i, dims = [1] : (tensor<3xi32>) -> tensor<5x3x1xi32>
-  %r = "stablehlo.gather"(%x, %0) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>}> : (tensor<6xf32>, tensor<5x3x1xi32>) -> tensor<5x3xf32>
-  return %r : tensor<5x3xf32>
-}
-
-// leaves gather, sqrt
-func.func @gather_of_elementwise(%x: tensor<6xf32>, %i: tensor<3x1xi32>) -> tensor<3xf32> {
-  %0 = stablehlo.sqrt %x : tensor<6xf32>
-  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<6xf32>, tensor<3x1xi32>) -> tensor<3xf32>
-  return %r : tensor<3xf32>
-}
-
-// leaves sort
-func.func @gather_in_sorted_order(%x: tensor<6xf32>) -> tensor<6xf32> {
-  %0 = stablehlo.iota dim = 0 : tensor<6xi32>
-  %1:2 = "stablehlo.sort"(%x, %0) <{dimension = 0 : i64, is_stable = true}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
-    %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }) : (tensor<6xf32>, tensor<6xi32>) -> (tensor<6xf32>, tensor<6xi32>)
-  %2 = stablehlo.reshape %1#1 : (tensor<6xi32>) -> tensor<6x1xi32>
-  %r = "stablehlo.gather"(%x, %2) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<6xf32>, tensor<6x1xi32>) -> tensor<6xf32>
-  return %r : tensor<6xf32>
-}
-
 // keeps
 func.func @windows_that_overlap_are_no_slice(%x: tensor<6xf32>) -> tensor<4x3xf32> {
   %i = stablehlo.constant dense<[[0], [1], [2], [3]]> : tensor<4x1xi32>
@@ -110,27 +83,6 @@ func.func @another_array_is_gathered_in_sorted_order(%x: tensor<6xf32>, %y: tens
   %2 = stablehlo.reshape %1#1 : (tensor<6xi32>) -> tensor<6x1xi32>
   %r = "stablehlo.gather"(%y, %2) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<6xf32>, tensor<6x1xi32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
-}
-
-// leaves broadcast_in_dim
-func.func @gather_along_repeated_dimensions(%x: tensor<3xf32>, %i: tensor<4x1xi32>) -> tensor<4x3xf32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3xf32>
-  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>}> : (tensor<5x3xf32>, tensor<4x1xi32>) -> tensor<4x3xf32>
-  return %r : tensor<4x3xf32>
-}
-
-// leaves slice, broadcast_in_dim
-func.func @gather_along_repeated_dimensions__of_parts_of_rows(%x: tensor<3xf32>, %i: tensor<4x1xi32>) -> tensor<2x4xf32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3xf32>
-  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}> : (tensor<5x3xf32>, tensor<4x1xi32>) -> tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
-}
-
-// leaves reshape
-func.func @gather_along_repeated_dimensions__in_batches(%x: tensor<6xf32>, %i: tensor<6x1x1xi32>) -> tensor<6x1xf32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<6xf32>) -> tensor<6x5xf32>
-  %r = "stablehlo.gather"(%0, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>}> : (tensor<6x5xf32>, tensor<6x1x1xi32>) -> tensor<6x1xf32>
-  return %r : tensor<6x1xf32>
 }
 
 // keeps

@@ -149,24 +149,6 @@ func.func @a_remainder_of_another_divisor(%x: tensor<4xi32>) -> tensor<4xi32> {
   return %r : tensor<4xi32>
 }
 
-// leaves constant, shift_left
-func.func @shift_twice(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<3> : tensor<4xi32>
-  %d = stablehlo.constant dense<5> : tensor<4xi32>
-  %a = stablehlo.shift_left %x, %c : tensor<4xi32>
-  %r = stablehlo.shift_left %a, %d : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
-// leaves constant, shift_right_arithmetic
-func.func @shift_twice__sign(%x: tensor<4xi32>) -> tensor<4xi32> {
-  %c = stablehlo.constant dense<30> : tensor<4xi32>
-  %d = stablehlo.constant dense<5> : tensor<4xi32>
-  %a = stablehlo.shift_right_arithmetic %x, %c : tensor<4xi32>
-  %r = stablehlo.shift_right_arithmetic %a, %d : tensor<4xi32>
-  return %r : tensor<4xi32>
-}
-
 // keeps
 func.func @an_arithmetic_shift_back_extends_the_sign(%x: tensor<4xi32>) -> tensor<4xi32> {
   %c = stablehlo.constant dense<3> : tensor<4xi32>

@@ -1,17 +1,3 @@
-// leaves constant, iota, subtract
-func.func @reverse_of_iota() -> tensor<400xf32> {
-  %0 = stablehlo.iota dim = 0 : tensor<400xf32>
-  %r = stablehlo.reverse %0, dims = [0] : tensor<400xf32>
-  return %r : tensor<400xf32>
-}
-
-// leaves iota
-func.func @reverse_of_iota__along_another_dimension() -> tensor<40x9xi32> {
-  %0 = stablehlo.iota dim = 0 : tensor<40x9xi32>
-  %r = stablehlo.reverse %0, dims = [1] : tensor<40x9xi32>
-  return %r : tensor<40x9xi32>
-}
-
 // leaves constant, constant, clamp, convert, broadcast_in_dim, iota, add
 func.func @dynamic_part_of_iota(%i: tensor<i32>) -> tensor<3xf32> {
   %0 = stablehlo.iota dim = 0 : tensor<9xf32>

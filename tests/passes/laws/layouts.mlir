@@ -83,20 +83,6 @@ func.func @broadcast_of_reshape(%x: tensor<4xf32>) -> tensor<4x3xf32> {
   return %r : tensor<4x3xf32>
 }
 
-// leaves broadcast_in_dim
-func.func @reverse_of_broadcast(%x: tensor<4xf32>) -> tensor<3x4xf32> {
-  %0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<3x4xf32>
-  %r = stablehlo.reverse %0, dims = [0] : tensor<3x4xf32>
-  return %r : tensor<3x4xf32>
-}
-
-// leaves reverse, pad
-func.func @reverse_of_pad(%x: tensor<4xf32>, %c: tensor<f32>) -> tensor<7xf32> {
-  %0 = stablehlo.pad %x, %c, low = [1], high = [2], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
-  %r = stablehlo.reverse %0, dims = [0] : tensor<7xf32>
-  return %r : tensor<7xf32>
-}
-
 // keeps
 func.func @broadcasts_to_different_dimensions_meet_at_every_element(%x: tensor<3xf32>, %y: tensor<4xf32>) -> tensor<3x4xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<3xf32>) -> tensor<3x4xf32>

@@ -129,22 +129,6 @@ func.func @a_conversion_that_rounds_makes_equal(%x: tensor<4xi32>, %y: tensor<4x
   return %r : tensor<4xi1>
 }
 
-// leaves constant, compare
-func.func @compare_converted_with_constant(%x: tensor<4xi8>) -> tensor<4xi1> {
-  %c = stablehlo.constant dense<2.5> : tensor<4xf32>
-  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
-  %r = stablehlo.compare LT, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  return %r : tensor<4xi1>
-}
-
-// leaves constant
-func.func @compare_converted_with_constant__never(%x: tensor<4xi8>) -> tensor<4xi1> {
-  %c = stablehlo.constant dense<2.5> : tensor<4xf32>
-  %a = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
-  %r = stablehlo.compare EQ, %a, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
-  return %r : tensor<4xi1>
-}
-
 // leaves compare
 func.func @logic_of_comparisons(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xi1> {
   %a = stablehlo.compare LT, %x, %y : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>

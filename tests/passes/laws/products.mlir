@@ -273,22 +273,6 @@ func.func @chain_of_dots__from_the_left(%x: tensor<4xi32>, %y: tensor<4x5xi32>, 
   return %r : tensor<6xi32>
 }
 
-// leaves constant, reduce, dot_general
-func.func @sum_of_dot(%x: tensor<4x5xi32>, %y: tensor<5x6xi32>) -> tensor<6xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<4x5xi32>, tensor<5x6xi32>) -> tensor<4x6xi32>
-  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<4x6xi32>, tensor<i32>) -> tensor<6xi32>
-  return %r : tensor<6xi32>
-}
-
-// leaves dot_general
-func.func @sum_of_dot__batches(%x: tensor<7x5x4xi32>, %y: tensor<7x5x6xi32>) -> tensor<4x6xi32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.dot_general %x, %y, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<7x5x4xi32>, tensor<7x5x6xi32>) -> tensor<7x4x6xi32>
-  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<7x4x6xi32>, tensor<i32>) -> tensor<4x6xi32>
-  return %r : tensor<4x6xi32>
-}
-
 // keeps
 func.func @batches_that_are_not_adjacent_to_the_sum(%x: tensor<7x4x5xi32>, %y: tensor<7x5x6xi32>) -> tensor<4x6xi32> {
   %c = stablehlo.constant dense<0> : tensor<i32>

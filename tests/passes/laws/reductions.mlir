@@ -221,13 +221,6 @@ func.func @a_sum_of_fractions_depends_on_its_order(%c: tensor<f32>) -> tensor<f3
   return %r : tensor<f32>
 }
 
-// leaves broadcast_in_dim, reshape, multiply, reshape, multiply
-func.func @reduce_of_stack(%x: tensor<1x4xf32>, %y: tensor<1x4xf32>, %c: tensor<f32>) -> tensor<4xf32> {
-  %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
-  %r = stablehlo.reduce(%0 init: %c) applies stablehlo.multiply across dimensions = [0] : (tensor<2x4xf32>, tensor<f32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // keeps
 func.func @parts_of_several_rows_are_reduced(%x: tensor<2x4xf32>, %y: tensor<1x4xf32>, %c: tensor<f32>) -> tensor<4xf32> {
   %0 = stablehlo.concatenate %x, %y, dim = 0 : (tensor<2x4xf32>, tensor<1x4xf32>) -> tensor<3x4xf32>

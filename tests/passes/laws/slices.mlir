@@ -220,14 +220,6 @@ func.func @slice_of_reshape__of_one_number(%x: tensor<f32>) -> tensor<1x1xf32> {
   return %r : tensor<1x1xf32>
 }
 
-// leaves reshape, slice, reshape, slice, multiply
-func.func @slice_of_reshaped_elementwise(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4xf32> {
-  %0 = stablehlo.multiply %x, %y : tensor<4x4xf32>
-  %1 = stablehlo.reshape %0 : (tensor<4x4xf32>) -> tensor<16xf32>
-  %r = stablehlo.slice %1 [0:16:5] : (tensor<16xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
 // leaves dynamic_slice, broadcast_in_dim
 func.func @slice_of_broadcast__dynamic_and_cut(%x: tensor<6xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
   %0 = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<6xf32>) -> tensor<6x5xf32>
@@ -310,32 +302,4 @@ func.func @slice_of_reverse(%x: tensor<9xf32>) -> tensor<3xf32> {
   %0 = stablehlo.reverse %x, dims = [0] : tensor<9xf32>
   %r = stablehlo.slice %0 [1:7:2] : (tensor<9xf32>) -> tensor<3xf32>
   return %r : tensor<3xf32>
-}
-
-// leaves slice, slice, convolution
-func.func @slice_of_convolution(%x: tensor<4x5x2xi32>, %y: tensor<3x2x6xi32>) -> tensor<2x3x3xi32> {
-  %0 = stablehlo.convolution(%x, %y) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x5x2xi32>, tensor<3x2x6xi32>) -> tensor<4x3x6xi32>
-  %r = stablehlo.slice %0 [0:2, 0:3, 1:4] : (tensor<4x3x6xi32>) -> tensor<2x3x3xi32>
-  return %r : tensor<2x3x3xi32>
-}
-
-// leaves constant, dynamic_slice, reverse
-func.func @dynamic_slice_of_reverse(%x: tensor<6x3xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x3xf32> {
-  %0 = stablehlo.reverse %x, dims = [1] : tensor<6x3xf32>
-  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 3] : (tensor<6x3xf32>, tensor<i32>, tensor<i32>) -> tensor<2x3xf32>
-  return %r : tensor<2x3xf32>
-}
-
-// leaves constant, dynamic_slice, pad
-func.func @dynamic_slice_of_pad(%x: tensor<6x3xf32>, %c: tensor<f32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x8xf32> {
-  %0 = stablehlo.pad %x, %c, low = [0, 1], high = [0, 2], interior = [0, 1] : (tensor<6x3xf32>, tensor<f32>) -> tensor<6x8xf32>
-  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 8] : (tensor<6x8xf32>, tensor<i32>, tensor<i32>) -> tensor<2x8xf32>
-  return %r : tensor<2x8xf32>
-}
-
-// leaves constant, dynamic_slice, dynamic_slice, concatenate
-func.func @dynamic_slice_of_concatenate(%x: tensor<6x3xf32>, %y: tensor<6x2xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<2x5xf32> {
-  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<6x3xf32>, tensor<6x2xf32>) -> tensor<6x5xf32>
-  %r = stablehlo.dynamic_slice %0, %i, %j, sizes = [2, 5] : (tensor<6x5xf32>, tensor<i32>, tensor<i32>) -> tensor<2x5xf32>
-  return %r : tensor<2x5xf32>
 }

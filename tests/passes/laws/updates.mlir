@@ -72,34 +72,6 @@ func.func @update_of_splat(%y: tensor<2xf32>) -> tensor<8xf32> {
   return %r : tensor<8xf32>
 }
 
-// leaves concatenate
-func.func @update_next_to_update(%x: tensor<5xf32>, %y: tensor<2xf32>, %z: tensor<3xf32>) -> tensor<5xf32> {
-  %c = stablehlo.constant dense<0> : tensor<i32>
-  %d = stablehlo.constant dense<2> : tensor<i32>
-  %0 = stablehlo.dynamic_update_slice %x, %z, %d : (tensor<5xf32>, tensor<3xf32>, tensor<i32>) -> tensor<5xf32>
-  %r = stablehlo.dynamic_update_slice %0, %y, %c : (tensor<5xf32>, tensor<2xf32>, tensor<i32>) -> tensor<5xf32>
-  return %r : tensor<5xf32>
-}
-
-// leaves constant, constant, dynamic_update_slice
-func.func @update_next_to_update__or_inside(%x: tensor<5x2xf32>, %y: tensor<1x1xf32>, %z: tensor<3x2xf32>) -> tensor<5x2xf32> {
-  %c = stablehlo.constant dense<1> : tensor<i32>
-  %d = stablehlo.constant dense<2> : tensor<i32>
-  %e = stablehlo.constant dense<0> : tensor<i32>
-  %0 = stablehlo.dynamic_update_slice %x, %y, %d, %e : (tensor<5x2xf32>, tensor<1x1xf32>, tensor<i32>, tensor<i32>) -> tensor<5x2xf32>
-  %r = stablehlo.dynamic_update_slice %0, %z, %c, %e : (tensor<5x2xf32>, tensor<3x2xf32>, tensor<i32>, tensor<i32>) -> tensor<5x2xf32>
-  return %r : tensor<5x2xf32>
-}
-
-// leaves constant, concatenate, pad
-func.func @update_next_to_update__of_a_pad(%y: tensor<2xf32>, %z: tensor<3xf32>) -> tensor<8xf32> {
-  %c = stablehlo.constant dense<3> : tensor<i32>
-  %n = stablehlo.constant dense<1.0> : tensor<f32>
-  %0 = stablehlo.pad %y, %n, low = [1], high = [5], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<8xf32>
-  %r = stablehlo.dynamic_update_slice %0, %z, %c : (tensor<8xf32>, tensor<3xf32>, tensor<i32>) -> tensor<8xf32>
-  return %r : tensor<8xf32>
-}
-
 // leaves dynamic_slice, select, dynamic_update_slice
 func.func @select_of_update(%p: tensor<i1>, %x: tensor<8xf32>, %y: tensor<2xf32>, %i: tensor<i32>) -> tensor<8xf32> {
   %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<8xf32>, tensor<2xf32>, tensor<i32>) -> tensor<8xf32>
@@ -162,15 +134,6 @@ func.func @an_update_that_leaves_some_of_the_first(%x: tensor<6xf32>, %y: tensor
   %0 = stablehlo.dynamic_update_slice %x, %y, %i : (tensor<6xf32>, tensor<2xf32>, tensor<i32>) -> tensor<6xf32>
   %r = stablehlo.dynamic_update_slice %0, %z, %i : (tensor<6xf32>, tensor<1xf32>, tensor<i32>) -> tensor<6xf32>
   return %r : tensor<6xf32>
-}
-
-// leaves concatenate
-func.func @update_of_concatenate(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>, %z: tensor<2x3xf32>, %u: tensor<2x4xf32>) -> tensor<2x10xf32> {
-  %0 = stablehlo.constant dense<0> : tensor<i32>
-  %3 = stablehlo.constant dense<3> : tensor<i32>
-  %c = stablehlo.concatenate %x, %y, %z, dim = 1 : (tensor<2x3xf32>, tensor<2x4xf32>, tensor<2x3xf32>) -> tensor<2x10xf32>
-  %r = stablehlo.dynamic_update_slice %c, %u, %0, %3 : (tensor<2x10xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x10xf32>
-  return %r : tensor<2x10xf32>
 }
 
 // keeps
