@@ -21,7 +21,6 @@ from stagec.compiler.direct import library, machine_code, memory, object_file, p
 from stagec.compiler.direct.instructions import Function
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
-from stagec.compiler.session import new_session
 from stagec.runtime.executable import Executable
 from stagec.runtime.traits import Traits
 
@@ -398,12 +397,11 @@ def test_constants_are_memory_of_the_program(queue):
 
 def test_the_compilers_microkernels_are_not_linked():
     text = stagec.jit(lambda x: x + 1).lower(np.ones(4, np.float32)).as_text("kernels")
-    with new_session() as session:
-        module = ir().Module.parse(text, session.context)
-        read = reading.read(module)
-        called = [library.Kernel(call.kernel, (1, 1, 1)) for call in read.kernel_calls]
-        made = library.assembled(module, read, called, {"cpu": '""'}, "kernels.o")
-        assert "link_ukernel_bitcode = false" in str(made)
+    module = ir().Module.parse(text, bindings.new_context())
+    read = reading.read(module)
+    called = [library.Kernel(call.kernel, (1, 1, 1)) for call in read.kernel_calls]
+    made = library.assembled(module, read, called, {"cpu": '""'}, "kernels.o")
+    assert "link_ukernel_bitcode = false" in str(made)
 
 
 def test_a_compile_makes_no_context_but_those_of_its_sessions(monkeypatch):

@@ -10,6 +10,7 @@ from test_direct import QUEUES, both_ways, runs  # noqa: F401 (a fixture)
 
 import stagec
 import stagec.numpy as snp
+from passes import bindings
 from passes.kernels import cost
 from passes.kernels.elements import RefusedError
 from stagec import lax
@@ -19,7 +20,6 @@ from stagec.compiler.direct import flow, host, memory, parts, reading
 from stagec.compiler.direct.program import Copy
 from stagec.compiler.flags import CompileOptions
 from stagec.compiler.mlir import ir
-from stagec.compiler.session import new_session
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=70).astype(np.float32)
@@ -162,8 +162,7 @@ def described(f, *args):
     source = driver.prepared(module.encode(), Target.parse("cpu"), "f")
     flag_set, ready = next(driver.by_flag_set(source, Target.parse("cpu"), CompileOptions()))
     assert flag_set.direct
-    with new_session() as session:
-        found = reading.read(ir().Module.parse(ready.source, session.context))
+    found = reading.read(ir().Module.parse(ready.source, bindings.new_context()))
     return found, "\n".join(
         host._main(found, parts.parted(found, memory.assign_memory(found)), memory.assign_memory(found), True)
     )

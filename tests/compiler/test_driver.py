@@ -285,9 +285,9 @@ def test_what_is_computed_from_complex128_constants_alone_is_right():
 
 ALLOCATION = """
 import sys
+from passes.bindings import new_context
 from stagec.compiler import phase_workarounds
 from stagec.compiler.mlir import ir, load_phases
-from stagec.compiler.session import new_session
 
 load_phases()
 text = '''util.func public @f(%device: !hal.device) -> !hal.buffer {
@@ -301,10 +301,9 @@ text = '''util.func public @f(%device: !hal.device) -> !hal.buffer {
     type(%memory) usage(%usage) flags("None") : !hal.buffer{%size}
   util.return %buffer : !hal.buffer
 }'''
-with new_session() as session:
-    module = ir().Module.parse(text, session.context)
-    assert phase_workarounds.allocate_on_host(module) == 1
-    assert "hal.allocator.allocate" in str(module)
+module = ir().Module.parse(text, new_context())
+assert phase_workarounds.allocate_on_host(module) == 1
+assert "hal.allocator.allocate" in str(module)
 """
 
 
