@@ -46,6 +46,11 @@ _SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
 # Nanoseconds for a quotient of integers, whose divisor may be zero.
 _OF_INTEGERS = 9.0
 _OF_BLAS = {dtypes.float32, dtypes.float64}
+# NumPy's loops run along the last axis. If that is as short as this, each row takes so many nanoseconds of an operation
+# that looks along it, or whose operand is a view that has other strides; from so many seconds on, compiled code pays.
+_SHORT_ROW, _ROW_NS, _ROW_SECONDS = 8, 15.0, 5e-5
+# Operations whose results are views in NumPy.
+_VIEWS = ("broadcast_in_dim", "rev", "slice", "squeeze", "transpose")
 # Fast transforms, of several steps for each element.
 TRANSFORMS = ("fft", "rfft", "irfft")
 # Operations that the host waits for, or repeats.
@@ -108,22 +113,47 @@ def numpy_seconds(graph: Graph) -> float:
     return sum(map(numpy_seconds_of, graph.equations))
 
 
-def numpy_seconds_of(equation: Equation) -> float:
-    """The same for one operation."""
+def numpy_seconds_of(equation: Equation, of_views: bool = False) -> float:
+    """The same for one operation.
+
+    Args:
+      of_views: whether an operand is a view (`is_view`).
+    """
     inner = _inner(equation, numpy_seconds, _ROUND_SECONDS, math.inf)
     if inner is not None:
         return inner
     size, steps = _work(equation)
-    return 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
+    seconds = 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
+    return max(seconds, _seconds_of_rows(equation, of_views))
 
 
-def is_quick_in_numpy(equation: Equation, spreads: bool = False) -> bool:
+def is_view(equation: Equation) -> bool:
+    """Whether the result of an operation is a view with short rows, whose strides are not those of an array."""
+    shape = equation.outputs[0].aval.shape
+    return equation.primitive.name in _VIEWS and len(shape) > 1 and shape[-1] <= _SHORT_ROW
+
+
+def _seconds_of_rows(equation: Equation, of_views: bool) -> float:
+    """What NumPy takes for short rows, one after another; 0 if it takes the arrays as one row each."""
+    shape = max((a.aval.shape for a in (*equation.inputs, *equation.outputs)), key=math.prod)
+    name, params = equation.primitive.name, equation.params
+    if len(shape) < 2 or not 1 < shape[-1] <= _SHORT_ROW or name in (*_VIEWS, "iota"):
+        return 0.0
+    axes = params.get("axes", (params.get("axis", params.get("dimension")),))
+    along = len(shape) - 1 in axes and len(axes) < len(shape)
+    if not (of_views or along or (name == "pad" and any(params["padding_config"][-1]))):
+        return 0.0
+    return 1e-9 * _ROW_NS * math.prod(shape[:-1])
+
+
+def is_quick_in_numpy(equation: Equation, spreads: bool = False, of_views: bool = False) -> bool:
     """Whether NumPy computes each element of an operation about as quickly as compiled code does.
 
     Args:
       spreads: whether an operand is an array that is repeated along axes.
+      of_views: whether an operand is a view (`is_view`).
     """
-    if inner_graphs(equation):
+    if inner_graphs(equation) or _seconds_of_rows(equation, of_views) > _ROW_SECONDS:
         return False
     size, steps = _work(equation)
     if equation.primitive.name == "top_k":

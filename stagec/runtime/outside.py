@@ -71,15 +71,17 @@ def is_program(graph: Graph) -> bool:
     """Whether a call is compiled, unless it calls the user's functions."""
     if any(map(calls_jitted, graph.equations)):
         return True
-    seconds = [estimate.numpy_seconds_of(e) for e in graph.equations]
+    views = {e.outputs[0] for e in graph.equations if estimate.is_view(e)}
+    of_views = [not views.isdisjoint(e.inputs) for e in graph.equations]
+    seconds = list(map(estimate.numpy_seconds_of, graph.equations, of_views))
     total = sum(seconds)
     if total <= _SECONDS:
         return False
     spread = {e.outputs[0] for e in graph.equations if e.primitive.name == "broadcast_in_dim" and e.inputs[0].aval.ndim}
     quick = [
         (s, e)
-        for s, e in zip(seconds, graph.equations)
-        if estimate.is_quick_in_numpy(e, spreads=not spread.isdisjoint(e.inputs))
+        for s, e, is_of_views in zip(seconds, graph.equations, of_views)
+        if estimate.is_quick_in_numpy(e, not spread.isdisjoint(e.inputs), is_of_views)
     ]
     alone = max([s for s, _ in quick], default=0.0)
     together = sum([s for s, e in quick if estimate.is_of_library(e)])
