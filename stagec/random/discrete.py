@@ -214,32 +214,50 @@ def _poisson_by_products(key: PRNGKeyArray, mean: Any, dtype: Any) -> Operand:
 
 
 def _poisson_by_rejection(key: PRNGKeyArray, mean: Any, dtype: Any) -> Operand:
-    shape = mean.shape
     log_mean = tr.log(mean)
     b = 0.931 + 2.53 * ar.sqrt(mean)
     a = -0.059 + 0.02483 * b
-    inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
-    squeeze = 0.9277 - 3.6224 / (b - 2)
+    drawn = _transformed_rejection(
+        key,
+        (a, b, 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)),
+        lambda x: x + mean + 0.43,
+        lambda k, v, shifted: (k < 0) | ((shifted < 0.013) & (v > shifted)),
+        lambda k: -mean + k * log_mean - lgamma(k + 1),
+    )
+    return convert_element_type(drawn, dtype)
+
+
+def _transformed_rejection(
+    key: PRNGKeyArray, hat: tuple[Any, Any, Any, Any], place: Any, outside: Any, log_probability: Any
+) -> Operand:
+    """Draw integers by the method of Hörmann, from pairs of uniform numbers, until each is accepted.
+
+    Args:
+      hat: a and b, of the curve above the probabilities; its factor; and the second numbers that are always accepted.
+      place: of the first number, where the curve is centered, the real number below which the integer is.
+      outside: `(integer, second number, distance of the first number from its ends)`, what is never accepted.
+      log_probability: of an integer.
+    """
+    a, b, alpha, squeeze = hat
+    shape, dtype = b.shape, b.dtype
 
     def unfinished(state: Any) -> Array:
         return any_of(~state[1])
 
     def step(state: Any) -> Any:
-        count, accepted, key = state
+        out, accepted, key = state
         keys = split_key(key, (3,))
-        u = draw_uniform(keys[1], shape, mean.dtype) - 0.5
-        v = draw_uniform(keys[2], shape, mean.dtype)
+        u = draw_uniform(keys[1], shape, dtype) - 0.5
+        v = draw_uniform(keys[2], shape, dtype)
         shifted = 0.5 - ar.abs(u)
-        k = ar.floor((2 * a / shifted + b) * u + mean + 0.43)
-        s = tr.log(v * inverse_alpha / (a / (shifted * shifted) + b))
-        t = -mean + k * log_mean - lgamma(k + 1)
+        k = ar.floor(place((2 * a / shifted + b) * u))
         quickly = (shifted >= 0.07) & (v <= squeeze)
-        never = (k < 0) | ((shifted < 0.013) & (v > shifted))
-        accept = quickly | (~never & (s <= t))
-        return logic.select(accept, k, count), accepted | accept, keys[0]
+        level = tr.log(v * alpha / (a / (shifted * shifted) + b))
+        accept = quickly | (~outside(k, v, shifted) & (level <= log_probability(k)))
+        return logic.select(accept, k, out), accepted | accept, keys[0]
 
-    start = full(shape, literal(-1, mean.dtype)), full(shape, False), key
-    return convert_element_type(while_loop(unfinished, step, start)[0], dtype)
+    start = full(shape, literal(-1, dtype)), full(shape, False), key
+    return while_loop(unfinished, step, start)[0]
 
 
 def binomial(key: KeyLike, n: ArrayLike, p: ArrayLike, shape: Shape | None = None, dtype: DTypeLike = None) -> Array:
@@ -321,25 +339,11 @@ def _binomial_by_rejection(key: PRNGKeyArray, count: Any, p: Array) -> Operand:
     b = 1.15 + 2.53 * deviation
     a = -0.0873 + 0.0248 * b + 0.01 * p
     c = count * p + 0.5
-    squeeze = 0.92 - 4.2 / b
     odds = p / (1 - p)
-    alpha = (2.83 + 5.1 / b) * deviation
     mode = ar.floor((count + 1) * p)
 
-    def unfinished(state: Any) -> Array:
-        return any_of(~state[1])
-
-    def step(state: Any) -> Any:
-        out, accepted, key = state
-        keys = split_key(key, (3,))
-        u = draw_uniform(keys[1], p.shape, p.dtype) - 0.5
-        v = draw_uniform(keys[2], p.shape, p.dtype)
-        us = 0.5 - ar.abs(u)
-        quickly = (us >= 0.07) & (v <= squeeze)
-        k = ar.floor((2 * a / us + b) * u + c)
-        outside = (k < 0) | (k > count)
-        v = tr.log(v * alpha / (a / (us * us) + b))
-        bound = (
+    def log_probability(k: Any) -> Any:
+        return (
             (mode + 0.5) * tr.log((mode + 1) / (odds * (count - mode + 1)))
             + (count + 1) * tr.log((count - mode + 1) / (count - k + 1))
             + (k + 0.5) * tr.log(odds * (count - k + 1) / (k + 1))
@@ -348,8 +352,11 @@ def _binomial_by_rejection(key: PRNGKeyArray, count: Any, p: Array) -> Operand:
             - _stirling_tail(k)
             - _stirling_tail(count - k)
         )
-        accept = quickly | (~outside & (v <= bound))
-        return logic.select(accept, k, out), accepted | accept, keys[0]
 
-    start = full(p.shape, literal(-1, p.dtype)), full(p.shape, False), key
-    return while_loop(unfinished, step, start)[0]
+    return _transformed_rejection(
+        key,
+        (a, b, (2.83 + 5.1 / b) * deviation, 0.92 - 4.2 / b),
+        lambda x: x + c,
+        lambda k, v, shifted: (k < 0) | (k > count),
+        log_probability,
+    )
