@@ -16,6 +16,7 @@ from passes import attributes as attrs, build, operations
 from passes.match import (
     FOLDED_ELEMENTS,
     SPLAT,
+    captured_values,
     constant_of,
     dtype_of,
     is_static,
@@ -189,6 +190,37 @@ def iota_of_one(op: Any) -> Any:
     if is_static(result) and shape_of(result)[attrs.integer(op, "iota_dimension")] == 1:
         return build.full(0, result)
     return None
+
+
+@pattern(
+    "stablehlo.reduce",
+    "stablehlo.reduce_window",
+    "stablehlo.sort",
+    "stablehlo.scatter",
+    "stablehlo.dot_general",
+    "stablehlo.dynamic_update_slice",
+    "stablehlo.map",
+    of="stablehlo.constant",
+)
+def fold_combinations(op: Any) -> Any:
+    """A reduction, sort, scatter or product of small constants of integers or booleans -> a constant. Exact."""
+    operation = op.operation
+    if any(producer(value, "stablehlo.constant") is None for value in operation.operands) or captured_values(operation):
+        return None
+    values = [*operation.operands, *operation.results]
+    if any(not is_static(v) or size_of(v) > FOLDED_ELEMENTS or dtype_of(v).kind not in "biu" for v in values):
+        return None
+    arrays = [constant_of(value) for value in operation.operands]
+    if any(array is None or array.dtype.isbuiltin != 1 for array in arrays):
+        return None
+    return [build.constant(np.ascontiguousarray(a).reshape(a.shape)) for a in evaluate(op, arrays)]  # type: ignore
+
+
+@pattern("stablehlo.sort")
+def sort_of_splats(op: Any) -> Any:
+    """A sort of arrays that hold one number each -> these arrays. Exact."""
+    operands = list(op.operation.operands)
+    return operands if all(splat_of(value) is not None for value in operands) else None
 
 
 PATTERNS = laws_of(globals())

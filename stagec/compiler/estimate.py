@@ -129,13 +129,15 @@ def numpy_seconds_of(equation: Equation, of_views: bool = False) -> float:
 
 def is_view(equation: Equation) -> bool:
     """Whether the result of an operation is a view with short rows, whose strides are not those of an array."""
+    if equation.primitive.name not in _VIEWS:
+        return False
     shape = equation.outputs[0].aval.shape
-    return equation.primitive.name in _VIEWS and len(shape) > 1 and shape[-1] <= _SHORT_ROW
+    return len(shape) > 1 and shape[-1] <= _SHORT_ROW
 
 
 def _seconds_of_rows(equation: Equation, of_views: bool) -> float:
     """What NumPy takes for short rows, one after another; 0 if it takes the arrays as one row each."""
-    shape = max((a.aval.shape for a in (*equation.inputs, *equation.outputs)), key=math.prod)
+    shape = max((a.aval.shape for a in (*equation.inputs, *equation.outputs)), key=math.prod, default=())
     name, params = equation.primitive.name, equation.params
     if len(shape) < 2 or not 1 < shape[-1] <= _SHORT_ROW or name in (*_VIEWS, "iota"):
         return 0.0

@@ -7,13 +7,13 @@ transformation's trace holds its parent, and a tracer belongs to a trace iff
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stagec.core import advice, errors, location, replaced
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import shorten
+from stagec.core.cached import cached_property
 from stagec.core.config import state
 from stagec.core.exports import without
 from stagec.core.operators import ArrayOperators
@@ -38,7 +38,7 @@ class Trace:
     # Whether the function's arguments can be made static: those of a loop's body cannot.
     static_arguments = True
 
-    @functools.cached_property
+    @cached_property
     def made(self) -> dict[int, Any]:
         """Values that change in place and were made in the trace, by id."""
         return {}

@@ -126,9 +126,14 @@ CASES = [
         )(V),
     ),
     (
-        "pass 'varying' for it",
+        "pass 'varying' or 'reduced' or 'unreduced' for it",
         lambda: stagec.vmap(lambda x: lax.pcast(x, "i", to="all"), axis_name="i")(V),
         lambda: stagec.vmap(lambda x: lax.pcast(x, "i", to="varying"), axis_name="i")(V),
+    ),
+    (
+        "pass a name, or a tuple of names",
+        lambda: stagec.vmap(lambda x: lax.pcast(x, 0, to="varying"), axis_name="i")(V),
+        lambda: stagec.vmap(lambda x: lax.pcast(x, ("i",), to="varying"), axis_name="i")(V),
     ),
     (
         "call it inside a function that vmap(..., axis_name='i') maps",

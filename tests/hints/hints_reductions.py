@@ -30,7 +30,7 @@ CASES = [
         lambda: snp.vectorize(lambda x: (x, x), signature="(n)->(n),(n)")(V),
     ),
     (
-        "make the sizes of each axis equal, or 1",
+        "reshape one of them; axes are matched from the last, and only size 1 stretches",
         lambda: snp.vectorize(lambda x, y: x + y)(V, V[:2]),
         lambda: snp.vectorize(lambda x, y: x + y)(V, V[:1]),
     ),

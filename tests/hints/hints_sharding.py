@@ -131,13 +131,13 @@ CASES = [
     ),
     # Specs and shardings.
     (
-        "leave them out; an array holds sums, not their terms",
+        "give a set of names: {'y'}",
+        lambda: PartitionSpec("x", unreduced="y"),
         lambda: PartitionSpec("x", unreduced={"y"}),
-        lambda: PartitionSpec("x"),
     ),
     ("pass a PartitionSpec, such as P('x')", lambda: NamedSharding(one(), "x"), lambda: NamedSharding(one(), P("x"))),
     (
-        "split one dimension along each axis of the mesh",
+        "use each axis of the mesh once",
         lambda: rows("x", "x"),
         lambda: rows("x"),
     ),
@@ -306,9 +306,19 @@ CASES = [
         lambda: twice(False),
     ),
     (
-        "pass 'varying'",
+        "leave the axis out of unreduced",
+        lambda: mapped(lambda x: lax.psum(x, "x").sum(), out_specs=P(unreduced={"x"}))(snp.ones(2)),
+        lambda: mapped(lambda x: lax.psum(x, "x").sum(), out_specs=P())(snp.ones(2)),
+    ),
+    (
+        "sum it with psum first",
         lambda: mapped(lambda x: lax.pcast(x, "x", to="reduced"))(snp.ones(2)),
-        lambda: mapped(lambda x: lax.pcast(x, "x", to="varying"))(snp.ones(2)),
+        lambda: mapped(lambda x: x + lax.pcast(lax.psum(x, "x"), "x", to="reduced"))(snp.ones(2)),
+    ),
+    (
+        "pass to='reduced', or 'varying' first",
+        lambda: mapped(lambda x: x + lax.pcast(lax.psum(x, "x"), "x", to="unreduced"))(snp.ones(2)),
+        lambda: mapped(lambda x: x + lax.pcast(lax.psum(x, "x"), "x", to="reduced"))(snp.ones(2)),
     ),
     (
         "draw arrays of one or two dimensions",

@@ -75,6 +75,26 @@ func.func @integer_division_by_minus_one_is_left_to_the_target() -> tensor<2xi32
   return %r : tensor<2xi32>
 }
 
+// leaves constant
+func.func @fold_combinations() -> tensor<i32> {
+  %c = stablehlo.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %r = stablehlo.reduce(%c init: %z) applies stablehlo.add across dimensions = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  return %r : tensor<i32>
+}
+
+// leaves constant, constant
+func.func @sort_of_splats() -> (tensor<6xf32>, tensor<6xi32>) {
+  %x = stablehlo.constant dense<2.0> : tensor<6xf32>
+  %y = stablehlo.constant dense<7> : tensor<6xi32>
+  %r:2 = "stablehlo.sort"(%x, %y) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) {dimension = 0 : i64, is_stable = true} : (tensor<6xf32>, tensor<6xi32>) -> (tensor<6xf32>, tensor<6xi32>)
+  return %r#0, %r#1 : tensor<6xf32>, tensor<6xi32>
+}
+
 // keeps
 func.func @a_sum_of_floats_has_no_order() -> tensor<f32> {
   %c = stablehlo.constant dense<[0.1, 0.2, 0.3, 0.4]> : tensor<4xf32>

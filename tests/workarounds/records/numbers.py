@@ -344,7 +344,7 @@ func.func @main() -> tensor<4xcomplex<f64>> {
         symptom=Symptom.CRASH,
         fault="IREE ends the process on some complex128 constants of several values",
         guard="builds them from two real constants; refuses a module of yours that holds one, with an error",
-        hooks=("passes.build:constant", "stagec.compiler.driver:opened"),
+        hooks=("passes.build:constant", "stagec.compiler.driver:prepared"),
         upstream="https://github.com/iree-org/iree/pull/13363 (splats of complex64; complex128 is left out)",
         shown_by=Script(
             """

@@ -138,7 +138,7 @@ reproduce.compiled_alone(Program(
         symptom=Symptom.CRASH,
         fault="IREE crashes on operations of unknown dialects, which its contexts let through",
         guard="parses with unknown dialects forbidden, so that a fault in a pass of yours is an error",
-        hooks=("stagec.compiler.driver:opened",),
+        hooks=("stagec.compiler.driver:prepared",),
         upstream="none found (searched: unregistered dialect op crash compiler API allow unregistered dialects); "
         "https://github.com/iree-org/iree/pull/16032 fixed another such crash",
         shown_by=Script(
