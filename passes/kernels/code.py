@@ -266,15 +266,11 @@ class Code(Builder):
         first = view.address(index).at_lane(0)
         for number in range(count):
             places = [divmod(number * width + j, count) for j in range(width)]  # rows and columns
-            name = columns[places[0][1]]
-            done = {places[0][1]}
-            order = [row if column in done else 0 for row, column in places]
-            for next_ in dict.fromkeys(column for _, column in places):
-                if next_ not in done:
-                    order = [width + row if column == next_ else at for at, (row, column) in zip(order, places)]
-                    name = self._shuffled(name, columns[next_], order, element)
-                    done.add(next_)
-                    order = [j if column in done else 0 for j, (_, column) in enumerate(places)]
+            first_column, *others = dict.fromkeys(column for _, column in places)
+            name, lanes = columns[first_column], [row for row, _ in places]
+            for other in others:
+                order = [width + row if column == other else lane for lane, (row, column) in zip(lanes, places)]
+                name, lanes = self._shuffled(name, columns[other], order, element), list(range(width))
             self._stored(name, view.buffer, first + number * width, width)
 
     def _stored(self, name: str, buffer: Buffer, address: Linear, width: int) -> None:
