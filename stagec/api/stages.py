@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from stagec.api.arguments import leaf_aval
-from stagec.api.calls import FastPathDispatch
+from stagec.api.calls import FastPathDispatch, runner
 from stagec.api.checking import run_checked
 from stagec.api.matching import Call, Form, Problem, part_of_another, refusal
 from stagec.api.open_dimensions import solve
@@ -410,5 +411,6 @@ class Compiled(FastPathDispatch, Stage):
         outs, tree = run(runnable, found.values, committed), self.out_tree
         shardings = None if has_open else sign_results(trace.graph, [*trace.captured, *found.values], outs)
         if state.has_fast_paths and found.lasting and not checked:
-            self._remember(tables, runnable, committed, tree, args, kwargs, found.arrange, shardings)
+            run_of = functools.partial(runner, runnable, committed, tree, shardings)
+            self._remember(tables, runnable.name, run_of, args, kwargs, found.arrange)
         return tree.unflatten(outs)
