@@ -33,7 +33,8 @@ def short_tracebacks(function: F, explains: bool = False) -> F:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                about_arguments = _explained(error, call) if explains else None
+                # Not by `call`, which would be a cycle, and keep what it refers to, such as the arrays of a `vjp`.
+                about_arguments = _explained(error, _published[function]) if explains else None  # type: ignore[index]
                 if about_arguments is None:
                     raise
                 raise about_arguments from error

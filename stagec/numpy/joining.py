@@ -185,31 +185,33 @@ def block(arrays: Any) -> Array:
     >>> block([[snp.eye(2), snp.zeros((2, 1))]]).shape
     (2, 3)
     """
+    levels = _depth(arrays)
+    return _of_blocks(arrays, levels, max(levels, _rank(arrays)))
 
-    def depth(nested: Any) -> int:
-        if not isinstance(nested, list):
-            return 0
-        if not nested:
-            raise shape_error("block", "a list of blocks is empty", "leave the empty list out")
-        found = {depth(n) for n in nested}
-        if len(found) > 1:
-            raise shape_error("block", "lists are nested to different depths", "nest all lists to one depth")
-        return 1 + found.pop()
 
-    levels = depth(arrays)
+# Not functions in `block`: those that call themselves are cycles, which keep arrays until they are collected.
 
-    def rank(nested: Any) -> int:
-        return max(map(rank, nested)) if isinstance(nested, list) else array_argument(nested, "arrays").ndim
 
-    full = max(levels, rank(arrays))
+def _depth(nested: Any) -> int:
+    if not isinstance(nested, list):
+        return 0
+    if not nested:
+        raise shape_error("block", "a list of blocks is empty", "leave the empty list out")
+    found = {_depth(n) for n in nested}
+    if len(found) > 1:
+        raise shape_error("block", "lists are nested to different depths", "nest all lists to one depth")
+    return 1 + found.pop()
 
-    def join(nested: Any, level: int) -> Array:
-        if isinstance(nested, list):
-            return concatenate([join(n, level - 1) for n in nested], full - level)
-        x = array_argument(nested, "arrays")
-        return _shape.expand_dims(x, tuple(range(full - x.ndim)))
 
-    return join(arrays, levels)
+def _rank(nested: Any) -> int:
+    return max(map(_rank, nested)) if isinstance(nested, list) else array_argument(nested, "arrays").ndim
+
+
+def _of_blocks(nested: Any, level: int, rank: int) -> Array:
+    if isinstance(nested, list):
+        return concatenate([_of_blocks(n, level - 1, rank) for n in nested], rank - level)
+    x = array_argument(nested, "arrays")
+    return _shape.expand_dims(x, tuple(range(rank - x.ndim)))
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
