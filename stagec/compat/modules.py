@@ -72,6 +72,7 @@ _RENAMED = {
         for name, *parts in (
             ("array_serialization", ".serialization"),
             ("colocated_python", ".func", ".serialization"),
+            ("compilation_cache", ".compilation_cache"),
             ("pallas", ".ops", ".ops.tpu", ".ops.tpu.splash_attention", ".tpu", ".triton"),
         )
         for part in ("", *parts)
