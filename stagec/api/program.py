@@ -76,7 +76,7 @@ def runnable_graph(
       packs: whether the program may take packed copies of closed-over arrays.
     """
     avals_of_results = graph.out_avals
-    graph = expanded(graph)
+    graph = expanded(graph, options.target.backend)
     opened = is_open(graph)
     if opened:
         options = options.for_open()
