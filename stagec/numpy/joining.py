@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import location
 from stagec.core.array import Array
+from stagec.core.config import state
 from stagec.core.operators import ArrayOperators
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
@@ -114,9 +115,10 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
             parts,
         )
     sizes = parts[0].shape if parts else ()
-    if not sizes or at(len(sizes) + 1) == len(sizes):
+    is_explicit = state.mesh is not None and state.mesh.explicit_axes
+    if not sizes or at(len(sizes) + 1) == len(sizes) or is_explicit:
         return _concatenated(parts or given, at, None if parts else dtype, "stack", lambda rank: [at(rank + 1)])
-    # One operation adds the axis of all parts.
+    # One operation adds the axis of all parts. How they are split, it would hide.
     position = at(len(sizes) + 1)
     joined = _joining.concatenate(parts, position)
     return _shape.reshape(joined, (*sizes[:position], len(parts), *sizes[position:]))
