@@ -20,6 +20,7 @@ from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
 from stagec.compiler.cost import cost
 from stagec.core import location
+from stagec.core.cached import cached_property
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, Var
@@ -77,7 +78,7 @@ class ClosedGraph(OwnCopy):
         self.graph = graph
         self.consts = self.literals = [*captured]
 
-    @functools.cached_property
+    @cached_property
     def jaxpr(self) -> OpenGraph:
         """The graph alone, under the name that JAX gives it."""
         return OpenGraph(self.graph, len(self.consts))

@@ -33,8 +33,8 @@ def short_tracebacks(function: F, explains: bool = False) -> F:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                # Not by `call`, which would be a cycle, and keep what it refers to, such as the arrays of a `vjp`.
-                about_arguments = _explained(error, _published[function]) if explains else None  # type: ignore[index]
+                # Not of `call`, which would be a cycle, and keep what it refers to, such as the arrays of a `vjp`.
+                about_arguments = _explained(error, function) if explains else None
                 if about_arguments is None:
                     raise
                 raise about_arguments from error
@@ -73,8 +73,9 @@ def _explained(error: Exception, function: Any) -> Exception | None:
         inside = inside.tb_next
     if _is_step():
         return None
-    module, name = function.__module__, function.__qualname__
-    parameters = ", ".join(inspect.signature(function).parameters)
+    public = _published[function]
+    module, name = public.__module__, public.__qualname__
+    parameters = ", ".join(inspect.signature(public).parameters)
     what = f"{name}: {type(error).__name__}: {error}" if str(error) else f"{name}: {type(error).__name__}"
     fix = f"compare the arguments with help({module}.{name}): ({parameters}); if they fit, it is a fault of stagec"
     return location.error(kind, what, fix=fix)

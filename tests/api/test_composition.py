@@ -156,9 +156,10 @@ def run_by_numpy(name):
     with contextlib.nullcontext() if ALL else mock.patch.object(outside, "_programs", [None]):
         found = {c: transformed(stagec, name, c)(x) for c in run if "jit" not in c}
         if rest:
-            traced = stagec.make_graph(lambda x: [transformed(stagec, name, c)(x) for c in rest])(x)
-            leaves = [getattr(v, "value", v) for v in replay(traced.graph, [*traced.consts, *stagec.tree.leaves(x)])]
-            found |= zip(rest, stagec.tree.unflatten(traced.out_tree, leaves))
+            traced = stagec.jit(lambda x: [transformed(stagec, name, c)(x) for c in rest]).trace(x)
+            made = replay(traced.graph.graph, [*traced.graph.consts, *stagec.tree.leaves(x)])
+            leaves = [getattr(v, "value", v) for v in made]
+            found |= zip(rest, stagec.tree.unflatten(stagec.tree.structure(traced.out_info), leaves))
     stagec.clear_caches()  # of calls that were found to be NumPy's
     return numbers(found)
 

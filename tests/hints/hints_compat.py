@@ -126,11 +126,6 @@ SHAPE = stagec.ShapeDtypeStruct((2,), "float32")
 KEPT = {"def_abstract_eval": lambda x, *rest: x}
 
 
-def chosen_by_platform():
-    lowering = lambda x: stagec.lax.platform_dependent(x, cpu=lambda x: 2 * x, default=abs)  # noqa: E731
-    return stagec.jit(primitive(**KEPT, lowering=lowering).bind)(1.0)
-
-
 CASES = [
     (
         "use a library for checkpoints, such as orbax",
@@ -195,11 +190,6 @@ CASES = [
         "let def_abstract_eval say what the lowering returns",
         lambda: emitted(lambda x: stagec.core.aval.ShapedArray.of((2,), x.dtype)),
         lambda: emitted(lambda x: x),
-    ),
-    (
-        "leave the platform out; stagec.lax.platform_dependent chooses in a function",
-        lambda: primitive(**KEPT, lowering=abs, how={"platform": "cpu"}),
-        chosen_by_platform,
     ),
     (
         "use stagec.jit",

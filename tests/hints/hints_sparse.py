@@ -21,6 +21,11 @@ def scipys(**kwargs):
 
 
 CASES = [
+    (
+        "give both the same sizes there; transpose one if its axes are in another order",
+        lambda: M @ np.ones(M.shape[1] + 1, np.float32),
+        lambda: M @ np.ones(M.shape[1], np.float32),
+    ),
     ("use * to multiply by a number", lambda: M @ 2.0, lambda: M * 2.0),
     (
         "give both the same batch, or one none",

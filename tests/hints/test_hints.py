@@ -118,6 +118,10 @@ ELSEWHERE = {
     "look at x.addressable_shards, or gather it with "
     "stagec.experimental.multihost_utils.process_allgather(x, tiled=True)": "sharding/test_mpi.py",
     "make a mesh of stagec.local_devices()": "sharding/test_mpi.py",
+    "lower(...).as_text(stage) shows it; to run it, split the arrays among devices of the CPU": "sharding/"
+    "test_several_gpus.py",
+    "lower(...).as_text(stage) shows the program that each of them runs": "sharding/test_several_gpus.py",
+    "use one mesh with all axes": "sharding/test_several_gpus.py",
     "make a mesh of CPU devices, of which the option num_cpu_devices makes several, or of one other device": "sharding/"
     "test_shardings.py",
     "name the axes that divide processes first": "sharding/test_mpi.py",
