@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.control.call import jit_p
-from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_closed
+from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_closed, with_graphs
 from stagec.core.primitive import Primitive
 from stagec.primitives.constraint import sharding_constraint_p
 
@@ -52,16 +52,7 @@ def _goes(equation: Equation) -> bool:
 def _expanded_equation(equation: Equation) -> Equation:
     row, inputs, outputs = equation.primitive, equation.inputs, equation.outputs
     if not isinstance(row, UserPrimitive):
-        params = {k: _expanded_parameter(v) for k, v in equation.params.items()}
-        return Equation(row, inputs, outputs, params, equation.location)
+        return Equation(row, inputs, outputs, with_graphs(equation.params, expanded), equation.location)
     function = row.expansion()
     made = trace_closed(lambda *xs: function(*xs, **equation.params), [a.aval for a in inputs], name=row.name)
     return Equation(jit_p, inputs, outputs, {"name": row.name, "graph": expanded(made)}, equation.location)
-
-
-def _expanded_parameter(value: Any) -> Any:
-    if isinstance(value, Graph):
-        return expanded(value)
-    if isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
-        return tuple([_expanded_parameter(v) for v in value])
-    return value
