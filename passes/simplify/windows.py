@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Collection
 from typing import Any
@@ -24,6 +25,10 @@ _IN_ANY_ORDER = operations.where(commutative=True, associative=True)
 _IDEMPOTENT = operations.where(commutative=True, associative=True, idempotent=True)
 # The share of combinations, with one read and write of each element, that is left where windows of one axis pay.
 _WORTHWHILE = 0.7
+# The most elements of a dimension whose cumulative reduction is a few operations.
+_SHORT = 7
+# The fewest elements that vectors of rows pay for.
+_MANY = 1 << 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -329,23 +334,52 @@ def cumulative_after_first(op: Any) -> Any:
     return None
 
 
+def _cumulative(n: int, dim: int, rank: int, forwards: bool) -> _Window:
+    """The window of a cumulative reduction along a dimension of n elements, up to each one or from each one on."""
+    ones, padding = (1,) * rank, (n - 1, 0) if forwards else (0, n - 1)
+    along = [d == dim for d in range(rank)]
+    return _Window(
+        tuple(n if d else 1 for d in along), ones, ones, ones, tuple(padding if d else (0, 0) for d in along)
+    )
+
+
+@pattern(WINDOW)
+def short_cumulative(op: Any) -> Any:
+    """cumsum(x) -> [x_0, x_0 + x_1, ...] for many rows of a few elements, and the same for other operations.
+
+    Exact apart from the order in which floats are combined. Kernels of elements have rows in their lanes.
+    """
+    name, window, shape = _name(op), _Window.of(op), shape_of(op.inputs[0])
+    if (
+        name is None
+        or not 1 < shape[-1] <= _SHORT
+        or size_of(op.inputs[0]) < _MANY
+        or dtype_of(op.inputs[0]).itemsize < 4
+    ):
+        return None
+    dim, n = len(shape) - 1, shape[-1]
+    forwards = window.padding[-1] != (0, n - 1)
+    if window != _cumulative(n, dim, len(shape), forwards) or not _is_neutral(name, op.init_values[0]):
+        return None
+    starts = range(n) if forwards else reversed(range(n))
+    columns = [build.slice_(op.inputs[0], [*[0] * dim, i], [*shape[:-1], i + 1], [1] * len(shape)) for i in starts]
+    if not is_splat(op.init_values[0], right_identity(name, dtype_of(op.inputs[0]))):
+        first = build.broadcast_in_dim(op.init_values[0], shape_of(columns[0]), ())
+        columns[0] = build.op(name, [first, columns[0]])
+    found = list(itertools.accumulate(columns, lambda total, column: build.op(name, [total, column])))
+    return build.concatenate(found if forwards else found[::-1], dim)
+
+
 def _longer(op: Any, name: str, first: Any, dim: int, forwards: bool) -> Any:
     """A cumulative reduction of one element more, which comes first or last; None if the op is not cumulative."""
     n, rank = shape_of(op.operation.results[0])[dim], rank_of(first)
-
-    def window(n: int) -> _Window:
-        ones, padding = (1,) * rank, (n - 1, 0) if forwards else (0, n - 1)
-        along = [d == dim for d in range(rank)]
-        sizes, ends = tuple(n if d else 1 for d in along), tuple(padding if d else (0, 0) for d in along)
-        return _Window(sizes, ones, ones, ones, ends)
-
     # The first element is not combined with the initial value, and will be.
-    if _name(op) != name or _Window.of(op) != window(n):
+    if _name(op) != name or _Window.of(op) != _cumulative(n, dim, rank, forwards):
         return None
     if not is_splat(op.init_values[0], right_identity(name, dtype_of(first))):
         return None
     parts = [first, op.inputs[0]] if forwards else [op.inputs[0], first]
-    return _windows(op, build.concatenate(parts, dim), window(n + 1))
+    return _windows(op, build.concatenate(parts, dim), _cumulative(n + 1, dim, rank, forwards))
 
 
 @pattern(WINDOW, of="stablehlo.pad", reorders=True)

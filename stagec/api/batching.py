@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,10 +15,12 @@ from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R
 from stagec.core.wrapping import wraps
 from stagec.primitives.broadcast import moveaxis_to_front
+from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref, read, returning, write
 from stagec.primitives.shape import transpose
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec
 from stagec.transforms.batch import batch_flat
 
 
@@ -56,6 +59,20 @@ def vmap(
     >>> batched_dot(snp.array([[1.0, 2.0], [3.0, 4.0]]), snp.array([1.0, 1.0]))
     Array([3., 7.], dtype=float32)
     """
+    spmd = () if spmd_axis_name is None else as_names(spmd_axis_name)
+    return mapped_over(
+        fun, in_axes, out_axes, axis_name, axis_size, lambda size: Axis(size, spmd=spmd) if spmd else size
+    )
+
+
+def mapped_over(
+    fun: Callable[P, R], in_axes: Any, out_axes: Any, axis_name: Any, axis_size: int | None, axis: Callable[[int], int]
+) -> Function[P, R]:
+    """As `vmap`.
+
+    Args:
+      axis: from the size of the batch to what more is known of it, an `Axis`.
+    """
     if not callable(fun):
         raise location.error(
             TypeError,
@@ -67,7 +84,6 @@ def vmap(
     _check_spec("in_axes", in_axes)
     _check_spec("out_axes", out_axes)
     check_name(axis_name)
-    spmd = () if spmd_axis_name is None else as_names(spmd_axis_name)
 
     @short_tracebacks
     @wraps(fun, "vmap")
@@ -84,9 +100,10 @@ def vmap(
             leaves[i] = read(ref)
         values = [v if a is None else operand(v, name) for v, a, name in zip(leaves, axes, names, strict=True)]
         dims = [a if a is None else _dimension(v, a, name) for v, a, name in zip(values, axes, names)]
-        size = _size(fun, values, dims, names, axis_size)
-        if spmd:
-            size = Axis(size, spmd=spmd)
+        size = axis(_size(fun, values, dims, names, axis_size))
+        division = getattr(size, "division", None)
+        if division is not None:
+            values = [v if d is None else division(v, d, axis_name) for v, d in zip(values, dims)]
         out_tree = pytree.LEAF
 
         def flat(*elements: Any) -> list[Any]:
@@ -107,6 +124,19 @@ def vmap(
         return out_tree.unflatten(moved)
 
     return batched
+
+
+@dataclasses.dataclass(frozen=True)
+class Division:
+    """How the devices of a mesh divide a batch; see `stagec.core.axis.Axis`."""
+
+    mesh: Mesh | AbstractMesh
+
+    def __call__(self, x: Any, dim: int, name: Any) -> Any:
+        rank = aval_of(x).ndim
+        entries: list[Any] = [UNCONSTRAINED] * rank
+        entries[dim] = name
+        return sharding_constraint_p(x, mesh=self.mesh, spec=Axes.of(PartitionSpec(*entries), rank))
 
 
 # Pytrees that libraries want to be mapped in a way of their own, instead of leaf by leaf.

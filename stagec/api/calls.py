@@ -111,20 +111,19 @@ class FastPathDispatch(abc.ABC):
     def _remember(
         self,
         tables: tuple[_Table, _Table],
-        runnable: Runnable[Any],
-        committed: bool,
-        out_tree: pytree.PyTreeDef,
+        name: str,
+        run_of: Callable[[bool], Callable[[Sequence[Any]], Any]],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         arrange: Callable[[Sequence[Any]], list[Any]] | None = None,
-        shardings: Sequence[Any] | None = None,
         reads_mesh: bool = False,
     ) -> None:
         """Let the next call with this signature skip everything but the program.
 
         Args:
+          name: the program's.
+          run_of: makes what runs the program on leaves; its argument says that all are Arrays, and the only arguments.
           arrange: makes the program's leaves from the call's.
-          shardings: how the results are split.
           reads_mesh: whether the program is for the mesh in force alone.
         """
         leaves: list[Any] = []
@@ -138,14 +137,12 @@ class FastPathDispatch(abc.ABC):
             self._forget()
         simple = not (self._static_nums or self._static_names or kwargs or arrange)
         if simple and state.plain and all(type(a) is Array for a in args):
-            run = runner(runnable, committed, out_tree, True, shardings)
-            run = recording.recorded("call", runnable.name, run)
+            run = recording.recorded("call", name, run_of(True))
             fast[key] = self._under(state.mesh, run) if reads_mesh else run
             return
         if reads_mesh:
             return
-        run = runner(runnable, committed, out_tree, False, shardings)
-        run = recording.recorded("call", runnable.name, run)
+        run = recording.recorded("call", name, run_of(False))
         described[key] = run if arrange is None else lambda leaves: run(arrange(leaves))
 
     def _under(self, mesh: Any, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
@@ -164,8 +161,8 @@ def runner(
     runnable: Runnable[Any],
     committed: bool,
     out_tree: pytree.PyTreeDef,
+    shardings: Sequence[Any] | None,
     plain: bool,
-    shardings: Sequence[Any] | None = None,
 ) -> Callable[[Sequence[Any]], Any]:
     """What a known signature runs on its leaves; `plain` says that all of them are Arrays, and the only arguments."""
     build = builder(out_tree)

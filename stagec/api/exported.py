@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from stagec.api import spmd
 from stagec.api.arguments import ArgumentRules
 from stagec.api.open_dimensions import is_full, taken_for_granted
 from stagec.api.parameters import parameters_of
@@ -47,6 +48,12 @@ class Exported(OwnCopy):
         rules: ArgumentRules,
         weights: bool,
     ) -> None:
+        for target in targets:
+            mesh = spmd.mesh_of(trace.graph, target)
+            if mesh is not None:
+                what = f"{trace.name} cannot be exported for {target}: it is a program of {mesh.size} devices"
+                fix = "lower(...).as_text(stage) shows the program that each of them runs"
+                raise errors.UnsupportedError(errors.message(what, fix=fix))
         self.fun_name = trace.name
         self.in_tree = trace.in_tree
         self.out_tree = trace.returned()

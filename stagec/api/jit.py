@@ -13,7 +13,7 @@ from passes.errors import PipelineError
 from passes.fast_math import FLAGS, FastMath, setting
 from stagec.api import spanning
 from stagec.api.arguments import ArgumentRules, ShapeDtypeStruct, leaf_aval, leaf_value, leaf_values
-from stagec.api.calls import FastPathDispatch, forget_fast_paths
+from stagec.api.calls import FastPathDispatch, forget_fast_paths, runner
 from stagec.api.checking import run_checked
 from stagec.api.differences import why_again
 from stagec.api.open_dimensions import OpenDimensions, solve, suggestion, unified
@@ -100,27 +100,32 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         trace, values, refs = self._traced_with_references(args, kwargs)
         self._refuse_shapes(values, args, kwargs)
         outs: Sequence[Any]
-        mesh = spanning.mesh_of(trace.graph, [*trace.captured, *values]) if state.trace is None else None
+        everything = [*trace.captured, *values]
+        mesh = spanning.mesh_of(trace.graph, everything) if state.trace is None else None
         if mesh is not None:
-            outs = spanning.run(
-                trace.graph, [*trace.captured, *values], mesh, self._settings.options(graph=trace.graph), trace.name
-            )
+            options = self._settings.options(graph=trace.graph)
+            part = spanning.Part(trace.graph, everything, mesh, options, trace.name)
+            outs = part.run(everything)
+            if state.has_fast_paths and not refs:
+                arrange = self._settings.rules.arranger(args, kwargs)
+                run_of = functools.partial(part.runner, trace.captured, trace.out_tree)
+                self._remember(tables, trace.name, run_of, args, kwargs, arrange, trace.reads_mesh)
         elif state.trace is None:
             device, committed = self._settings.placement(trace, values)
             runnable = self._settings.runnable(trace, device)
             checked = config.checks_values()
             run = run_checked if checked else Runnable.run
             outs = run(runnable, values, committed, evaluation(runnable, self._settings.tiered))
-            shardings = sign_results(trace.graph, [*trace.captured, *values], outs)
+            shardings = sign_results(trace.graph, everything, outs)
             known = state.has_fast_paths and not checked and not refs
             if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)
-                tree, reads_mesh = trace.out_tree, trace.reads_mesh
-                self._remember(tables, runnable, committed, tree, args, kwargs, arrange, shardings, reads_mesh)
+                run_of = functools.partial(runner, runnable, committed, trace.out_tree, shardings)
+                self._remember(tables, runnable.name, run_of, args, kwargs, arrange, trace.reads_mesh)
         elif self._settings.inline and not self._settings.reproducible:
-            outs = replay(trace.graph, [*trace.captured, *values])
+            outs = replay(trace.graph, everything)
         else:
-            outs = jit_p(*trace.captured, *values, name=trace.name, graph=trace.graph, **self._settings.of_calls)
+            outs = jit_p(*everything, name=trace.name, graph=trace.graph, **self._settings.of_calls)
         if refs:
             outs = write_back(trace, refs, outs)
         return trace.out_tree.unflatten(outs)
@@ -181,7 +186,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         outs = runnable.run(values, committed)
         if state.has_fast_paths:
             arrange = self._settings.rules.arranger(args, kwargs)
-            self._remember(tables, runnable, committed, trace.out_tree, args, kwargs, arrange)
+            run_of = functools.partial(runner, runnable, committed, trace.out_tree, None)
+            self._remember(tables, runnable.name, run_of, args, kwargs, arrange)
         return trace.out_tree.unflatten(outs)
 
     def _traced(

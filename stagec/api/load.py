@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ShapeDtypeStruct, leaf_aval, leaf_value
-from stagec.api.calls import FastPathDispatch
+from stagec.api.calls import FastPathDispatch, runner
 from stagec.api.matching import Call, Form, Match, Problem, part_of_another, refusal
 from stagec.api.open_dimensions import Conditions, solve
 from stagec.artifact import container, trees
@@ -123,7 +124,8 @@ class Loaded(FastPathDispatch):
         if config.checks_values():
             self._check(outs)
         elif state.has_fast_paths and match.lasting:
-            self._remember(tables, program, committed, stored.code.out_tree, args, kwargs, match.arrange)
+            run_of = functools.partial(runner, program, committed, stored.code.out_tree, None)
+            self._remember(tables, program.name, run_of, args, kwargs, match.arrange)
         return stored.code.out_tree.unflatten(outs)
 
     def _sizes(self, program: StoredProgram, avals: Sequence[ShapedArray]) -> dict[Symbol, int]:

@@ -59,15 +59,15 @@ class Program:
         everything = [*trace.captured, *given]
         mesh = spanning.mesh_of(trace.graph, everything)
         if mesh is not None:
-            results = spanning.run(trace.graph, everything, mesh, _settings.options(graph=trace.graph), trace.name)
-            return trace.out_tree.unflatten(results)
+            part = spanning.Part(trace.graph, everything, mesh, _settings.options(graph=trace.graph), trace.name)
+            return trace.out_tree.unflatten(part.run(everything))
         device, committed = _settings.placement(trace, given)
         runnable = _settings.runnable(trace, device)
         results = runnable.run(given, committed, evaluation(runnable, self._tiered))
         shardings = sign_results(trace.graph, everything, results)
         if plain and runnable.is_ready:
             of_arrays, of_any = (
-                runner(runnable, committed, trace.out_tree, plain, shardings) for plain in (True, False)
+                runner(runnable, committed, trace.out_tree, shardings, plain) for plain in (True, False)
             )
             fast[state.scope] = (of_arrays, of_any)
         return trace.out_tree.unflatten(results)

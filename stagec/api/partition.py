@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from stagec.compiler import log
-from stagec.control.callback import io_callback
 from stagec.control.partition import Partition
 from stagec.control.partition_axes import Spec, part
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, trace_closed
+from stagec.core.host import Exchange
+from stagec.primitives.callback import io_callback_p
 from stagec.primitives.operand import aval_of
 from stagec.runtime.processes import Grid, all_gather, all_reduce, rotate
 
@@ -66,16 +67,24 @@ class _Processes(Partition):
     def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
         company, aval = self.grid.company(names), aval_of(value)
         shape = [n * self.grid.parts(names) if i == axis else n for i, n in enumerate(aval.shape)]
-        return io_callback(lambda x: all_gather(company, axis, np.asarray(x)), aval.update(shape=shape), value)
+        return _exchanged(lambda x: all_gather(company, axis, x), value, aval.update(shape=shape))
 
     def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
         if not names:
             return value
         company = self.grid.company(names)
-        return io_callback(lambda x: all_reduce(company, operation, np.asarray(x)), aval_of(value), value)
+        return _exchanged(lambda x: all_reduce(company, operation, x), value, aval_of(value))
 
     def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
         if not shift:
             return value
         company = self.grid.company(spec[axis])
-        return io_callback(lambda x: rotate(company, axis, shift, np.asarray(x)), aval_of(value), value)
+        return _exchanged(lambda x: rotate(company, axis, shift, x), value, aval_of(value))
+
+
+def _exchanged(function: Callable[[Any], Any], value: Any, aval: ShapedArray) -> Any:
+    """What a function that talks to the other processes makes of a value."""
+    own = aval_of(value).strip_weak_type()
+    results = (aval.strip_weak_type(),)
+    callback = Exchange("exchange", function, own, results)
+    return io_callback_p(value, callback=callback, result_avals=results, ordered=False)[0]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from stagec.api.arguments import ArgumentRules
-from stagec.api.batching import axes_of_leaves, vmap
+from stagec.api.batching import Division, axes_of_leaves, mapped_over
 from stagec.api.jit import jit
 from stagec.core import errors, location, pytree
-from stagec.core.axis import axis_length
+from stagec.core.axis import Axis
 from stagec.core.callables import Function, P, R
 from stagec.core.functions import check_callable
 from stagec.core.wrapping import wraps
@@ -62,14 +62,17 @@ def pmap(
     name = _UNNAMED if axis_name is None else axis_name
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        size = 0
+        meshes: list[Mesh] = []
+
+        def axis(size: int) -> Axis:
+            _check(fun, size, devices, backend)
+            meshes.append(Mesh(np.array(_chosen(devices, backend)[:size], dtype=object), (name,)))
+            return Axis(size, division=Division(meshes[0]))
+
         static = {i: a for i, a in enumerate(args) if i in rules.static_nums}
         dynamic = [a for i, a in enumerate(args) if i not in static]
 
         def one(*given: Any, **named: Any) -> Any:
-            nonlocal size
-            size = axis_length(name)
-            _check(fun, size, devices, backend)
             rest = iter(given)
             return fun(*[static[i] if i in static else next(rest) for i in range(len(args))], **named)
 
@@ -78,11 +81,10 @@ def pmap(
             axes = tuple([a for i, a in enumerate(in_axes) if i not in static])
         leaves, tree = pytree.flatten(out_axes, lambda a: a is None)
         whole = tree.unflatten([0 if a is None else a for a in leaves])
-        outs = vmap(wraps(fun)(one), axes, whole, name, axis_size)(*dynamic, **kwargs)
+        outs = mapped_over(wraps(fun)(one), axes, whole, name, axis_size, axis)(*dynamic, **kwargs)
         values, out_tree = pytree.flatten(outs)
         wanted = axes_of_leaves("out_axes", out_axes, outs)
-        mesh = Mesh(np.array(_chosen(devices, backend)[:size], dtype=object), (name,))
-        return out_tree.unflatten([_split(v, a, mesh, name) for v, a in zip(values, wanted)])
+        return out_tree.unflatten([_split(v, a, meshes[0], name) for v, a in zip(values, wanted)])
 
     made = jit(wraps(fun, "pmap")(mapped), static_argnums=tuple(rules.static_nums), donate_argnums=donate_argnums)
     return made

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+from stagec.api import spmd
 from stagec.api.targets import device_for
 from stagec.backends import Target
 from stagec.compiler import build, reproducible
@@ -75,8 +76,11 @@ def runnable_graph(
       donated: positions of the inputs, counted after the captured ones, whose buffers may be reused.
       packs: whether the program may take packed copies of closed-over arrays.
     """
+    mesh = spmd.mesh_of(graph, options.target)
+    if mesh is not None:
+        graph = spmd.per_device(graph, len(captured), mesh, name).graph
     avals_of_results = graph.out_avals
-    graph = expanded(graph)
+    graph = expanded(graph, options.target.backend)
     opened = is_open(graph)
     if opened:
         options = options.for_open()
@@ -115,6 +119,7 @@ def runnable_graph(
         donated=[n for n, i in enumerate(inputs) if i in reused and i not in returned],
         captured=[n for n, i in enumerate(inputs) if i < hidden] if packs else [],
         definition=definition,
+        devices=1 if mesh is None else mesh.size,
     )
     return Runnable(
         code,
@@ -140,6 +145,7 @@ class GraphCode:
       donated: the inputs whose buffers may be reused.
       captured: the inputs that are closed-over arrays, of which the program may take packed copies.
       definition: where the function is defined, in words.
+      devices: how many devices run it together.
     """
 
     def __init__(
@@ -154,9 +160,11 @@ class GraphCode:
         donated: Sequence[int] = (),
         captured: Sequence[int] = (),
         definition: str = "",
+        devices: int = 1,
     ) -> None:
         self.graph = graph
         self.name = name
+        self.devices = devices
         self.definition = definition
         self.argument_names = argument_names
         self.used_names = used_names
@@ -235,6 +243,13 @@ class GraphCode:
     def check_target(self) -> None:
         """Raise `TargetError` unless the program can run here."""
         target = self.options.target
+        if self.devices > 1:
+            raise location.error(
+                errors.UnsupportedError,
+                f"{self.name} is a program of {self.devices} devices of {target.backend}, which communicate by "
+                "collective operations: it is compiled, but cannot run",
+                fix="lower(...).as_text(stage) shows it; to run it, split the arrays among devices of the CPU",
+            )
         missing = sorted(target.missing_here())
         if not missing:
             assert self.device.platform == target.backend, "a program is compiled for its device"

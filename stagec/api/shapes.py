@@ -76,11 +76,12 @@ def make_graph(
     def graph_within(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if isinstance(fun, JitFunction):
             trace, captured, out_tree = _traced_call(fun, args, kwargs)
-            graph = ClosedGraph(trace, captured, out_tree)
+            graph = ClosedGraph(trace, captured)
         else:
-            graph = jitted.trace(*args, **kwargs).graph
+            traced = jitted.trace(*args, **kwargs)
+            graph, out_tree = traced.graph, traced._trace.out_tree
         if return_shape:
-            return graph, graph.out_tree.unflatten([struct(a) for a in graph.out_avals])
+            return graph, out_tree.unflatten([struct(a) for a in graph.out_avals])
         return graph
 
     graph_of.__name__ = f"make_graph({shown_name(inner)})"

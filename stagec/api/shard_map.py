@@ -13,10 +13,11 @@ from collections.abc import Callable, Sequence, Set
 from typing import Any, overload
 
 from stagec.api.arguments import ArgumentRules
+from stagec.api.batching import Division
 from stagec.api.flat import operand
 from stagec.api.jit import jit
 from stagec.core import errors, location, pytree
-from stagec.core.axis import typed_axes
+from stagec.core.axis import Axis, typed_axes
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import P, R
 from stagec.core.config import state
@@ -426,7 +427,8 @@ class _Call:
         dims = [0 if row[level] else None for row in used]
 
         def run(*values: Any) -> list[Any]:
-            outs, found = batch_flat(inner, values, dims, self.mesh.shape[name], name, typed=self.check)
+            size = Axis(self.mesh.shape[name], division=Division(self.mesh))
+            outs, found = batch_flat(inner, values, dims, size, name, typed=self.check)
             self.varying[level] = [d is not None for d in found]
             return [moveaxis_to_front(o, d) for o, d in zip(outs, found)]
 

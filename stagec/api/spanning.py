@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from stagec.api.arguments import leaf_value
 from stagec.api.blocks import divided, placed
 from stagec.api.partition import partitioned
 from stagec.api.program import RunnableGraph, runnable_graph
+from stagec.api.signature import builder
 from stagec.control.partition_axes import Spec
+from stagec.core import pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, all_equations
 from stagec.primitives.constraint import sharding_constraint_p
@@ -61,29 +64,51 @@ def share(graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: s
     return found
 
 
-def run(graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: str) -> list[Array]:
-    """The results of a graph: this process runs its part, and meets the others at collective operations.
+class Part:
+    """A call of a graph on arrays of several processes: this process runs its part, and meets the others in it.
 
     Args:
       values: of all inputs; those that are not of several processes have to be the same in all of them.
     """
-    division = grid(mesh)
-    runnable, outs, _ = share(graph, values, mesh, options, name)
-    place = np.array([division.place[n] for n in division.names] or [0], np.int32)
-    results = runnable.run([place, *[_local(v) for v in values]])
-    shardings = result_shardings(graph, values) or [None] * len(results)
-    rows = zip(results, outs, graph.out_avals, shardings)
-    return [_joined(division, mesh, *row) for row in rows]
+
+    def __init__(self, graph: Graph, values: Sequence[Any], mesh: Mesh, options: Any, name: str) -> None:
+        division = grid(mesh)
+        self._runnable, specs, _ = share(graph, values, mesh, options, name)
+        place = np.array([division.place[n] for n in division.names] or [0], np.int32)
+        self._place = Array.of(place, self._runnable.in_avals[0])
+        shardings = result_shardings(graph, values) or [None] * len(specs)
+        self._results = [
+            (a, _fitting(division, mesh, spec, a, s)) for spec, a, s in zip(specs, graph.out_avals, shardings)
+        ]
+        self._arranged: Any = None
+
+    def run(self, values: Sequence[Any]) -> list[Array]:
+        """The results for values that are split as the first ones."""
+        given = [self._place, *map(_local, values)]
+        arranged = self._arranged
+        if arranged is not None and all([type(v) is Array for v in given]):  # noqa: C419
+            results = arranged(given)
+        else:
+            results = self._runnable.run(given)
+            self._arranged = self._runnable.arranged()
+        return [placed(local, *row) for local, row in zip(results, self._results)]
+
+    def runner(
+        self, captured: Sequence[Any], out_tree: pytree.PyTreeDef, plain: bool
+    ) -> Callable[[Sequence[Any]], Any]:
+        """What a known signature runs on its leaves; `plain` says that all of them are Arrays."""
+        build = builder(out_tree)
+        return lambda leaves: build(self.run([*captured, *(leaves if plain else map(leaf_value, leaves))]))
 
 
 def _local(value: Any) -> Any:
     return value.local if type(value) is Array and value.local is not None else value
 
 
-def _joined(
-    division: Grid, mesh: Mesh, local: Array, spec: Spec, aval: ShapedArray, sharding: NamedSharding | None
-) -> Array:
-    """A result of several processes, split as follows from the operands where the parts fit."""
+def _fitting(
+    division: Grid, mesh: Mesh, spec: Spec, aval: ShapedArray, sharding: NamedSharding | None
+) -> NamedSharding:
+    """How a result is split: as follows from the operands where the parts fit."""
     if sharding is None or tuple(map(division.spanning, sharding.spec.axes(aval.ndim))) != spec:
-        sharding = NamedSharding(mesh, as_partitions(spec))
-    return placed(local, aval, sharding)
+        return NamedSharding(mesh, as_partitions(spec))
+    return sharding

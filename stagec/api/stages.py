@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from stagec.api.arguments import leaf_aval
-from stagec.api.calls import FastPathDispatch
+from stagec.api.calls import FastPathDispatch, runner
 from stagec.api.checking import run_checked
 from stagec.api.matching import Call, Form, Problem, part_of_another, refusal
 from stagec.api.open_dimensions import solve
@@ -18,12 +19,13 @@ from stagec.api.stage import MemoryStats, Stage
 from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
 from stagec.compiler.cost import cost
-from stagec.core import location, pytree
+from stagec.core import location
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.graph import INSTEAD_OF_A_GRAPH, Graph, Var
 from stagec.core.graph_text import format_graph
 from stagec.core.open_graph import is_open
+from stagec.core.primitive import Primitive
 from stagec.core.trace import Tracer
 from stagec.runtime.devices import Device, default
 from stagec.runtime.propagation import call_shardings, sign_results
@@ -58,6 +60,10 @@ class OpenGraph(Graph):
         """What stands for the values that it closes over."""
         return self.inputs[: self._captured]
 
+    @classmethod
+    def _of_parts(cls, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Any], eqns: Any) -> Graph:
+        return OpenGraph(super()._of_parts(constvars, invars, outvars, eqns), len(constvars))
+
     def __str__(self) -> str:
         return format_graph(self, self._captured)
 
@@ -67,15 +73,27 @@ class OpenGraph(Graph):
 class ClosedGraph(OwnCopy):
     """A graph with the values that it closes over."""
 
-    def __init__(self, graph: Graph, captured: list[Any], out_tree: pytree.PyTreeDef) -> None:
+    def __init__(self, graph: Graph, captured: Sequence[Any]) -> None:
         self.graph = graph
-        self.consts = self.literals = captured
-        self.out_tree = out_tree
+        self.consts = self.literals = [*captured]
 
-    @property
+    @functools.cached_property
     def jaxpr(self) -> OpenGraph:
         """The graph alone, under the name that JAX gives it."""
         return OpenGraph(self.graph, len(self.consts))
+
+    @property
+    def effects(self) -> frozenset[Primitive]:
+        """The primitives for which running it matters even when its results are not used."""
+        return self.graph.effects
+
+    def replace(self, *, jaxpr: Graph | None = None, consts: Sequence[Any] | None = None) -> ClosedGraph:
+        """The graph with other steps, or other values that it closes over."""
+        return ClosedGraph(self.jaxpr if jaxpr is None else jaxpr, self.consts if consts is None else consts)
+
+    def pretty_print(self, *, source_info: bool = False, **options: Any) -> str:
+        """The text, with the users' lines on demand; JAX's other options have no effect."""
+        return self.jaxpr.pretty_print(source_info=source_info)
 
     @property
     def eqns(self) -> list[Any]:
@@ -136,7 +154,7 @@ class Traced(Stage):
     @property
     def graph(self) -> ClosedGraph:
         """The traced program."""
-        return ClosedGraph(self._trace.graph, self._trace.captured, self._trace.out_tree)
+        return ClosedGraph(self._trace.graph, self._trace.captured)
 
     @property
     def jaxpr(self) -> ClosedGraph:
@@ -410,5 +428,6 @@ class Compiled(FastPathDispatch, Stage):
         outs, tree = run(runnable, found.values, committed), self.out_tree
         shardings = None if has_open else sign_results(trace.graph, [*trace.captured, *found.values], outs)
         if state.has_fast_paths and found.lasting and not checked:
-            self._remember(tables, runnable, committed, tree, args, kwargs, found.arrange, shardings)
+            run_of = functools.partial(runner, runnable, committed, tree, shardings)
+            self._remember(tables, runnable.name, run_of, args, kwargs, found.arrange)
         return tree.unflatten(outs)

@@ -20,6 +20,7 @@ class Cuda(Backend):
     name = "cuda"
     usage = "'cuda[:sm_NN]'"
     laws = "gpu"
+    collectives = True
     queues = ("cuda",)
     libraries = ("libcuda.so.1", "nvcuda.dll")
     missing = "install NVIDIA's driver; `nvidia-smi` shows whether it works"

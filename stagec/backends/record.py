@@ -148,6 +148,7 @@ class Backend(abc.ABC):
       has_linker: whether the compiler calls a linker.
       is_exclusive: whether only one thread at a time may use a device.
       crashes: whether the compiler may crash, so that it runs in a new process.
+      collectives: whether a program's devices have memories of their own, and communicate by operations of the program.
       has_instrumentation: whether the runtime can record the times of kernels.
       has_races: whether compiled modules are searched for barriers that the compiler left out.
       libraries: the driver's library on Linux, and on Windows.
@@ -162,6 +163,7 @@ class Backend(abc.ABC):
     has_linker: ClassVar[bool] = False
     is_exclusive: ClassVar[bool] = False
     crashes: ClassVar[bool] = False
+    collectives: ClassVar[bool] = False
     has_instrumentation: ClassVar[bool] = False
     has_races: ClassVar[bool] = False
     libraries: ClassVar[tuple[str, str]] = ("", "")

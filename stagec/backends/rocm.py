@@ -30,6 +30,7 @@ class Rocm(Backend):
     name = "rocm"
     usage = "'rocm[:gfxNNN]'"
     laws = "gpu"
+    collectives = True
     queues = ("hip",)
     crashes = True
     libraries = ("libamdhip64.so", "amdhip64.dll")

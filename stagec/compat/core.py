@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from stagec.api.environment import typeof
-from stagec.api.stages import ClosedGraph as ClosedJaxpr
+from stagec.api.stages import ClosedGraph as ClosedJaxpr, OpenGraph
 from stagec.compat.primitive import Primitive
 from stagec.core import dtypes, errors
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import named_axes
 from stagec.core.config import state
-from stagec.core.graph import Atom, Equation as JaxprEqn, Graph as Jaxpr, GraphTrace, Literal, Var, replay
+from stagec.core.graph import Atom, Equation as JaxprEqn, Graph, GraphTrace, Literal, Var, replay
+from stagec.core.location import capture
 from stagec.core.operators import ArrayOperators
 from stagec.core.trace import Trace, Tracer, base_trace, current as _current, ensure_compile_time_eval
 from stagec.primitives.convert import as_array
@@ -26,13 +27,49 @@ from stagec.transforms.batch import BatchTrace
 from stagec.transforms.jvp import JvpTracer
 
 __all__ = [
-    "AbstractValue", "ArrayOperators", "Atom", "ClosedJaxpr", "DropVar", "Effect", "Jaxpr", "JaxprEqn", "Literal",
-    "Primitive", "ShapedArray", "Trace", "TraceTag", "Tracer", "Value", "Var", "concrete_or_error",
-    "ensure_compile_time_eval", "eval_context", "eval_jaxpr", "find_top_trace", "get_aval", "get_opaque_trace_state",
-    "is_concrete", "jaxpr_as_fun", "jaxprs_in_params", "mapped_aval", "max_dim", "min_dim",
-    "nonempty_axis_env_DO_NOT_USE", "primal_dtype_to_tangent_dtype", "pytype_aval_mappings", "set_current_trace",
-    "subjaxprs", "take_current_trace", "trace_state_clean", "typeof", "unmapped_aval",
-    "unsafe_am_i_under_a_jit_DO_NOT_USE", "unsafe_am_i_under_a_vmap_DO_NOT_USE", "unsafe_get_axis_names_DO_NOT_USE",
+    "AbstractValue",
+    "ArrayOperators",
+    "Atom",
+    "ClosedJaxpr",
+    "DropVar",
+    "Effect",
+    "Jaxpr",
+    "JaxprEqn",
+    "Literal",
+    "Primitive",
+    "ShapedArray",
+    "Trace",
+    "TraceTag",
+    "Tracer",
+    "Value",
+    "Var",
+    "concrete_or_error",
+    "ensure_compile_time_eval",
+    "eval_context",
+    "eval_jaxpr",
+    "find_top_trace",
+    "get_aval",
+    "get_opaque_trace_state",
+    "is_concrete",
+    "jaxpr_as_fun",
+    "jaxprs_in_params",
+    "mapped_aval",
+    "max_dim",
+    "min_dim",
+    "new_jaxpr_eqn",
+    "no_effects",
+    "nonempty_axis_env_DO_NOT_USE",
+    "primal_dtype_to_tangent_dtype",
+    "pytype_aval_mappings",
+    "set_current_trace",
+    "subjaxprs",
+    "take_current_trace",
+    "trace_state_clean",
+    "typeof",
+    "unmapped_aval",
+    "unsafe_am_i_under_a_jit_DO_NOT_USE",
+    "unsafe_am_i_under_a_vmap_DO_NOT_USE",
+    "unsafe_get_axis_names_DO_NOT_USE",
     "valid_jaxtype",
 ]  # fmt: skip
 
@@ -45,6 +82,31 @@ pytype_aval_mappings: dict[type, Callable[[Any], ShapedArray]] = dict.fromkeys(
 )
 
 
+class _AllGraphs(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, Graph)
+
+
+class Jaxpr(OpenGraph, metaclass=_AllGraphs):
+    """A traced program; the class of all, and a constructor from the parts that it has in JAX."""
+
+    __slots__ = ()
+
+    def __init__(
+        self, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom], eqns: Sequence[JaxprEqn],
+        effects: Any = None, debug_info: Any = None, is_high: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(Graph([*constvars, *invars], [*eqns], [*outvars]), len(constvars))
+
+
+def new_jaxpr_eqn(
+    invars: Sequence[Atom], outvars: Sequence[Var], primitive: Any, params: dict[str, Any],
+    effects: Any = None, source_info: Any = None, ctx: Any = None,
+) -> JaxprEqn:  # fmt: skip
+    """A step of a program; its effects are the primitive's."""
+    return JaxprEqn(primitive, [*invars], [*outvars], params, source_info or capture())
+
+
 class DropVar(Var):
     """A result that nothing reads, in JAX's programs. In stagec's, such results are variables like others."""
 
@@ -53,11 +115,14 @@ class Effect:
     """The class of what libraries call effects of their primitives."""
 
 
+no_effects: frozenset[Any] = frozenset()
+
+
 class TraceTag:
     """An object of its own, by which a trace knows its tracers."""
 
 
-def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Array]:
+def eval_jaxpr(jaxpr: Graph, consts: Sequence[Any], *args: Any) -> list[Array]:
     """The results of a traced program for flat arguments.
 
     >>> import stagec, stagec.numpy as snp
@@ -68,20 +133,20 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Array]:
     return [as_array(x) for x in replay(jaxpr, [as_operand(x) for x in (*consts, *args)])]
 
 
-def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr | Jaxpr) -> Callable[..., list[Array]]:
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr | Graph) -> Callable[..., list[Array]]:
     """A traced program as a function of flat arguments, which returns the flat results."""
     return lambda *args: eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args)
 
 
-def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:
+def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Graph]:
     """The programs among an equation's parameters."""
     for value in params.values():
         for inner in value if isinstance(value, tuple) else (value,):
-            if isinstance(inner, (Jaxpr, ClosedJaxpr)):
+            if isinstance(inner, (Graph, ClosedJaxpr)):
                 yield inner.jaxpr
 
 
-def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+def subjaxprs(jaxpr: Graph) -> Iterator[Graph]:
     """The programs among the parameters of a program's equations."""
     for equation in jaxpr.equations:
         yield from jaxprs_in_params(equation.params)

@@ -24,6 +24,7 @@ class ModuleContext:
 
     context: Any
     module: Any
+    platforms: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,14 +37,14 @@ class LoweringRuleContext:
     avals_out: Sequence[ShapedArray]
 
 
-def function_of(primitive: Any, rule: Callable[..., Any]) -> Callable[..., list[Any]]:
+def function_of(primitive: Any, rule: Callable[..., Any], platform: str) -> Callable[..., list[Any]]:
     """The function of arrays that a lowering emits."""
 
     def function(*operands: Any, **params: Any) -> list[Any]:
         avals = [aval_of(x) for x in operands]
         out = primitive.shape(*avals, **params)
         out_avals = list(out) if primitive.multiple else [out]
-        found = from_stablehlo(_emitted(primitive, rule, avals, out_avals, params))(*operands)
+        found = from_stablehlo(_emitted(primitive, rule, platform, avals, out_avals, params))(*operands)
         return list(found) if isinstance(found, tuple) else [found]
 
     return function
@@ -52,6 +53,7 @@ def function_of(primitive: Any, rule: Callable[..., Any]) -> Callable[..., list[
 def _emitted(
     primitive: Any,
     rule: Callable[..., Any],
+    platform: str,
     avals_in: Sequence[ShapedArray],
     avals_out: Sequence[ShapedArray],
     params: dict[str, Any],
@@ -69,8 +71,8 @@ def _emitted(
             main = ir.Operation.create("func.func", [], [], attributes, regions=1)
         block = main.regions[0].blocks.append(*inputs)
         with ir.InsertionPoint(block):
-            cx = LoweringRuleContext(ModuleContext(types.context, module), primitive, avals_in, avals_out)
-            results = list(_values(rule(cx, *block.arguments, **params)))
+            cx = LoweringRuleContext(ModuleContext(types.context, module, (platform,)), primitive, avals_in, avals_out)
+            results = list(values_of(rule(cx, *block.arguments, **params)))
             if [r.type for r in results] != outputs:
                 made, wanted = (", ".join(map(str, found)) for found in ([r.type for r in results], outputs))
                 raise location.error(
@@ -82,12 +84,12 @@ def _emitted(
     return str(module)
 
 
-def _values(results: Any) -> Any:
+def values_of(results: Any) -> Any:
     """The values that a rule returns, which may be in sequences, or operations."""
     if isinstance(results, bindings.ir.Value):
         yield results
-    elif isinstance(results, (list, tuple)):
+    elif not hasattr(results, "results"):
         for result in results:
-            yield from _values(result)
+            yield from values_of(result)
     else:
         yield from results.results

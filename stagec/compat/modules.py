@@ -47,6 +47,13 @@ _RENAMED = {
     "jax._src.source_info_util": "stagec.compat.extend.source_info_util",
     "jax._src.test_util": "stagec.test_util",
     "jax._src.xla_bridge": "stagec.compat.extend.backend",
+    # JAX's packages have their functions in modules of their own.
+    **{
+        f"jax._src.lax.{n}": "stagec.lax"
+        for n in "convolution fft lax other parallel slicing special windowed_reductions".split()
+    },
+    **{f"jax._src.lax.control_flow{n}": "stagec.lax" for n in ("", ".conditionals", ".loops")},
+    **{f"jax._src.numpy.{n}": "stagec.numpy" for n in "array_methods indexing lax_numpy reductions ufuncs".split()},
     **{
         f"jax._src.{n}": f"stagec.compat.{n}"
         for n in "ad_util compiler dispatch distributed dtypes traceback_util util".split()
@@ -65,6 +72,7 @@ _RENAMED = {
         for name, *parts in (
             ("array_serialization", ".serialization"),
             ("colocated_python", ".func", ".serialization"),
+            ("compilation_cache", ".compilation_cache"),
             ("pallas", ".ops", ".ops.tpu", ".ops.tpu.splash_attention", ".tpu", ".triton"),
         )
         for part in ("", *parts)

@@ -10,6 +10,7 @@ import numpy as np
 from stagec.control.expansion import UserPrimitive
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.config import state
 from stagec.core.primitive import NOT_WRITTEN, MissingRule
 from stagec.core.trace import bind
 from stagec.core.zero import Zero, is_linear, is_zero, zero_of
@@ -21,7 +22,10 @@ jvps: dict[Any, Callable[..., Any]] = {}
 transposes: dict[Any, Callable[..., Any]] = {}
 batchers: dict[Any, Callable[..., Any]] = {}
 fancy_batchers: dict[Any, Callable[..., Any]] = {}
-lowerings: dict[Any, Any] = {}
+# By the primitive and the platform, which is None for all others.
+lowerings: dict[tuple[Any, str | None], Any] = {}
+# Platforms that JAX calls by a common name.
+_GPUS = frozenset(("cuda", "rocm", "vulkan"))
 
 
 class AxisData(NamedTuple):
@@ -76,30 +80,39 @@ class Primitive(UserPrimitive):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.impl: Callable[..., Any] = self._missing("implementation", "def_impl")
-        self.abstract_eval: Callable[..., Any] = self._missing("rule for shapes", "def_abstract_eval")
 
-    def _missing(self, what: str, method: str) -> Callable[..., Any]:
-        def refuse(*args: Any, **params: Any) -> Any:
-            raise location.error(
-                errors.UnsupportedError, f"{self.name}: the primitive has no {what}", fix=f"give it one with {method}"
-            )
+    def impl(self, *args: Any, **params: Any) -> Any:
+        """How it is computed outside of `jit`, until `def_impl` says so: not at all."""
+        raise self._missing("implementation", "def_impl")
 
-        return refuse
+    def abstract_eval(self, *avals: ShapedArray, **params: Any) -> Any:
+        """Of which shapes and dtypes the results are, until `def_abstract_eval` says so: unknown."""
+        raise self._missing("rule for shapes", "def_abstract_eval")
+
+    def _missing(self, what: str, method: str) -> Exception:
+        return location.error(
+            errors.UnsupportedError, f"{self.name}: the primitive has no {what}", fix=f"give it one with {method}"
+        )
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply to arrays or tracers; returns an array, or a list of them with `multiple_results`."""
-        found = bind(self, tuple([as_operand(a, f"operand {i} of {self.name}") for i, a in enumerate(args)]), params)
+        operands = [as_operand(a, f"operand {i} of {self.name}") for i, a in enumerate(args)]
+        if state.trace is None and "abstract_eval" not in vars(self) and "impl" in vars(self):
+            # What it computes says of which shapes its results are.
+            found = self.impl(*map(as_array, operands), **params)
+            found = [*map(as_operand, found)] if self.multiple else as_operand(found)
+        else:
+            found = bind(self, tuple(operands), params)
         return [as_array(x) for x in found] if self.multiple else as_array(found)
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
         """Say how it is computed outside of `jit`."""
-        self.impl = impl
+        self.impl = impl  # type: ignore[method-assign]
         return impl
 
     def def_abstract_eval(self, abstract_eval: Callable[..., Any]) -> Callable[..., Any]:
         """Say of which shapes and dtypes the results are."""
-        self.abstract_eval = abstract_eval
+        self.abstract_eval = abstract_eval  # type: ignore[method-assign]
         return abstract_eval
 
     # The rules of a row, by those that users have given.
@@ -119,18 +132,19 @@ class Primitive(UserPrimitive):
     def lower(self, cx: Any, *values: Any, **params: Any) -> Any:
         raise AssertionError("users' primitives are expanded before a program is lowered")
 
-    def expansion(self) -> Callable[..., Any]:
-        rule = lowerings.get(self)
+    def expansion(self, platform: str) -> Callable[..., Any]:
+        names = (platform, "gpu", None) if platform in _GPUS else (platform, None)
+        rule = next((lowerings[self, name] for name in names if (self, name) in lowerings), None)
         if rule is None:
             raise location.error(
                 errors.UnsupportedError,
-                f"{self.name}: the primitive has no lowering",
+                f"{self.name}: the primitive has no lowering for {platform}",
                 fix="register jax.interpreters.mlir.lower_fun of a function of arrays",
             )
         if not isinstance(rule, Lowering):
             from stagec.compat import emitted  # the compiler
 
-            return emitted.function_of(self, rule)
+            return emitted.function_of(self, rule, platform)
 
         def function(*operands: Any, **params: Any) -> list[Any]:
             found = rule.function(*map(as_array, operands), **params)

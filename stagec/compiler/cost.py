@@ -118,7 +118,7 @@ def _flops(equation: Equation) -> float:
         return operand.size * math.ceil(math.log2(max(operand.shape[params.get("dimension", -1)], 2)))
     if name in TRANSFORMS:
         # As is usual for the fast transform of n numbers.
-        return 5 * out * math.log2(max(operand.shape[-1], 2))
+        return 5 * out * math.log2(max(operand.shape[params.get("axis", -1)], 2))
     return out
 
 

@@ -298,16 +298,21 @@ def _steps(equation: Equation, out: int) -> float:
     if isinstance(params.get("callback"), LibraryCall) or equation.primitive.matrix_ranks:
         # A factorization is some loops of three levels.
         return 8.0 * max(equation.inputs[0].aval.shape[-2:])
-    if name == "dot_general":
-        (contract, _), _ = params["dimension_numbers"]
-        left = equation.inputs[0].aval
-        size = max(out, left.size, equation.inputs[1].aval.size)
-        return out * math.prod(left.shape[axis] for axis in contract) / max(size, 1)
-    if name == "conv_general_dilated":
-        # Each element of the result reads no more of the kernel than all of it.
-        return float(equation.inputs[1].aval.size)
+    if name in ("dot_general", "conv_general_dilated"):
+        size = max(out, *(a.aval.size for a in equation.inputs))
+        return out * terms(equation) / max(size, 1)
     if name.startswith("reduce_window"):
         return float(math.prod(params.get("window_dimensions", (64,))))
     if name in ("sort", "top_k"):
         return 64.0
     return 1.0
+
+
+def terms(equation: Equation) -> int:
+    """The terms of each sum of a product or a convolution."""
+    lhs, rhs = (a.aval.shape for a in equation.inputs)
+    if equation.primitive.name == "dot_general":
+        (contract, _), _ = equation.params["dimension_numbers"]
+        return math.prod(lhs[axis] for axis in contract)
+    _, (features, *_), _ = equation.params["dimension_numbers"]
+    return math.prod(size for axis, size in enumerate(rhs) if axis != features)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 from stagec.compiler.cost import MOVES
+from stagec.compiler.estimate import terms
 from stagec.core import dtypes
 from stagec.core.dims import is_open
 from stagec.core.graph import Equation, Graph, inner_graphs
@@ -84,7 +84,7 @@ def _amount(equation: Equation) -> int:
     size = out if parts else max([out] + [a.aval.size for a in equation.inputs])
     if name in ("dot_general", "conv_general_dilated"):
         # A vectorised multiply-add is several times cheaper than an elementwise step.
-        return out * _terms(equation) * equation.outputs[0].aval.dtype.itemsize // 64
+        return out * terms(equation) * equation.outputs[0].aval.dtype.itemsize // 64
     if name.startswith("reduce_"):
         # It takes as long as reading the array, and writes next to nothing.
         return size * equation.inputs[0].aval.dtype.itemsize // 8
@@ -95,16 +95,6 @@ def _amount(equation: Equation) -> int:
     if any(dtypes.is_inexact(v.aval.dtype) for v in equation.outputs) and _is_costly(equation.primitive):
         return 2 * size
     return size // 2
-
-
-def _terms(equation: Equation) -> int:
-    """The terms of each sum of a product or a convolution."""
-    lhs, rhs = (a.aval.shape for a in equation.inputs)
-    if equation.primitive.name == "dot_general":
-        (contract, _), _ = equation.params["dimension_numbers"]
-        return math.prod(lhs[axis] for axis in contract)
-    _, (features, *_), _ = equation.params["dimension_numbers"]
-    return math.prod(size for axis, size in enumerate(rhs) if axis != features)
 
 
 def _is_costly(primitive: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from stagec.control.collective_rows import all_gather_p, axis_index_p, pmax_p, pmin_p, psum_p, pvary_p
+from stagec.control.collective_rows import all_gather_p, axis_index_p, own_part_p, pmax_p, pmin_p, psum_p, pvary_p
 from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.axis import as_names, axis_length, typed_axes
@@ -82,6 +82,15 @@ class Members:
         mine = _entry(companies, axis_index(self.names))
         rows = [slicing.dynamic_index_in_dim(found, slicing.index_in_dim(mine, j, 0, False)) for j in range(self.size)]
         return joining.concatenate(rows, 0)
+
+    def own_part(self, value: Any, axis: int) -> Any:
+        """The part of an axis that belongs to this element of its company."""
+        if self._groups is None:
+            for name, count in zip(self.names, self._sizes):
+                value = own_part_p(value, axis_name=name, axis=axis, count=count)
+            return value
+        width = aval_of(value).shape[axis] // self.size
+        return slicing.dynamic_slice_in_dim(value, self.index() * width, width, axis)
 
     def varied(self, value: Any) -> Any:
         """A value that is the same for all members as one that may differ: so JAX types what it gathers."""

@@ -14,9 +14,11 @@ from stagec.primitives import arithmetic, joining, reduce, slicing
 from stagec.primitives.broadcast import linear, moveaxis_to_front, zeros
 from stagec.primitives.iota import iota
 from stagec.primitives.operand import aval_of, literal
+from stagec.primitives.shape import reshape
+from stagec.transforms.batch import batch_flat
 from stagec.transforms.varying import varies
 
-__all__ = ["all_gather_p", "axis_index_p", "pmax_p", "pmin_p", "ppermute_p", "psum_p", "pvary_p"]
+__all__ = ["all_gather_p", "axis_index_p", "own_part_p", "pmax_p", "pmin_p", "ppermute_p", "psum_p", "pvary_p"]
 
 
 def _eval(*args: Any, axis_name: Any, **params: Any) -> Any:
@@ -43,6 +45,15 @@ def _across(over: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
+def _divided(x: Any, dim: int, size: Any, is_split: bool = True) -> Any:
+    """A value of all elements along an axis, of which each device has its own element, or all.
+
+    Where devices share no memory, this is where they communicate.
+    """
+    division = getattr(size, "division", None)
+    return x if division is None else division(x, dim, size.name if is_split else None)
+
+
 def _sum_over(x: Any, dim: int | None, size: Any) -> Any:
     if dim is None:
         return arithmetic.mul(x, literal(int(size), aval_of(x).dtype))
@@ -63,7 +74,7 @@ def _summed(ct: Any, axis_name: Any) -> Any:
 
 
 def _repeated(x: Any, dim: int | None, size: Any) -> tuple[Any, int]:
-    return (moveaxis_to_front(x, None, size), 0) if dim is None else (x, dim)
+    return (_divided(moveaxis_to_front(x, None, size), 0, size), 0) if dim is None else (x, dim)
 
 
 def _vary_batch(primitive: Primitive, args: Sequence[Any], dims: Sequence[Any], size: Any, params: Any) -> Any:
@@ -175,7 +186,7 @@ def _gather_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params:
     (x,), (dim,) = args, dims
     if params["axis_name"] != size.name:
         return primitive(x, **params), None if dim is None else dim + 1
-    return moveaxis_to_front(x, dim, size), None
+    return _divided(moveaxis_to_front(x, dim, size), 0, size, is_split=False), None
 
 
 all_gather_p = SinglePrimitive(
@@ -211,7 +222,7 @@ def _permute_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params
     (x,), (dim,) = args, dims
     if params["axis_name"] != size.name:
         return primitive(x, **params), dim
-    return _permuted(moveaxis_to_front(x, dim, size), params["perm"]), 0
+    return _divided(_permuted(moveaxis_to_front(x, dim, size), params["perm"]), 0, size), 0
 
 
 def _inverse(perm: Sequence[int]) -> tuple[int, ...]:
@@ -235,7 +246,7 @@ ppermute_p: SinglePrimitive = SinglePrimitive(
 
 
 def _index_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: Any) -> Any:
-    return iota(np.dtype(np.int32), int(size)), 0
+    return _divided(iota(np.dtype(np.int32), int(size)), 0, size), 0
 
 
 axis_index_p = SinglePrimitive(
@@ -246,4 +257,42 @@ axis_index_p = SinglePrimitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_index_batch,
+)
+
+
+def _part_shape(x: ShapedArray, *, axis_name: Any, axis: int, count: int) -> ShapedArray:
+    return x.update(shape=(*x.shape[:axis], x.shape[axis] // count, *x.shape[axis + 1 :]))
+
+
+def _part_transpose(ct: Any, x: Any, *, axis_name: Any, axis: int, count: int) -> list[Any]:
+    start = arithmetic.mul(axis_index_p(axis_name=axis_name), np.int32(aval_of(ct).shape[axis]))
+    return [slicing.dynamic_update_slice_in_dim(zeros(x.aval), ct, start, axis)]
+
+
+def _part_batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
+    (x,), (dim,), axis, count = args, dims, params["axis"], params["count"]
+    if params["axis_name"] != size.name:
+        return primitive(x, **{**params, "axis": axis + (dim is not None and dim <= axis)}), dim
+    width = aval_of(x).shape[axis + (dim is not None and dim <= axis)] // count
+    if dim is not None:
+
+        def own(value: Any, index: Any) -> list[Any]:
+            return [slicing.dynamic_slice_in_dim(value, arithmetic.mul(index, np.int32(width)), width, axis)]
+
+        found, _ = batch_flat(own, [x, iota(np.dtype(np.int32), int(size))], [dim, 0], int(size))
+        return _divided(found[0], 0, size), 0
+    shape = aval_of(x).shape
+    parts = reshape(_divided(x, axis, size), (*shape[:axis], count, width, *shape[axis + 1 :]))
+    return moveaxis_to_front(parts, axis, size), 0
+
+
+# The part of an axis that belongs to an element, of `count` parts.
+own_part_p: SinglePrimitive = SinglePrimitive(
+    "own_part",
+    shape=_part_shape,
+    eval=_eval,
+    lower=_lower,
+    jvp=linear(),
+    transpose=_part_transpose,
+    batch=_part_batch,
 )

@@ -182,11 +182,8 @@ def _part(value: Any, members: Members, axis: int, name: str, tiled: bool) -> An
             f"{name}: an axis of size {length} does not fit a batch of {size}",
             fix=f"take apart an axis of size {size}, or a multiple of it with tiled=True",
         )
-    index = members.index()
-    if not tiled:
-        return slicing.dynamic_index_in_dim(value, index, axis, False)
-    width = length // size
-    return slicing.dynamic_slice_in_dim(value, index * width, width, axis)
+    found = members.own_part(value, axis)
+    return found if tiled else shape.squeeze(found, (axis,))
 
 
 def pcast(x: X, axis_name: AxisName, *, to: str) -> X:

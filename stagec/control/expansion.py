@@ -18,8 +18,11 @@ from stagec.primitives.constraint import sharding_constraint_p
 class UserPrimitive(Primitive):
     """A primitive that is not registered, whose lowering is a function of arrays."""
 
-    def expansion(self) -> Callable[..., Any]:
+    def expansion(self, platform: str) -> Callable[..., Any]:
         """The function: of the operands, with the parameters as keywords, to a list of results.
+
+        Args:
+          platform: what the program is for.
 
         Raises:
           UnsupportedError: there is none.
@@ -27,7 +30,7 @@ class UserPrimitive(Primitive):
         raise AssertionError(f"{self.name} says what it is lowered to")
 
 
-def expanded(graph: Graph) -> Graph:
+def expanded(graph: Graph, platform: str = "cpu") -> Graph:
     """The graph with calls of graphs in the place of users' primitives, and without what says how values are split.
 
     The same graph where there is none of both.
@@ -41,7 +44,9 @@ def expanded(graph: Graph) -> Graph:
         if e.primitive is sharding_constraint_p:
             known[e.outputs[0]] = inputs[0]
         else:
-            equations.append(_expanded_equation(Equation(e.primitive, inputs, e.outputs, e.params, e.location)))
+            equations.append(
+                _expanded_equation(Equation(e.primitive, inputs, e.outputs, e.params, e.location), platform)
+            )
     return Graph(graph.inputs, equations, [known.get(a, a) for a in graph.outputs])
 
 
@@ -49,10 +54,11 @@ def _goes(equation: Equation) -> bool:
     return isinstance(equation.primitive, UserPrimitive) or equation.primitive is sharding_constraint_p
 
 
-def _expanded_equation(equation: Equation) -> Equation:
+def _expanded_equation(equation: Equation, platform: str) -> Equation:
     row, inputs, outputs = equation.primitive, equation.inputs, equation.outputs
     if not isinstance(row, UserPrimitive):
-        return Equation(row, inputs, outputs, with_graphs(equation.params, expanded), equation.location)
-    function = row.expansion()
+        params = with_graphs(equation.params, lambda g: expanded(g, platform))
+        return Equation(row, inputs, outputs, params, equation.location)
+    function = row.expansion(platform)
     made = trace_closed(lambda *xs: function(*xs, **equation.params), [a.aval for a in inputs], name=row.name)
-    return Equation(jit_p, inputs, outputs, {"name": row.name, "graph": expanded(made)}, equation.location)
+    return Equation(jit_p, inputs, outputs, {"name": row.name, "graph": expanded(made, platform)}, equation.location)

@@ -29,7 +29,7 @@ from stagec.primitives.shape import broadcast_in_dim
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
 
 
-class _Slice:
+class Slice:
     """A slice along an axis that is divided, which is made when something reads it.
 
     Slices that a concatenation puts together in another order are an exchange between neighbours.
@@ -139,18 +139,18 @@ class Partition(abc.ABC):
         cut = [i for i, (n, m) in enumerate(zip(shape, out)) if n != m]
         if (
             len(cut) != 1
-            or type(arg[0]) is _Slice
+            or type(arg[0]) is Slice
             or not arg[1][cut[0]]
             or any(s != 1 for s in e.params["strides"] or ())
         ):
             return None
         (axis,) = cut
         start, limit = e.params["start_indices"][axis], e.params["limit_indices"][axis]
-        return _Slice(arg, shape[axis], axis, start, limit), arg[1]
+        return Slice(arg, shape[axis], axis, start, limit), arg[1]
 
     def made(self, value: Any, spec: Spec) -> Divided:
         """A value that can be read."""
-        if type(value) is not _Slice:
+        if type(value) is not Slice:
             return value, spec
         count = value.limit - value.start
         if count <= value.size // self.grid.parts(spec[value.axis]):
@@ -165,17 +165,17 @@ class Partition(abc.ABC):
         What is joined with them, such as zeros, takes the place of rows.
         """
         axis = e.params["dimension"]
-        slices = [v for v, _ in args if type(v) is _Slice]
+        slices = [v for v, _ in args if type(v) is Slice]
         if not slices or any(v.base[0] is not slices[0].base[0] or v.axis != axis for v in slices):
             return None
         (base, spec), size = slices[0].base, slices[0].size
         starts = np.cumsum([0, *[a.aval.shape[axis] for a in e.inputs]])
-        shifts = {int(p - v.start) % size for p, (v, _) in zip(starts, args) if type(v) is _Slice}
+        shifts = {int(p - v.start) % size for p, (v, _) in zip(starts, args) if type(v) is Slice}
         if len(shifts) != 1 or e.outputs[0].aval.shape[axis] != size:
             return None
         found = self.shifted(base, spec, axis, shifts.pop())
         for p, (value, own), atom in zip(starts, args, e.inputs):
-            if type(value) is not _Slice:
+            if type(value) is not Slice:
                 found = self.replaced(found, spec, axis, int(p), size, self.moved(value, own, whole(len(own)))[0], atom)
         return found, spec
 

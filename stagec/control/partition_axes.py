@@ -9,6 +9,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive
 from stagec.primitives.cumulative import cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p
+from stagec.primitives.fft import fft_p
 from stagec.primitives.joining import concatenate_p
 from stagec.primitives.padding import pad_p
 from stagec.primitives.shape import rev_p
@@ -84,7 +85,7 @@ def _along(name: str) -> Rule:
 
     def rule(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) -> dict[str, Any] | None:
         axes = params[name] if isinstance(params[name], tuple) else (params[name],)
-        return None if set(axes) & set(divided) else params
+        return None if {a % len(whole) for a in axes} & set(divided) else params
 
     return rule
 
@@ -100,7 +101,7 @@ def _windows(params: dict[str, Any], whole: Any, part: Any, divided: list[int]) 
 
 
 BESIDE: dict[Primitive, Rule] = {
-    **dict.fromkeys((cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p), _along("axis")),
+    **dict.fromkeys((cumlogsumexp_p, cummax_p, cummin_p, cumprod_p, cumsum_p, fft_p), _along("axis")),
     concatenate_p: _along("dimension"),
     pad_p: _pad,
     rev_p: _along("dimensions"),

@@ -16,7 +16,7 @@ from stagec.primitives.broadcast import broadcast_in_dim_p, reduce_sum_p, reshap
 from stagec.primitives.conv import conv_general_dilated_p
 from stagec.primitives.convert import bitcast_convert_type_p
 from stagec.primitives.dot import dot_general_p
-from stagec.primitives.fft import fft_p, irfft_p, rfft_p
+from stagec.primitives.fft import irfft_p, rfft_p
 from stagec.primitives.gather_scatter import (
     gather_p,
     scatter_add_p,
@@ -236,7 +236,6 @@ def convolution(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | N
 
 # Operations on each of a stack of arrays, and the ranks of these.
 _STACKS: dict[Primitive, Sequence[int]] = {
-    fft_p: (1,),
     irfft_p: (1,),
     rfft_p: (1,),
     top_k_p: (1,),

@@ -15,17 +15,23 @@ class Axis(int):
       typed: whether values that are the same along the axis are another kind of value than those that differ, as in
         `shard_map`: then a sum's cotangent is not summed again, and the gradient of what does not differ is a sum.
       spmd: the axes of a mesh along which constraints inside of the batch split it.
+      division: `(x, dim, name) -> x`, which records that each device has its own elements along an axis of a value, or
+        all if the name is None; None for a batch that devices do not divide.
     """
 
     name: Any
     typed: bool
     spmd: tuple[Any, ...]
+    division: Any
 
-    def __new__(cls, size: int, name: Any = None, typed: bool = False, spmd: tuple[Any, ...] = ()) -> Axis:
+    def __new__(
+        cls, size: int, name: Any = None, typed: bool = False, spmd: tuple[Any, ...] = (), division: Any = None
+    ) -> Axis:
         self = super().__new__(cls, size)
         self.name = name if name is not None else getattr(size, "name", None)
         self.typed = typed or getattr(size, "typed", False)
         self.spmd = spmd or getattr(size, "spmd", ())
+        self.division = division or getattr(size, "division", None)
         return self
 
     # Graphs that a rule made for a named axis must not be reused for an axis of another name.
@@ -39,7 +45,7 @@ class Axis(int):
         return int.__hash__(self)
 
     def _key(self) -> Any:
-        return self.name, self.typed, self.spmd
+        return self.name, self.typed, self.spmd, self.division
 
     def __reduce__(self) -> Any:
         return Axis, (int(self), *self._key())

@@ -33,7 +33,8 @@ def short_tracebacks(function: F, explains: bool = False) -> F:
             try:
                 return function(*args, **kwargs)
             except Exception as error:
-                about_arguments = _explained(error, call) if explains else None
+                # Not by `call`, which would be a cycle, and keep what it refers to, such as the arrays of a `vjp`.
+                about_arguments = _explained(error, _published[function]) if explains else None  # type: ignore[index]
                 if about_arguments is None:
                     raise
                 raise about_arguments from error
@@ -90,9 +91,17 @@ def _is_step() -> bool:
 
 
 def hide_frames(error: BaseException) -> None:
-    """Take stagec's frames out of an error's traceback. A bare `raise` after it adds none."""
-    if not config.full_tracebacks:
-        error.__traceback__ = user_traceback(error.__traceback__)
+    """Take stagec's frames out of an error's traceback. A bare `raise` after it adds none.
+
+    In Python 3.10 that raises with the traceback that was caught, so the caller's own frame stays.
+    """
+    caught = error.__traceback__
+    if config.full_tracebacks or caught is None:
+        return
+    if sys.version_info < (3, 11):
+        caught.tb_next = user_traceback(caught.tb_next)
+    else:
+        error.__traceback__ = user_traceback(caught)
 
 
 def user_traceback(traceback: TracebackType | None) -> TracebackType | None:

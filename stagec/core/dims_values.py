@@ -13,17 +13,11 @@ from stagec.core.dims_terms import Size, Symbol, Terms, Variable, polynomial_tex
 
 def symbols(value: Any) -> list[Symbol]:
     """The symbols in a size or a shape, each once, in order of appearance."""
-    found: dict[Symbol, None] = {}
-
-    def visit(item: Any) -> None:
-        if isinstance(item, Dim):
-            found.update(dict.fromkeys(symbols_of(item.terms)))
-        elif isinstance(item, (tuple, list)):
-            for part in item:
-                visit(part)
-
-    visit(value)
-    return list(found)
+    if isinstance(value, Dim):
+        return list(symbols_of(value.terms))
+    if isinstance(value, (tuple, list)):
+        return list(dict.fromkeys(s for part in value for s in symbols(part)))
+    return []
 
 
 def solutions(sizes: Sequence[Size]) -> Iterator[tuple[int, Symbol, int, Size]]:

@@ -16,9 +16,10 @@ from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
 from stagec.core.dims_values import symbols
 from stagec.core.frames import Frame
-from stagec.core.graph_text import format_graph
+from stagec.core.graph_text import format_graph, user_line
 from stagec.core.host import HostCallback, LibraryCall
 from stagec.core.location import Location
+from stagec.core.parameters import Parameters
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, Tracer, bind, closed_over, leaked, under, with_operands
 from stagec.core.wrapping import shown_name
@@ -35,6 +36,10 @@ class Var:
         self.aval = aval
         self.equation = equation
         self.name = name
+
+    def copy(self) -> Var:
+        """Another variable of its type."""
+        return Var(self.aval)
 
     def __repr__(self) -> str:
         return f"Var({self.aval.short()})"
@@ -61,21 +66,6 @@ class Literal:
 Atom = Var | Literal
 
 
-class Parameters(dict[str, Any]):
-    """The parameters of an equation. A graph among them is found under the name that it has in JAX, too."""
-
-    def __missing__(self, name: str) -> Any:
-        if name in ("jaxpr", "call_jaxpr"):
-            return self["graph"]
-        raise KeyError(name)
-
-    def copy(self) -> Parameters:
-        return Parameters(self)
-
-    def pop(self, name: str, *default: Any) -> Any:
-        return super().pop("graph" if name in ("jaxpr", "call_jaxpr") and name not in self else name, *default)
-
-
 class Equation:
     """One step: outputs = primitive[params](inputs)."""
 
@@ -95,6 +85,30 @@ class Equation:
     outvars = property(operator.attrgetter("outputs"))
     source_info = property(operator.attrgetter("location"))
 
+    @property
+    def effects(self) -> frozenset[Primitive]:
+        """The primitives that matter even when the results are not used."""
+        own = [self.primitive] if self.primitive.effects else []
+        return frozenset(own).union(*[inner.effects for inner in inner_graphs(self)])
+
+    def replace(self, **changes: Any) -> Equation:
+        """The equation with others of its parts, by JAX's names: `invars`, `outvars`, `primitive`, `params`."""
+        parts = {n: getattr(self, n) for n in ("primitive", "invars", "outvars", "params", "source_info")}
+        found: Equation = _replaced(changes, self._of_parts, parts)
+        return found
+
+    @classmethod
+    def _of_parts(cls, primitive: Any, invars: Any, outvars: Any, params: Any, source_info: Any) -> Equation:
+        return cls(primitive, list(invars), list(outvars), params, source_info)
+
+
+def _replaced(changes: dict[str, Any], make: Callable[..., Any], parts: dict[str, Any]) -> Any:
+    # What JAX's programs say besides follows from these parts.
+    unknown = sorted(changes.keys() - parts.keys() - {"ctx", "debug_info", "effects", "is_high"})
+    if unknown:
+        raise TypeError(f"replace: there is no {', '.join(unknown)} to replace; there are {', '.join(parts)}")
+    return make(**{name: changes.get(name, value) for name, value in parts.items()})
+
 
 class Graph(OwnCopy):
     """A function of arrays: inputs, equations, outputs.
@@ -112,7 +126,7 @@ class Graph(OwnCopy):
         self._digest: str | None = None
         # Graphs that transformations derived from it, so that each is traced once.
         self.derived: dict[Any, Any] = {}
-        self._effects: bool | None = None
+        self._effects: frozenset[Primitive] | None = None
         self._inside: tuple[Graph, ...] | None = None
 
     def _instead_of_pickling(self) -> str:
@@ -142,6 +156,20 @@ class Graph(OwnCopy):
     def out_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.outputs]
 
+    def replace(self, **changes: Any) -> Graph:
+        """The graph with others of its parts, by JAX's names: `invars`, `outvars`, `eqns`, `constvars`."""
+        parts = {n: getattr(self, n) for n in ("constvars", "invars", "outvars", "eqns")}
+        found: Graph = _replaced(changes, self._of_parts, parts)
+        return found
+
+    @classmethod
+    def _of_parts(cls, constvars: Sequence[Var], invars: Sequence[Var], outvars: Sequence[Atom], eqns: Any) -> Graph:
+        return Graph([*constvars, *invars], list(eqns), list(outvars))
+
+    def pretty_print(self, *, source_info: bool = False, **options: Any) -> str:
+        """The text, with the users' lines on demand; JAX's other options have no effect."""
+        return format_graph(self, len(self.constvars), user_line if source_info else lambda _: "")
+
     def digest(self) -> str:
         """Names the program: equal for graphs that compute the same with the same steps.
 
@@ -158,10 +186,10 @@ class Graph(OwnCopy):
         return self._digest
 
     @property
-    def effects(self) -> bool:
-        """Whether running it matters even when its results are not used."""
+    def effects(self) -> frozenset[Primitive]:
+        """The primitives for which running it matters even when its results are not used."""
         if self._effects is None:
-            self._effects = any(has_effects(e) for e in self.equations)
+            self._effects = frozenset().union(*[e.effects for e in self.equations])
         return self._effects
 
     def __str__(self) -> str:

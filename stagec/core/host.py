@@ -28,6 +28,9 @@ class HostCallback:
 
     __slots__ = ("function", "in_avals", "in_tree", "location", "name", "out_avals")
 
+    # Whether it may run in any thread, reads NumPy arrays of the program's own memory, and keeps none of them.
+    in_place = False
+
     def __init__(
         self,
         name: str,
@@ -126,6 +129,8 @@ class LibraryCall(HostCallback):
 
     __slots__ = ("params", "primitive")
 
+    in_place = True
+
     def __init__(
         self,
         primitive: Any,
@@ -154,6 +159,23 @@ class LibraryCall(HostCallback):
 
     def __repr__(self) -> str:
         return "library"
+
+
+class Exchange(HostCallback):
+    """What a program says to the other processes: a function of one NumPy array that returns another."""
+
+    __slots__ = ()
+
+    in_place = True
+
+    def __init__(
+        self, name: str, function: Callable[[Any], Any], in_aval: ShapedArray, out_avals: tuple[ShapedArray]
+    ) -> None:
+        super().__init__(name, function, [in_aval], pytree.structure(((0,), {})), out_avals)
+
+    def __call__(self, leaves: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+        """Call the function."""
+        return [self.function(*leaves)]
 
 
 def _narrowed(dtype: np.dtype[Any]) -> np.dtype[Any] | None:

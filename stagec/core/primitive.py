@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stagec.core import trace as _trace
+from stagec.core.parameters import CONVERTED, in_own_names
 
 if TYPE_CHECKING:
     from stagec.core.array import Array
@@ -33,10 +34,6 @@ NO_OPERANDS = MissingRule("it has no operands")
 NOT_WRITTEN = MissingRule("the rule is not implemented")
 
 Rule = Any
-
-
-# Parameters of JAX's equations: a program, and those that are None where nothing was asked for.
-_OF_JAX = frozenset({"accuracy", "jaxpr", "out_sharding", "sharding"})
 
 
 class Primitive:
@@ -119,12 +116,13 @@ class Primitive:
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply to what users pass: arrays, tracers, NumPy arrays, numbers and literals of a graph."""
-        if not _OF_JAX.isdisjoint(params):
-            params = {k: v for k, v in params.items() if k not in _OF_JAX or v is not None}
-            if "jaxpr" in params:
-                found = params.pop("jaxpr")
-                args, params["graph"] = (*found.consts, *args), getattr(found, "graph", found)
+        if not CONVERTED.isdisjoint(params):
+            args, params = in_own_names(args, params)
         return self(*map(Primitive.operand, args), **params)
+
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The parameters that `bind` takes, from those of an equation: the same."""
+        return params
 
     def bind_with_trace(self, trace: Any, args: Any, avals: Any, params: dict[str, Any]) -> Any:
         """`bind` in another trace than the one in force."""

@@ -90,21 +90,25 @@ def flatten_with_path(
     [("['w'][0]", 1), ("['w'][1]", 2)]
     """
     found: list[tuple[Path, Any]] = []
-
-    def walk(part: Any, path: Path) -> PyTreeDef:
-        stop = is_leaf is not None and (is_leaf(path, part) if is_leaf_takes_path else is_leaf(part))
-        below = None if stop else children_with_keys(part)
-        if below is None:
-            found.append((path, part))
-            return LEAF
-        pairs, data = below
-        return make(type(part), data, tuple([walk(child, (*path, key)) for key, child in pairs]))
-
     try:
-        return found, walk(tree, ())
+        return found, _structure_with_path(tree, (), found, is_leaf, is_leaf_takes_path)
     except RecursionError:
         _explain_recursion(tree)
         raise
+
+
+def _structure_with_path(
+    part: Any, path: Path, found: list[tuple[Path, Any]], is_leaf: Callable[..., bool] | None, takes_path: bool
+) -> PyTreeDef:
+    """The structure of a part of a tree, whose leaves are appended."""
+    stop = is_leaf is not None and (is_leaf(path, part) if takes_path else is_leaf(part))
+    below = None if stop else children_with_keys(part)
+    if below is None:
+        found.append((path, part))
+        return LEAF
+    pairs, data = below
+    children = [_structure_with_path(child, (*path, key), found, is_leaf, takes_path) for key, child in pairs]
+    return make(type(part), data, tuple(children))
 
 
 def leaf_paths(definition: PyTreeDef) -> list[Path]:

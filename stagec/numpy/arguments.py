@@ -20,6 +20,7 @@ from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.devices import Device, find
 from stagec.runtime.memory import aligned_empty
 from stagec.runtime.mesh import Axes, PartitionSpec
+from stagec.runtime.propagation import spec_of
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 
 # What says where an array is: a device, or how it is split among several.
@@ -104,6 +105,9 @@ def placed_like(a: Any, shape: Any, device: Placement) -> Any:
     """Where an array that is made like `a` is to be: there too, unless it gets another shape, or a place is given."""
     if device is None and shape is None and not isinstance(a, Tracer) and getattr(a, "committed", True):
         return getattr(a, "sharding", None)  # of an array, or of what describes one
+    if device is None and shape is None and state.mesh is not None and state.mesh.explicit_axes:
+        spec = spec_of(a)  # of a traced value, whose type has it
+        return None if spec is None else PartitionSpec(*spec)
     return device
 
 

@@ -26,7 +26,7 @@ from stagec.numpy.manipulation import roll
 from stagec.primitives.axes import canonical_axes, canonical_axis
 from stagec.primitives.complex import conj
 from stagec.primitives.convert import convert_element_type
-from stagec.primitives.fft import fft_last, irfft_last, rfft_last
+from stagec.primitives.fft import fft_along, irfft_last, rfft_last
 from stagec.runtime.plans import cover as _cover
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -53,11 +53,12 @@ def _scaled(x: Array, scale: float) -> Array:
 
 
 def _transform(name: str, a: Any, n: Any, axis: Any, norm: Any, inverse: bool) -> Array:
-    x, position = axis_last(name, complex_argument(name, a), axis)
-    points = length(name, n, x.shape[-1])
-    # `fft_last` scales the inverse by 1/n.
+    x = complex_argument(name, a)
+    position = canonical_axis(axis, x.ndim, name)
+    points = length(name, n, x.shape[position])
+    # `fft_along` scales the inverse by 1/n.
     scale = _scale(name, norm, points, inverse) * (points if inverse else 1)
-    return axis_restored(_scaled(fft_last(resized(x, points), inverse), scale), position)
+    return _scaled(fft_along(resized(x, points, position), inverse, position - x.ndim), scale)
 
 
 def fft(a: ArrayLike | Sequence[Any], n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:

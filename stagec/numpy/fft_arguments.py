@@ -51,14 +51,14 @@ def length(name: str, n: Any, default: int) -> int:
     return found
 
 
-def resized(x: Operand, n: int) -> Operand:
-    """Cut the last axis to `n` elements, or pad it with zeros."""
+def resized(x: Operand, n: int, axis: int = -1) -> Operand:
+    """Cut an axis to `n` elements, or pad it with zeros."""
     aval = aval_of(x)
-    size = aval.shape[-1]
+    size, axis = aval.shape[axis], axis % aval.ndim
     if size > n:
-        return slice_in_dim(x, 0, n, axis=aval.ndim - 1)
+        return slice_in_dim(x, 0, n, axis=axis)
     if size < n:
-        return pad(x, literal(0, aval.dtype), [(0, 0, 0)] * (aval.ndim - 1) + [(0, n - size, 0)])
+        return pad(x, literal(0, aval.dtype), [(0, n - size if i == axis else 0, 0) for i in range(aval.ndim)])
     return x
 
 

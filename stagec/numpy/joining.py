@@ -10,6 +10,7 @@ import numpy as np
 
 from stagec.core import location
 from stagec.core.array import Array
+from stagec.core.config import state
 from stagec.core.operators import ArrayOperators
 from stagec.numpy import promotion
 from stagec.numpy.arguments import array_argument, concrete, refuse_out, requested_dtype, to_array
@@ -114,9 +115,10 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike = No
             parts,
         )
     sizes = parts[0].shape if parts else ()
-    if not sizes or at(len(sizes) + 1) == len(sizes):
+    is_explicit = state.mesh is not None and state.mesh.explicit_axes
+    if not sizes or at(len(sizes) + 1) == len(sizes) or is_explicit:
         return _concatenated(parts or given, at, None if parts else dtype, "stack", lambda rank: [at(rank + 1)])
-    # One operation adds the axis of all parts.
+    # One operation adds the axis of all parts. How they are split, it would hide.
     position = at(len(sizes) + 1)
     joined = _joining.concatenate(parts, position)
     return _shape.reshape(joined, (*sizes[:position], len(parts), *sizes[position:]))
@@ -185,31 +187,33 @@ def block(arrays: Any) -> Array:
     >>> block([[snp.eye(2), snp.zeros((2, 1))]]).shape
     (2, 3)
     """
+    levels = _depth(arrays)
+    return _of_blocks(arrays, levels, max(levels, _rank(arrays)))
 
-    def depth(nested: Any) -> int:
-        if not isinstance(nested, list):
-            return 0
-        if not nested:
-            raise shape_error("block", "a list of blocks is empty", "leave the empty list out")
-        found = {depth(n) for n in nested}
-        if len(found) > 1:
-            raise shape_error("block", "lists are nested to different depths", "nest all lists to one depth")
-        return 1 + found.pop()
 
-    levels = depth(arrays)
+# Not functions in `block`: those that call themselves are cycles, which keep arrays until they are collected.
 
-    def rank(nested: Any) -> int:
-        return max(map(rank, nested)) if isinstance(nested, list) else array_argument(nested, "arrays").ndim
 
-    full = max(levels, rank(arrays))
+def _depth(nested: Any) -> int:
+    if not isinstance(nested, list):
+        return 0
+    if not nested:
+        raise shape_error("block", "a list of blocks is empty", "leave the empty list out")
+    found = {_depth(n) for n in nested}
+    if len(found) > 1:
+        raise shape_error("block", "lists are nested to different depths", "nest all lists to one depth")
+    return 1 + found.pop()
 
-    def join(nested: Any, level: int) -> Array:
-        if isinstance(nested, list):
-            return concatenate([join(n, level - 1) for n in nested], full - level)
-        x = array_argument(nested, "arrays")
-        return _shape.expand_dims(x, tuple(range(full - x.ndim)))
 
-    return join(arrays, levels)
+def _rank(nested: Any) -> int:
+    return max(map(_rank, nested)) if isinstance(nested, list) else array_argument(nested, "arrays").ndim
+
+
+def _of_blocks(nested: Any, level: int, rank: int) -> Array:
+    if isinstance(nested, list):
+        return concatenate([_of_blocks(n, level - 1, rank) for n in nested], rank - level)
+    x = array_argument(nested, "arrays")
+    return _shape.expand_dims(x, tuple(range(rank - x.ndim)))
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:

@@ -107,13 +107,15 @@ def _chain(parts: list[Array], precision: Any) -> Array:
             costs = [cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1] for k in range(i, j)]
             cost[i][j] = min(costs)
             cut[i][j] = i + costs.index(cost[i][j])
+    return _product(parts, 0, count - 1, cut, precision)
 
-    def product(i: int, j: int) -> Array:
-        if i == j:
-            return parts[i]
-        return matmul(product(i, cut[i][j]), product(cut[i][j] + 1, j), precision=precision)
 
-    return product(0, count - 1)
+def _product(parts: list[Array], i: int, j: int, cut: list[list[int]], precision: Any) -> Array:
+    """The product of matrices from one to another, of which the last multiplication is where they are cut."""
+    if i == j:
+        return parts[i]
+    left, right = _product(parts, i, cut[i][j], cut, precision), _product(parts, cut[i][j] + 1, j, cut, precision)
+    return matmul(left, right, precision=precision)
 
 
 def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:

@@ -1,4 +1,4 @@
-"""The discrete Fourier transform along the last axis: of complex numbers, of real ones, and to real ones.
+"""The discrete Fourier transform: of complex numbers, and along the last axis of real ones, and to real ones.
 
 The transform of real numbers is given by its first half; the rest is that half, mirrored and conjugated.
 """
@@ -24,7 +24,7 @@ from stagec.primitives.fft_plan import Parts, roots_of_unity, transform
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, aval_of, literal
 from stagec.primitives.rules import cotangents
-from stagec.primitives.shape import broadcast_in_dim, reshape, rev
+from stagec.primitives.shape import broadcast_in_dim, reshape, rev, transpose
 from stagec.primitives.slicing import slice_in_dim
 
 # From this many elements on, SciPy's transforms of single precision take at most half the time of NumPy's.
@@ -35,22 +35,22 @@ _IN_THREADS = 1 << 18
 _NS = (0.5, 0.6)
 
 
-def _checked(name: str, x: ShapedArray, accepts: frozenset[Any]) -> None:
+def _checked(name: str, x: ShapedArray, accepts: frozenset[Any], axis: int = -1) -> None:
     check_dtype(name, x.dtype, accepts)
-    if is_open(x.shape[-1]):
+    if is_open(x.shape[axis]):
         # The steps of the transform are those of its length.
         raise open_error(name, x.long())
 
 
-def _library(name: str, x: Any, points: int | None = None) -> Any:
+def _library(name: str, x: Any, points: int | None = None, axis: int = -1) -> Any:
     """The transform by NumPy or SciPy."""
     if x.dtype in (dtypes.float32, dtypes.complex64) and x.size >= _SCIPY and has_scipy():
         from scipy import fft  # takes long to import
 
         # Threads share rows, so the bits do not depend on their number.
         workers = thread_count() if x.size >= _IN_THREADS else 1
-        return getattr(fft, name)(x, points, workers=workers)
-    return getattr(np.fft, name)(x, points)
+        return getattr(fft, name)(x, points, axis, workers=workers)
+    return getattr(np.fft, name)(x, points, axis)
 
 
 def _row(name: str, shape: Any, eval: Any, compute: Callable[..., Operand], transpose: Any) -> SinglePrimitive:
@@ -69,12 +69,16 @@ def _row(name: str, shape: Any, eval: Any, compute: Callable[..., Operand], tran
 # Complex numbers.
 
 
-def _fft_shape(x: ShapedArray, *, inverse: bool) -> ShapedArray:
-    _checked("fft", x, dtypes.COMPLEX)
+def _fft_shape(x: ShapedArray, *, inverse: bool, axis: int) -> ShapedArray:
+    _checked("fft", x, dtypes.COMPLEX, axis)
     return x.strip_weak_type()
 
 
-def _fft(x: Operand, *, inverse: bool) -> Operand:
+def _fft(x: Operand, *, inverse: bool, axis: int) -> Operand:
+    if axis != -1:
+        order = list(range(aval_of(x).ndim))
+        order[axis], order[-1] = order[-1], order[axis]
+        return transpose(fft_along(transpose(x, order), inverse), order)
     n = aval_of(x).shape[-1]
     parts = Parts(real(x), imag(x))
     if not inverse:
@@ -85,19 +89,20 @@ def _fft(x: Operand, *, inverse: bool) -> Operand:
     return complex(ar.mul(swapped.imag, scale), ar.mul(swapped.real, scale))
 
 
+# Counted from the last one, the axis stays the same when a batch comes in front.
 fft_p: SinglePrimitive = _row(
     "fft",
     _fft_shape,
-    lambda x, *, inverse: _library("ifft" if inverse else "fft", x),
+    lambda x, *, inverse, axis: _library("ifft" if inverse else "fft", x, axis=axis),
     _fft,
     # The matrix is symmetric.
-    lambda ct, x, *, inverse: fft_p(ct, inverse=inverse),
+    lambda ct, x, **params: fft_p(ct, **params),
 )
 
 
-def fft_last(x: Any, inverse: bool = False) -> Operand:
-    """The transform along the last axis of a complex array; the inverse is scaled by 1/n."""
-    return fft_p(x, inverse=inverse)
+def fft_along(x: Any, inverse: bool = False, axis: int = -1) -> Operand:
+    """The transform of a complex array along an axis, counted from the last one; the inverse is scaled by 1/n."""
+    return fft_p(x, inverse=inverse, axis=axis)
 
 
 # Real numbers. An even number of them is transformed as half as many complex ones, whose real and imaginary parts are
@@ -113,9 +118,9 @@ def _rfft(x: Operand) -> Operand:
     *lead, n = aval_of(x).shape
     if n % 2:
         zero = spread_to(literal(0, aval_of(x).dtype), aval_of(x).shape)
-        return slice_in_dim(fft_last(complex(x, zero)), 0, n // 2 + 1, axis=len(lead))
+        return slice_in_dim(fft_along(complex(x, zero)), 0, n // 2 + 1, axis=len(lead))
     even, odd = _columns(reshape(x, (*lead, n // 2, 2)))
-    mixed = fft_last(complex(even, odd))
+    mixed = fft_along(complex(even, odd))
     mixed = concatenate([mixed, slice_in_dim(mixed, 0, 1, axis=len(lead))], len(lead))
     # The transforms of the even and of i times the odd elements.
     even, odd = _halves(mixed, conj(rev(mixed, (len(lead),))))
@@ -131,10 +136,10 @@ def _irfft(x: Operand, *, n: int) -> Operand:
     last = aval_of(x).ndim - 1
     if n % 2:
         mirrored = conj(rev(slice_in_dim(x, 1, n // 2 + 1, axis=last), (last,)))
-        return real(fft_last(concatenate([_real_at_ends(x, n), mirrored], last), True))
+        return real(fft_along(concatenate([_real_at_ends(x, n), mirrored], last), True))
     x = _real_at_ends(x, n)
     even, odd = _halves(x, conj(rev(x, (last,))))
-    mixed = fft_last(slice_in_dim(ar.add(even, conj(_turned(conj(odd), n))), 0, n // 2, axis=last), True)
+    mixed = fft_along(slice_in_dim(ar.add(even, conj(_turned(conj(odd), n))), 0, n // 2, axis=last), True)
     pairs = [reshape(part, (*aval_of(part).shape, 1)) for part in (real(mixed), imag(mixed))]
     return reshape(concatenate(pairs, last + 1), (*aval_of(x).shape[:-1], n))
 

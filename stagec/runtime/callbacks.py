@@ -12,7 +12,7 @@ from stagec.core import errors, forking
 from stagec.core.aval import ShapedArray
 from stagec.core.boundary import hide_frames
 from stagec.core.config import config
-from stagec.core.host import HostCallback, LibraryCall
+from stagec.core.host import HostCallback
 from stagec.core.weak import WeakSet
 from stagec.runtime import interruptible, memory
 from stagec.runtime.array import Array
@@ -118,7 +118,7 @@ def _check_room(frames: int = 20) -> None:
 
 def _entry(callback: HostCallback, device: Device) -> Callable[..., Any]:
     """The function that the runtime calls: it takes and returns references to buffer views."""
-    run = _of_library(callback, device) if isinstance(callback, LibraryCall) else _of_user(callback, device)
+    run = (_in_place if callback.in_place else _of_user)(callback, device)
     count = len(callback.out_avals or ())
 
     def entry(raised: _Raised, *references: Any) -> Any:
@@ -147,8 +147,7 @@ def _of_user(callback: HostCallback, device: Device) -> Callable[[Sequence[Any]]
     return run
 
 
-def _of_library(callback: LibraryCall, device: Device) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """A call of a library's function, which may run in any thread, and reads the program's memory in place."""
+def _in_place(callback: HostCallback, device: Device) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     received = [(a.shape, a.dtype) for a in callback.in_avals]
 
     def run(references: Sequence[Any]) -> tuple[Any, ...]:

@@ -230,8 +230,11 @@ def call(work: Callable[[], T], seconds: float = math.inf) -> T:
         if is_left():
             raise Abandoned
         return work()  # no handler runs in this thread
+    try:
+        helper = _helper()
+    except RuntimeError:  # there can be no new thread: from Python 3.12 on while the interpreter exits
+        return work()
     job = Job(work)
-    helper = _helper()
     try:
         helper.jobs.put(job)
         return job.outcome(seconds)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Sequence
@@ -192,9 +193,21 @@ def all_reduce(company: Any, operation: str, value: np.ndarray[Any, Any]) -> np.
     return received.astype(value.dtype, copy=False).reshape(value.shape)
 
 
+# What each thread receives into: MPICH takes four times as long for 1 MB that it receives in new memory.
+_received = threading.local()
+_RECEIVED_BYTES = 1 << 26
+
+
 def _gathered(company: Any, sent: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The values of all processes, in their order."""
-    received = np.empty((company.Get_size(), *sent.shape), sent.dtype)
+    """The values of all processes, in their order, until the thread gathers again."""
+    shape = (company.Get_size(), *sent.shape)
+    count = shape[0] * sent.nbytes
+    memory: np.ndarray[Any, Any] | None = getattr(_received, "memory", None)
+    if memory is None or memory.size < count:
+        memory = np.empty(count, np.uint8)
+        if count <= _RECEIVED_BYTES:
+            _received.memory = memory
+    received = memory[:count].view(sent.dtype).reshape(shape)
     company.Allgather(_bytes(sent), _bytes(received))
     return received
 
@@ -205,7 +218,7 @@ def all_gather(company: Any, axis: int, value: np.ndarray[Any, Any]) -> np.ndarr
     joined = np.moveaxis(received, 0, axis)
     shape = list(value.shape)
     shape[axis] *= received.shape[0]
-    return joined.reshape(shape)
+    return joined.copy().reshape(shape)
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

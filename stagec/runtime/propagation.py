@@ -22,6 +22,12 @@ from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.batch import BatchTracer
 from stagec.transforms.jvp import JvpTracer
 
+# Operations whose axes are those of the operands also where they change sizes.
+_RESIZING = frozenset({
+    "concatenate", "dynamic_slice", "pad", "reduce_window_max", "reduce_window_min", "reduce_window_prod",
+    "reduce_window_sum", "slice", "split",
+})  # fmt: skip
+
 # For each axis of a value, the names of a mesh's axes along which it is split; None for a value that is not split.
 Spec: TypeAlias = "tuple[tuple[Any, ...], ...] | None"
 
@@ -259,17 +265,18 @@ class _Walk:
         if inner is not None:
             return self._through(inner, avals, outs, specs)
         # A loop's state is its last operands.
-        states = list(zip(avals, specs))[len(avals) - len(outs) :] if len(outs) > 1 else []
+        is_loop = len(outs) > 1 or "cond" in params
+        states = list(zip(avals, specs))[len(avals) - len(outs) :] if is_loop else []
         if len(states) == len(outs) and all(a.shape == o.shape for (a, _), o in zip(states, outs)):
             return [s for _, s in states]
-        return [self._same(avals, out, specs) for out in outs]
+        return [self._same(avals, out, specs, primitive.name in _RESIZING) for out in outs]
 
-    def _same(self, avals: Sequence[ShapedArray], out: ShapedArray, specs: Sequence[Spec]) -> Spec:
+    def _same(self, avals: Sequence[ShapedArray], out: ShapedArray, specs: Sequence[Spec], resizing: bool) -> Spec:
         candidates: list[list[Any]] = [[] for _ in out.shape]
         for aval, spec in zip(avals, specs):
             if aval.ndim == out.ndim:
                 for i, n in enumerate(out.shape):
-                    if aval.shape[i] == n:
+                    if resizing or aval.shape[i] == n:
                         candidates[i].append(_at(spec, i))
         return self._joined(out, candidates)
 
@@ -308,7 +315,9 @@ def constrains_inside(equation: Equation) -> bool:
 
 def _called(params: dict[str, Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray]) -> Graph | None:
     """The graph that an operation calls with its operands, or with all but the first, as a conditional does."""
-    for value in params.values():
+    for name, value in params.items():
+        if name == "cond":  # which returns no state
+            continue
         inner = value[0] if isinstance(value, tuple) and value else value
         count = len(avals) - 1 if isinstance(value, tuple) else len(avals)
         if isinstance(inner, Graph) and len(inner.inputs) == count and len(inner.outputs) == len(outs):

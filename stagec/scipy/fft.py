@@ -22,7 +22,7 @@ from stagec.numpy.fft_arguments import (
 )
 from stagec.primitives.broadcast import zeros
 from stagec.primitives.complex import complex, real
-from stagec.primitives.fft import fft_last
+from stagec.primitives.fft import fft_along
 from stagec.primitives.fft_plan import roots_of_unity
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import Operand, aval_of
@@ -100,7 +100,7 @@ def _second(x: Array, ortho: bool) -> Operand:
     """
     last, n = x.ndim - 1, x.shape[-1]
     folded = concatenate([x[..., ::2], rev(x[..., 1::2], (last,))], last)
-    spectrum = fft_last(complex(folded, zeros(aval_of(folded))))
+    spectrum = fft_along(complex(folded, zeros(aval_of(folded))))
     cosines, sines = _quarter_roots(n, x.dtype)
     found = 2 * (spectrum.real * cosines - spectrum.imag * sines)
     return found * _weights(n, x.dtype) if ortho else found
@@ -114,7 +114,7 @@ def _third(x: Array, ortho: bool) -> Array:
     cosines, sines = _quarter_roots(n, x.dtype)
     mirrored = concatenate([zeros(aval_of(x[..., :1])), rev(x[..., 1:], (last,))], last)
     rotated = complex(x, -mirrored) * complex(cosines + zeros(aval_of(x)), -sines + zeros(aval_of(x)))
-    folded = real(fft_last(rotated, True)) * n
+    folded = real(fft_along(rotated, True)) * n
     order = np.empty(n, np.int32)
     order[::2], order[1::2] = np.arange((n + 1) // 2), n - 1 - np.arange(n // 2)
     return folded[..., order]

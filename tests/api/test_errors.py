@@ -386,7 +386,9 @@ def test_hints_name_modules_as_the_user_imported_them():
 
 def test_numpys_own_frames_are_not_the_users_line():
     text = raised(errors.TracerArrayConversionError, stagec.jit(lambda x: np.linalg.norm(x)), snp.ones(2))
-    assert "test_errors.py:" in text and "Fix: call snp.linalg.norm" in text
+    assert "test_errors.py:" in text
+    if sys.version_info >= (3, 11):  # which function was called is read from the frame
+        assert "Fix: call snp.linalg.norm" in text
 
 
 def test_the_article_of_a_class_fits():

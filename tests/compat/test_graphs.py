@@ -132,3 +132,78 @@ def test_equations_know_the_scopes_around_them():
 
     (equation,) = jax.make_jaxpr(f)(1.0).eqns
     assert str(equation.source_info.name_stack) == "outer/inner"
+
+
+def test_parameters_are_found_by_jaxs_names():
+    (loop,) = jax.make_jaxpr(lambda x: lax.while_loop(lambda c: c < x, lambda c: c * x, 2.0))(9.0).eqns
+    params = loop.params
+    assert [params["cond_nconsts"], params.get("body_nconsts"), params.get("jaxpr"), params.get("x", 3)] == [
+        1,
+        1,
+        None,
+        3,
+    ]
+    assert [e.primitive.name for e in params["body_jaxpr"].eqns] == ["mul"]
+    assert "cond_jaxpr" in params and "jaxpr" not in params and "cond" in params
+    (call,) = jax.make_jaxpr(jax.jit(jnp.sin))(1.0).eqns
+    assert "jaxpr" in call.params and call.params.get("jaxpr").eqns[0].primitive is lax.sin_p
+    assert call.primitive.get_bind_params(call.params) is call.params
+
+
+@pytest.mark.parametrize("closes_over", [3.0, snp.full(100, 3.0)], ids=["a number", "an array"])
+def test_rewritten_programs_are_put_back(closes_over):
+    """Under JAX's names, and with values that they hold."""
+
+    def plus(program):
+        def more(*xs):
+            return [x + jnp.max(jnp.asarray(closes_over)) for x in evaluated(program.jaxpr, program.consts, *xs)]
+
+        return jax.make_jaxpr(more)(*program.in_avals)
+
+    run = lambda eqn, *args, **new: [float(v) for v in eqn.primitive.bind(*args, **{**eqn.params, **new})]  # noqa: E731
+
+    two = lambda x: lax.cond(x > 0, lambda x: 2 * x, lambda x: -x, x)  # noqa: E731
+    choice = jax.make_jaxpr(two)(1.0).eqns[-1]
+    other, first = choice.params["branches"]
+    branches = (plus(other), plus(first))
+    assert [run(choice, np.int32(i), 5.0, branches=branches) for i in (0, 1)] == [[-2], [13]]
+    assert run(choice, np.int32(1), 5.0, branches=(other, plus(first))) == [13]
+    assert run(choice, np.int32(0), 5.0, branches=(other, plus(first))) == [-5]
+
+    (loop,) = jax.make_jaxpr(lambda x: lax.while_loop(lambda c: c < x, lambda c: c * x, 2.0))(9.0).eqns
+    body = plus(loop.params["body_jaxpr"])
+    assert run(loop, 9.0, 9.0, 2.0, body_jaxpr=body) == [21]
+    assert run(loop, 20.0, 2.0, 2.0, body_jaxpr=body) == [37]
+    cond = jax.make_jaxpr(lambda x, c: c < x + jnp.max(jnp.asarray(closes_over)))(1.0, 1.0)
+    assert run(loop, 5.0, 2.0, 2.0, cond_jaxpr=cond) == [8] and run(loop, 4.0, 2.0, 2.0, cond_jaxpr=cond) == [8]
+    assert run(loop, 5.0, 2.0, 2.0, cond_jaxpr=cond, body_jaxpr=body) == [17]
+
+    (scan,) = jax.make_jaxpr(lambda x: lax.scan(lambda c, _: (c * x, None), 1.0, length=2)[0])(3.0).eqns
+    assert run(scan, 3.0, 1.0, jaxpr=plus(scan.params["jaxpr"])) == [21]
+
+
+def test_programs_are_taken_apart_and_put_together():
+    closed = jax.make_jaxpr(lambda x, y: (jnp.sin(x) * TABLE, x + y))(1.0, 2.0)
+    jaxpr, (sine, *between, total) = closed.jaxpr, closed.jaxpr.eqns
+    assert jaxpr is closed.jaxpr and {jaxpr: 1}[closed.jaxpr] == 1
+    part = jaxpr.replace(eqns=[total], outvars=total.outvars)
+    assert [v.tolist() for v in jax.core.eval_jaxpr(part, closed.consts, 3.0, 4.0)] == [7]
+    assert [v.aval.shape for v in part.constvars] == [(100,)] and len(part.invars) == 2
+    without = core.ClosedJaxpr(core.Jaxpr([], jaxpr.invars, total.outvars, [total]), [])
+    assert isinstance(without.jaxpr, core.Jaxpr) and [v.tolist() for v in core.jaxpr_as_fun(without)(3.0, 4.0)] == [7]
+    assert float(closed.replace(consts=[2 * TABLE]).consts[0][3]) == 6
+    cosine = core.new_jaxpr_eqn(sine.invars, sine.outvars, lax.cos_p, {}, core.no_effects)
+    found = core.jaxpr_as_fun(closed.replace(jaxpr=jaxpr.replace(eqns=[cosine, *between, total])))(0.0, 1.0)
+    assert found[0].tolist() == TABLE.tolist() and sine.replace(primitive=lax.cos_p).primitive is lax.cos_p
+    with pytest.raises(TypeError, match="there is no inputs to replace; there are constvars, invars, outvars, eqns"):
+        jaxpr.replace(inputs=[])
+
+
+def test_programs_say_their_effects_and_print_themselves():
+    pure = jax.make_jaxpr(jnp.sin)(1.0)
+    assert not pure.effects and not pure.jaxpr.effects and not pure.eqns[0].effects
+    shows = jax.make_jaxpr(jax.jit(lambda x: jax.debug.print("{}", x)))(1.0)
+    assert [e.name for e in shows.effects] == [e.name for e in shows.eqns[0].effects] and len(shows.effects) == 1
+    assert pure.pretty_print() == str(pure) == pure.jaxpr.pretty_print(use_color=False)
+    own = jax.make_jaxpr(lambda x: jnp.sin(x) + 1)(1.0)  # the first line to trace a jitted function is the one shown
+    assert "test_graphs.py:" in own.pretty_print(source_info=True)

@@ -72,3 +72,16 @@ def test_misuse_is_explained():
         optimizers.piecewise_constant([1, 2], [0.1, 0.2])
     with pytest.raises(TypeError, match="a step size is a number"):
         optimizers.sgd([0.1, 0.2])
+
+
+def test_a_state_is_taken_apart_and_put_together():
+    init, update, params_of = optimizers.adam(0.1)
+    params = {"w": snp.ones(2), "b": [snp.zeros(())]}
+    state = update(0, params, init(params))
+    apart = optimizers.unpack_optimizer_state(state)
+    (weights,) = apart["w"]
+    assert len(weights) == 3 and weights[0] is params_of(state)["w"]
+    again = optimizers.pack_optimizer_state(stagec.tree.map(lambda p: p, apart))
+    assert stagec.tree.structure(again) == stagec.tree.structure(state)
+    one, other = (stagec.tree.leaves(update(1, params, s)) for s in (state, again))
+    assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))

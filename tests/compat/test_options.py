@@ -150,3 +150,16 @@ def test_the_page_says_what_each_option_does():
     for name, same in options.EFFECTIVE.items():
         row = next(line for line in table.splitlines() if f"`{name}`" in line)
         assert f"`{same.name}`" in row
+
+
+def test_the_folder_of_compiled_programs_is_chosen_by_a_function(tmp_path, monkeypatch):
+    with stagec.compat.jax():
+        from jax.experimental.compilation_cache import compilation_cache
+    before = stagec.config.cache_dir
+    compilation_cache.set_cache_dir(tmp_path / "programs")
+    try:
+        compilation_cache.reset_cache()
+        assert float(stagec.jit(lambda x: 3 * x + 0.125)(1.0)) == 3.125
+        assert stagec.config.cache_dir == str(tmp_path / "programs") and any((tmp_path / "programs").iterdir())
+    finally:
+        stagec.config.update("cache_dir", before)

@@ -65,6 +65,8 @@ CASES = {
     "while": (newton, vectors(64, 32)),
     "random": (drawn, stagec.random.split(stagec.random.key(0), 64)),
     "odd": (relaxed, vectors(77, 32)),
+    "odd and random": (drawn, stagec.random.split(stagec.random.key(0), 77)),
+    "in one row": (lambda x: stagec.vmap(relaxed)(x), vectors(1, 64, 32)),
     "gradient": (stagec.grad(lambda x: relaxed(x).sum()), vectors(64, 32)),
 }
 
@@ -85,6 +87,11 @@ def test_parts_of_a_batch_are_loops_that_compute_the_same(name):
 def test_workgroups_share_the_parts():
     text = stagec.jit(stagec.vmap(relaxed)).lower(vectors(64, 32)).as_text("kernels")
     assert re.search(r"%(\w+) = arith.constant 8 : index\n.*\n +stream.return %\1,", text), "of 8 vectors each"
+
+
+def test_parts_with_numbers_for_each_row_fill_vectors():
+    text = stagec.jit(stagec.vmap(drawn)).lower(CASES["random"][1]).as_text()
+    assert "tensor<4x16x32xf32>" in text and "tensor<8x8x32xf32>" not in text
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,9 @@ def of(function, *args):
         (lambda x: lax.while_loop(lambda x: x[0, 0] < 9, lambda x: x + 1, x), math.inf, math.inf),
         (lambda x: lax.while_loop(lambda s: s[0] < 9, lambda s: (s[0] + 2, s[1] + 1), (0, x)), 5e4, 1e5),
         (lambda x: (x[:, :, None] * x[:, None, :]).sum(), 1e6, 1e7),
+        (lambda x: lax.conv(x[None, None], x[None, None, :9, :9], (1, 1), "SAME"), 8e5, 1e6),
+        # Twice as much: the kernel of the convolution that computes the gradient has the size of a result.
+        (stagec.grad(lambda x: lax.conv(X[None, None], x[None, None, :9, :9], (1, 1), "SAME").sum()), 1.6e6, 2e6),
     ],
 )
 def test_the_estimate_counts_what_is_computed(function, least, most):

@@ -366,3 +366,29 @@ def test_parts_have_to_fit():
         sparse.eye(3) * np.ones((2, 2))
     with pytest.raises(UnsupportedError, match="mixes batch, sparse and dense"):
         sparse.BCOO.fromdense(dense(), n_batch=1).transpose((1, 0, 2, 3))
+
+
+@pytest.mark.parametrize("kind", [sparse.BCOO, sparse.BCSR])
+def test_operands_of_products_must_fit(kind):
+    """A gather at columns that the other operand lacks would find its last element."""
+    one = kind.fromdense(snp.array([[0.0, 1, 0], [2, 0, 3]]))
+    products = [
+        lambda: one @ snp.ones(4),
+        lambda: one @ snp.ones((2, 2)),
+        lambda: snp.ones(3) @ one,
+        lambda: snp.ones((5, 4)) @ one,
+        lambda: one @ one,
+        lambda: stagec.jit(lambda m, x: m @ x)(one, np.ones(5, np.float32)),
+    ]
+    for product in products:
+        with pytest.raises(stagec.errors.ShapeError, match=r"of the first have sizes \(\d,\), axes"):
+            product()
+    with pytest.raises(stagec.errors.ShapeError, match="axes \\(0,\\) of the first have sizes \\(2,\\)"):
+        batched = (([2], [2]), ([0], [0]))
+        both = sparse.BCOO.fromdense(snp.ones((2, 2, 3)), n_batch=1)
+        sparse.bcoo_dot_general(both, snp.ones((3, 2, 3)), dimension_numbers=batched)
+
+
+def test_the_leaves_may_be_something_else():
+    one = sparse.BCOO.fromdense(snp.eye(2))
+    assert repr(stagec.tree.map(snp.shape, one)) == "BCOO(<invalid>)"

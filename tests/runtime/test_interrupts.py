@@ -328,7 +328,9 @@ def interrupted_in(work):
     child = Child(script, tmp_path)
     assert child.status == -signal.SIGINT
     frames = [line.strip() for line in child.errors.splitlines() if line.startswith("  File")]
-    assert [frame.split(", ")[0] for frame in frames] == ['File "<string>"'] * 3
+    files = [frame.split(", ")[0] for frame in frames]
+    # Python 3.10 adds the frame that raised the interrupt again.
+    assert files[:3] == ['File "<string>"'] * 3 and len(files) == 3 + (sys.version_info < (3, 11))
     assert child.errors.endswith("KeyboardInterrupt\n")
 
 

@@ -235,6 +235,18 @@ def resident():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
+@pytest.mark.parametrize("name", ["fft", "pure_callback"])
+def test_results_that_come_from_a_library_or_from_python_are_freed(name):
+    def called(x):
+        return snp.fft.fft(x) if name == "fft" else stagec.pure_callback(lambda v: np.asarray(v) + 1, x, x)
+
+    x = snp.zeros((512, 1024), snp.complex64)
+    f = stagec.jit(called)
+    before = [(f(x).block_until_ready(), resident())[1] for _ in range(30)][4]
+    assert resident() - before < 6 * x.nbytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/statm")
 def test_the_memory_of_a_loops_rounds_is_free_after_the_call():
     x = snp.ones(4_000_000)
     loop = stagec.jit(lambda x: lax.fori_loop(0, 30, lambda i, x: x * 1.5 - 0.5, x)).lower(x).compile()

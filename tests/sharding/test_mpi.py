@@ -289,3 +289,33 @@ def test_explain_compares_a_part_with_programs_on_disk(tmp_path: Path, monkeypat
     assert run(1, program.format(size=16384)) == []
     found = run(2, program.format(size=0))
     assert found == [f"{rank} miss ('x', 'f32[32768]', 'f32[16384]')" for rank in range(2)]
+
+
+def test_a_repeated_call_only_runs_the_program() -> None:
+    found = run(
+        2,
+        """
+        from stagec.api import spanning
+        f = stagec.jit(stagec.shard_map(lambda x, y: (lax.psum(x, "x") + y, x * y), mesh=mesh,
+                                        in_specs=(P("x"), P()), out_specs=(P(), P("x"))))
+        x = stagec.device_put(np.arange(4.0, dtype=np.float32), rows)
+        first = f(x, 1.0)
+        def refuse(*args):
+            raise AssertionError("the call is arranged again")
+        spanning.Part, spanning.share = refuse, refuse
+        again = f(x, 2.0), f(x, 3.0)
+        show(*(np.asarray(r[0]).tolist() for r in (first, *again)), np.asarray(again[1][1].addressable_data(0)))
+        """,
+    )
+    assert found == ["0 [3.0, 5.0] [4.0, 6.0] [5.0, 7.0] [0. 3.]", "1 [3.0, 5.0] [4.0, 6.0] [5.0, 7.0] [6. 9.]"]
+
+
+def test_what_was_gathered_stays() -> None:
+    found = run(
+        2,
+        """
+        first, second = (multihost_utils.process_allgather(np.full(2, rank + n), tiled=True) for n in (0, 10))
+        show(first, second)
+        """,
+    )
+    assert found == ["0 [0 0 1 1] [10 10 11 11]", "1 [0 0 1 1] [10 10 11 11]"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -90,8 +90,17 @@ def step(rng: np.random.Generator, s: Simulation) -> tuple[str, Callable[[Any], 
     return "sin", stagec.numpy.sin, np.sin(s.value)
 
 
-@pytest.mark.parametrize("seed", range(START, START + 40 * FUZZ))
-def test_random_collectives(seed: int) -> None:
+class Random(NamedTuple):
+    """A program, an array that it takes, and the result by NumPy."""
+
+    run: Callable[[Any], Any]
+    mesh: Mesh
+    array: np.ndarray[Any, Any]
+    wanted: np.ndarray[Any, Any]
+    text: str
+
+
+def random_program(seed: int) -> Random:
     rng = np.random.default_rng(seed)
     sizes = SHAPES[int(rng.integers(len(SHAPES)))]
     count = len(sizes)
@@ -116,4 +125,10 @@ def test_random_collectives(seed: int) -> None:
     whole = start.reshape(int(np.prod(sizes)) * local[0], *local[1:])
     run = stagec.shard_map(program, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=bool(seed % 2))
     wanted = simulated.value.reshape(-1, *local[1:])
-    np.testing.assert_allclose(run(whole), wanted, rtol=2e-5, atol=2e-5, err_msg=f"{sizes} {local}: {texts}")
+    return Random(run, mesh, whole, wanted, f"{sizes} {local}: {texts}")
+
+
+@pytest.mark.parametrize("seed", range(START, START + 40 * FUZZ))
+def test_random_collectives(seed: int) -> None:
+    run, _, array, wanted, text = random_program(seed)
+    np.testing.assert_allclose(run(array), wanted, rtol=2e-5, atol=2e-5, err_msg=text)

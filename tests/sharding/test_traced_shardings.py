@@ -56,6 +56,45 @@ def test_typeof_tells_how_traced_values_are_split(mesh):
         assert str(stagec.typeof(x)) == "ShapedArray(float32[4,8])"
 
 
+STEPS = [
+    lambda x: snp.pad(x, ((0, 2), (4, 0))), lambda x: snp.concatenate([x, x], 0), lambda x: snp.concatenate([x, x], 1),
+    lambda x: x[:, :4], lambda x: x[2:], lambda x: snp.split(x, 2, 1)[1], lambda x: snp.split(x, 2)[0],
+    lambda x: lax.dynamic_slice(x, (x.sum().astype(int), 0), (2, 4)),
+    lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 2), (1, 2), "VALID"),
+    lambda x: lax.while_loop(lambda c: c.sum() < 9, lambda c: c + 1, x),
+    lambda x: lax.while_loop(lambda c: c[0, 0] < x[0, 0], lambda c: c + x, x),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("axes", [AxisType.Explicit, AxisType.Auto])
+def test_axes_that_change_their_size_stay_split(mesh, step, axes):
+    mesh = mesh.update(axis_types=(axes,) * 2)
+    with stagec.set_mesh(mesh):
+        x = stagec.device_put(snp.ones((4, 8)), P("x", "y"))
+        assert stagec.jit(step)(x).sharding.spec == P("x", "y")
+        assert axes == AxisType.Auto or specs_of(step, x) == P("x", "y")
+
+
+@pytest.mark.parametrize("like", [snp.zeros_like, snp.ones_like, lambda x: lax.full_like(x, 2, int)])
+def test_types_of_arrays_like_others_are_theirs(mesh, like):
+    with stagec.set_mesh(mesh):
+        x = stagec.device_put(snp.ones((4, 8)), P("x", "y"))
+        assert specs_of(like, x) == stagec.jit(like)(x).sharding.spec == P("x", "y")
+        assert specs_of(lambda x: like(x[0, 0]), x) == P()
+    with stagec.set_mesh(auto(mesh)):
+        assert stagec.jit(like)(x).sharding.is_fully_replicated
+
+
+def test_arrays_that_are_stacked_stay_split(mesh):
+    with stagec.set_mesh(mesh):
+        x = stagec.device_put(snp.ones((4, 8)), P("x", "y"))
+        assert specs_of(lambda x: snp.stack([x, x]), x) == P(None, "x", "y")
+        assert specs_of(lambda x: snp.stack([x, x], 1), x) == P("x", None, "y")
+        # What cannot be split evenly is whole.
+        assert specs_of(lambda x: snp.pad(x, ((0, 1), (0, 0))), x) == P(None, "y")
+
+
 def test_shard_map_infers_specs_of_traced_arguments(mesh):
     x = stagec.device_put(snp.arange(8.0), NamedSharding(mesh, P("y")))
     sums = stagec.shard_map(lambda x: x.sum()[None], mesh=mesh, out_specs=P("y"))

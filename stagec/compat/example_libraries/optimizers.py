@@ -6,7 +6,7 @@ Each optimizer is defined by a rule for a single array: how its state begins, an
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import stagec.numpy as snp
@@ -14,9 +14,10 @@ from stagec import tree
 from stagec.core import errors, location
 
 __all__ = [
-    "Optimizer", "OptimizerState", "adagrad", "adam", "adamax", "clip_grads", "constant", "exponential_decay",
-    "inverse_time_decay", "l2_norm", "make_schedule", "momentum", "nesterov", "piecewise_constant", "polynomial_decay",
-    "rmsprop", "rmsprop_momentum", "sgd", "sm3",
+    "JoinPoint", "Optimizer", "OptimizerState", "adagrad", "adam", "adamax", "clip_grads", "constant",
+    "exponential_decay", "inverse_time_decay", "l2_norm", "make_schedule", "momentum", "nesterov",
+    "pack_optimizer_state", "piecewise_constant", "polynomial_decay", "rmsprop", "rmsprop_momentum", "sgd", "sm3",
+    "unpack_optimizer_state",
 ]  # fmt: skip
 
 Schedule = Callable[[Any], Any]
@@ -27,6 +28,27 @@ class OptimizerState(NamedTuple):
 
     params: Any
     kept: Any
+
+
+class JoinPoint:
+    """What an optimizer has for one array of parameters: the array, then what is kept for it."""
+
+    def __init__(self, subtree: tuple[Any, ...]) -> None:
+        self.subtree = subtree
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self.subtree])
+
+
+def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
+    """A pytree like the parameters with a `JoinPoint` for each array, to be written to a file."""
+    return tree.map(lambda x, kept: JoinPoint((x, *kept)), opt_state.params, opt_state.kept)
+
+
+def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
+    """The state of an optimizer, from what `unpack_optimizer_state` returned."""
+    params, kept = [tree.map(lambda p, part=part: p.subtree[part], marked_pytree) for part in (0, slice(1, None))]
+    return OptimizerState(params, kept)
 
 
 class Optimizer(NamedTuple):

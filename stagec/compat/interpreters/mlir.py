@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,13 @@ from passes import bindings, build
 from passes.types import element_type
 from stagec.compat.extend.mlir import ir as ir
 from stagec.compat.primitive import Lowering, Primitive, lowerings
-from stagec.core import dtypes, errors, location
+from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 
-__all__ = ["aval_to_ir_type", "dtype_to_ir_type", "ir_constant", "lower_fun", "register_lowering"]
+__all__ = [
+    "aval_to_ir_type", "dense_int_array", "dense_int_elements", "dtype_to_ir_type", "flatten_ir_values", "i32_attr",
+    "i64_attr", "ir_constant", "lower_fun", "register_lowering",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -41,6 +44,33 @@ def ir_constant(value: Any) -> Any:
     return build.constant(array.astype(dtypes.canonicalize(array.dtype)), loc=ir.Location.current)
 
 
+def i32_attr(i: int) -> Any:
+    """An attribute that is an integer of 32 bits."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(32), i)
+
+
+def i64_attr(i: int) -> Any:
+    """An attribute that is an integer of 64 bits."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), i)
+
+
+def dense_int_array(xs: Sequence[int]) -> Any:
+    """An attribute that is an array of integers of 64 bits, such as the dimensions of an operation."""
+    return ir.DenseI64ArrayAttr.get(xs)
+
+
+def dense_int_elements(xs: Sequence[int]) -> Any:
+    """An attribute that is a tensor of integers of 64 bits."""
+    return ir.DenseIntElementsAttr.get(np.asarray(xs, np.int64))
+
+
+def flatten_ir_values(xs: Iterable[Any]) -> list[Any]:
+    """MLIR's values that are in sequences, or results of operations."""
+    from stagec.compat.emitted import values_of  # the compiler
+
+    return list(values_of(xs))
+
+
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowering:
     """A lowering to the operations of a function of arrays.
 
@@ -53,14 +83,8 @@ def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Lowerin
 def register_lowering(prim: Primitive, rule: Any, platform: str | None = None, **options: Any) -> Any:
     """Say how a primitive is lowered.
 
-    Raises:
-      UnsupportedError: `platform` is given.
+    Args:
+      platform: the one that the rule is for; by default, all that have no rule of their own.
     """
-    if platform is not None:
-        raise location.error(
-            errors.UnsupportedError,
-            f"jax.interpreters.mlir.register_lowering: a lowering for platform={platform!r} alone",
-            fix="leave the platform out; stagec.lax.platform_dependent chooses in a function",
-        )
-    lowerings[prim] = rule
+    lowerings[prim, platform] = rule
     return rule

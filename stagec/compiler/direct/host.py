@@ -242,7 +242,9 @@ def _main(program: Program, items: Sequence[Item], layout: Layout, asynchronous:
         f.call("device.queue.barrier", device, queue, flow.ready or f.null(FENCE), after, zero)
     if not asynchronous and items:
         flow.wait()
-    made = [_view(f, n, tensor, flow, views) for n, tensor in zip(program.returned, program.results)]
+    # Not the views that Python functions have returned: the runtime would never free what it returns of these.
+    own = {n: views[n] for n in range(len(program.arguments))}
+    made = [_view(f, n, tensor, flow, own) for n, tensor in zip(program.returned, program.results)]
     for slot in range(layout.slots):
         if slot in flow.buffers:
             flow.hold(flow.buffers[slot], BUFFER)
@@ -278,7 +280,7 @@ def _checked(f: Function, i: int, tensor: Tensor, device: str) -> str:
 
 
 def _view(f: Function, n: int, tensor: Tensor, flow: Flow, views: dict[int, tuple[str, Tensor]]) -> str:
-    """A view of a value: the one that the caller passed or a Python function returned, or else a new one."""
+    """A view of a value: the one that there is, or else a new one."""
     found = flow.layout.ranges[n]
     if n in views and views[n][1] == tensor:
         return views[n][0]

@@ -113,13 +113,22 @@ def bcoo_dot_general(
 ) -> Any:
     """`lax.dot_general` of arrays of which one is sparse, or both are; the result is sparse where both are."""
     (left, right), (left_batch, right_batch) = [[list(axes) for axes in pair] for pair in dimension_numbers]
+    options = dict(precision=precision, preferred_element_type=preferred_element_type)
+    lhs, rhs = (m if is_sparse(m) else snp.asarray(m) for m in (lhs, rhs))
+    for ours, theirs in ((left, right), (left_batch, right_batch)):
+        sizes = [tuple([m.shape[i] for i in axes]) for m, axes in ((lhs, ours), (rhs, theirs))]
+        if sizes[0] != sizes[1]:
+            raise location.error(
+                errors.ShapeError,
+                f"a product of shapes {lhs.shape} and {rhs.shape}: axes {tuple(ours)} of the first have sizes "
+                f"{sizes[0]}, axes {tuple(theirs)} of the second {sizes[1]}",
+                fix="give both the same sizes there; transpose one if its axes are in another order",
+            )
     if is_sparse(lhs) and is_sparse(rhs):
         return _dot_sparse(lhs, rhs, ((left, right), (left_batch, right_batch)))
-    options = dict(precision=precision, preferred_element_type=preferred_element_type)
     if is_sparse(lhs):
-        return _dot_dense(lhs, snp.asarray(rhs), ((left, right), (left_batch, right_batch)), options)
+        return _dot_dense(lhs, rhs, ((left, right), (left_batch, right_batch)), options)
     if is_sparse(rhs):
-        lhs = snp.asarray(lhs)
         found = _dot_dense(rhs, lhs, ((right, left), (right_batch, left_batch)), options)
         first = len(left_batch) + rhs.ndim - len(right) - len(right_batch)
         order = [*range(len(left_batch)), *range(first, found.ndim), *range(len(left_batch), first)]

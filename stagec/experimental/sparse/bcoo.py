@@ -138,6 +138,8 @@ class JAXSparse(abc.ABC):
         return self._like(arrangement.getitem(self._of_bcoo(), index))
 
     def __repr__(self) -> str:
+        if not hasattr(self.data, "ndim"):  # what a function of leaves has made of it
+            return f"{type(self).__name__}(<invalid>)"
         parts = "".join(f", {name}={n}" for name in ("n_batch", "n_dense") if (n := getattr(self, name)))
         return f"{type(self).__name__}({self.dtype.name}{list(self.shape)}, nse={self.nse}{parts})"
 

@@ -295,3 +295,36 @@ func.func @window_of_pad(%x: tensor<2x6xf32>) -> tensor<2x7xf32> {
   }) : (tensor<2x9xf32>, tensor<f32>) -> tensor<2x7xf32>
   return %r : tensor<2x7xf32>
 }
+
+// leaves constant, slice, slice, slice, add, add, add, concatenate
+func.func @short_cumulative(%x: tensor<2000x3xf32>) -> tensor<2000x3xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 1, 3>, padding = dense<[[0, 0], [2, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<2000x3xf32>, tensor<f32>) -> tensor<2000x3xf32>
+  return %r : tensor<2000x3xf32>
+}
+
+// leaves slice, slice, multiply, concatenate
+func.func @short_cumulative__from_the_last(%x: tensor<2048x2xi32>) -> tensor<2048x2xi32> {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 1, 2>, padding = dense<[[0, 0], [0, 1]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.multiply %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2048x2xi32>, tensor<i32>) -> tensor<2048x2xi32>
+  return %r : tensor<2048x2xi32>
+}
+
+// keeps
+func.func @short_cumulative_with_a_number_that_changes_it(%x: tensor<2048x2xi32>) -> tensor<2048x2xi32> {
+  %c = stablehlo.constant dense<1> : tensor<i32>
+  %r = "stablehlo.reduce_window"(%x, %c) <{window_dimensions = array<i64: 1, 2>, padding = dense<[[0, 0], [1, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %m = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %m : tensor<i32>
+  }) : (tensor<2048x2xi32>, tensor<i32>) -> tensor<2048x2xi32>
+  return %r : tensor<2048x2xi32>
+}

@@ -10,13 +10,13 @@ CASES = [
     *(
         Case(
             "fft",
-            [sample((2, n), np.dtype(dtype), n)],
-            {"inverse": inverse},
+            [sample((2, n, 3)[: 3 - (axis == -1)], np.dtype(dtype), n)],
+            {"inverse": inverse, "axis": axis},
             ulps=64,
             atol=2e-5 if "64" in dtype else 1e-12,
         )
         for dtype in ("complex64", "complex128")
-        for n, inverse in ((5, False), (36, True), (131, False))
+        for n, inverse, axis in ((5, False, -1), (36, True, -1), (131, False, -1), (36, True, -2))
     ),
     *(
         Case("rfft", [sample((2, n), np.dtype(dtype), n)], ulps=64, atol=2e-5 if dtype == "float32" else 1e-12)
