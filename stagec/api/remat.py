@@ -8,8 +8,8 @@ from typing import Any, overload
 
 from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import FlatFunction, leaf_names, operand, with_references
-from stagec.control.call import jit_p
-from stagec.control.checkpoint import checkpoint_p, inlined, name_p
+from stagec.control.call import inlined, jit_p
+from stagec.control.checkpoint import checkpoint_p, name_p
 from stagec.control.graph_rules import Unkeyed
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
@@ -115,7 +115,7 @@ def checkpoint(
             *captured,
             *values,
             name=name,
-            graph=graph if policy is None else inlined(graph, name),
+            graph=graph if policy is None else inlined(graph),
             policy=Unkeyed(policy),
             prevent_cse=prevent_cse,
         )

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from stagec.control import graph_rules
-from stagec.control.call import jit_p
-from stagec.control.derived import kept
-from stagec.core import location
-from stagec.core.graph import Equation, Graph, Literal, Var, options_of, prune, replay, run_equation, trace_closed
+from stagec.control.call import inlined, jit_p
+from stagec.control.derived import Flags, cut, kept, merged, pick, split
+from stagec.core.graph import Graph, Var, prune, replay, trace_closed
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
-from stagec.core.trace import current
 from stagec.core.zero import is_linear, is_zero
 from stagec.primitives.broadcast import linear
-from stagec.primitives.operand import aval_of
 from stagec.primitives.rules import cotangents
 from stagec.primitives.table import batch_elementwise
 from stagec.transforms.linearize import PartialTrace
@@ -78,42 +75,31 @@ def _partial(trace: PartialTrace, args: tuple[Any, ...], params: dict[str, Any])
     unknown = tuple([trace.is_unknown(a) for a in args])
     key = ("checkpoint", unknown, policy.value)
     early, late, out_unknown, reads = kept(
-        graph, key, lambda: _split(_split_control_flow(graph, unknown, name), unknown, policy.value, name)
+        graph, key, lambda: _split(_split_control_flow(graph, unknown, name), unknown, policy.value)
     )
-    known = [a for a, u in zip(args, unknown) if not u]
-    found = jit_p(*known, name=name, graph=early)
-    first = sum(not u for u in out_unknown)
-    residuals = [*found[first:], *known]
-    read = [r for r, used in zip(residuals, reads) if used]
-    unknown_outs = trace.unknown.process(
-        checkpoint_p,
-        (*read, *[a for a, u in zip(args, unknown) if u]),
-        {**params, "graph": late},
-    )
-    a, b = iter(found[:first]), iter(unknown_outs)
-    return [next(b) if u else next(a) for u in out_unknown]
+    known = pick(args, unknown, False)
+    first, saved = cut(jit_p(*known, name=name, graph=early), len(out_unknown) - sum(out_unknown))
+    values = (*pick([*saved, *known], reads), *pick(args, unknown))
+    return merged(out_unknown, trace.unknown.process(checkpoint_p, values, {**params, "graph": late}), first)
 
 
-def _split_control_flow(graph: Graph, unknown: Sequence[bool], name: str) -> Graph:
+def _split_control_flow(graph: Graph, unknown: Flags, name: str) -> Graph:
     """The graph with each loop, conditional and call split in two: the part that known inputs determine, and the linear
     part.
     """
     if not any(e.primitive.partial is not None for e in graph.equations):
         return graph
+    part = split(graph, unknown)
 
     def run(*values: Any) -> list[Any]:
-        partial = PartialTrace(name)
-        args = [partial.unknown.argument(aval_of(v)) if u else v for v, u in zip(values, unknown, strict=True)]
-        with current(partial):
-            outs = replay(graph, args)
-        late, residuals = partial.unknown.finish([o for o in outs if partial.is_unknown(o)])
-        found = iter(replay(late, [*residuals, *[v for v, u in zip(values, unknown) if u]]))
-        return [next(found) if partial.is_unknown(o) else o for o in outs]
+        known = replay(part.early, pick(values, unknown, False))
+        first, residuals = cut(known, len(known) - part.residuals)
+        return merged(part.unknown, replay(part.late, [*residuals, *pick(values, unknown)]), first)
 
-    return inlined(trace_closed(run, graph.in_avals, [v.name for v in graph.inputs], name), name)
+    return inlined(trace_closed(run, graph.in_avals, [v.name for v in graph.inputs], name))
 
 
-def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: str) -> Any:
+def _split(graph: Graph, unknown: Flags, policy: Policy | None) -> tuple[Graph, Graph, list[bool], list[bool]]:
     """Split a graph: the part that runs at once, and the remainder, which recomputes what the policy did not save.
 
     Returns:
@@ -121,7 +107,7 @@ def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: s
       saved values, the known inputs and the unknown inputs; which results are unknown; and which of the saved
       values and known inputs the late one takes.
     """
-    late_vars = {v for v, u in zip(graph.inputs, unknown) if u}
+    late_vars = set(pick(graph.inputs, unknown))
     saved: list[Var] = []
     for e in graph.equations:
         if any(a in late_vars for a in e.inputs if type(a) is Var):
@@ -129,45 +115,16 @@ def _split(graph: Graph, unknown: Sequence[bool], policy: Policy | None, name: s
         elif policy is not None and policy(e.primitive, *[a.aval for a in e.inputs], **e.params):
             saved += e.outputs
     out_unknown = [type(a) is Var and a in late_vars for a in graph.outputs]
-    known_inputs = [v for v, u in zip(graph.inputs, unknown) if not u]
-    unknown_inputs = [v for v, u in zip(graph.inputs, unknown) if u]
-
-    equations = [e for e in graph.equations if not any(v in late_vars for v in e.outputs)]
-    known: list[Any] = [a for a, u in zip(graph.outputs, out_unknown) if not u]
-    early, _ = prune(Graph(known_inputs, equations, [*known, *saved]), keep_inputs=True)
-
-    def remainder(*values: Any) -> list[Any]:
-        table = dict(zip([*saved, *known_inputs, *unknown_inputs], values))
-        return _replay_from(graph, table, [a for a, u in zip(graph.outputs, out_unknown) if u])
-
-    leading = [*saved, *known_inputs]
-    whole = trace_closed(remainder, [v.aval for v in (*leading, *unknown_inputs)], name=name)
-    late, used = prune(whole)
+    known_inputs = pick(graph.inputs, unknown, False)
+    equations = [e for e in graph.equations if late_vars.isdisjoint(e.outputs)]
+    early, _ = prune(Graph(known_inputs, equations, [*pick(graph.outputs, out_unknown, False), *saved]), True)
+    # What has no results has had its effect by now.
+    again = [e for e in graph.equations if not set(saved).issuperset(e.outputs)]
+    leading, given = [*saved, *known_inputs], pick(graph.inputs, unknown)
+    late, used = prune(Graph([*leading, *given], again, pick(graph.outputs, out_unknown)))
     used = used[: len(leading)]
     # All unknown inputs stay, so that the equation's operands are known from the arguments alone.
-    inputs = [v for v, u in zip(whole.inputs, used) if u] + whole.inputs[len(leading) :]
-    return early, Graph(inputs, late.equations, late.outputs), out_unknown, used
-
-
-def _replay_from(graph: Graph, values: dict[Var, Any], outputs: Sequence[Any]) -> list[Any]:
-    """As `replay`, from values in the middle of the graph."""
-
-    def read(atom: Any) -> Any:
-        return atom if type(atom) is Literal else values[atom]
-
-    before = location.ambient.location
-    try:
-        for e in graph.equations:
-            if all(v in values for v in e.outputs):
-                continue
-            location.ambient.location = e.location
-            with options_of(e):
-                results = run_equation(e, [read(a) for a in e.inputs])
-            for v, r in zip(e.outputs, results):
-                values.setdefault(v, r)
-    finally:
-        location.ambient.location = before
-    return [read(a) for a in outputs]
+    return early, Graph([*pick(leading, used), *given], late.equations, late.outputs), out_unknown, used
 
 
 checkpoint_p = MultiplePrimitive(
@@ -180,29 +137,6 @@ checkpoint_p = MultiplePrimitive(
     batch=_batch,
     partial=_partial,
 )
-
-
-def inlined(graph: Graph, name: str) -> Graph:
-    """The graph with the calls of jitted functions inlined, so that a policy sees their operations."""
-    if not any(e.primitive is jit_p for e in graph.equations):
-        return graph
-
-    def flat(*values: Any) -> list[Any]:
-        return _replay_inlined(graph, values)
-
-    return trace_closed(flat, graph.in_avals, [v.name for v in graph.inputs], name)
-
-
-def _replay_inlined(graph: Graph, args: Sequence[Any]) -> list[Any]:
-    """As `replay`, with the operations of jitted functions in the place of their calls."""
-    return replay(graph, args, _run_inlined)
-
-
-def _run_inlined(equation: Equation, operands: Sequence[Any]) -> Sequence[Any]:
-    # A reproducible call is known by its parameter.
-    if equation.primitive is jit_p and "reproducible" not in equation.params:
-        return _replay_inlined(equation.params["graph"], operands)
-    return run_equation(equation, operands)
 
 
 def named(x: Any, name: str) -> Any:

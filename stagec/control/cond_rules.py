@@ -8,9 +8,11 @@ from stagec.control.derived import (
     Flags,
     Split,
     batched,
+    cotangents_of,
+    cut,
     either,
     kept,
-    next_cotangent,
+    merged,
     pick,
     pull,
     push,
@@ -19,15 +21,15 @@ from stagec.control.derived import (
     slimmer,
     split,
     taken,
+    tangents_of,
     trimmed,
     with_inputs,
 )
 from stagec.core.graph import Equation, Graph, Literal, Var, replay
 from stagec.core.primitive import Primitive
-from stagec.core.zero import Zero, is_linear, is_zero
+from stagec.core.zero import is_linear, is_zero
 from stagec.primitives import logic
 from stagec.primitives.broadcast import moveaxis_to_front, zeros
-from stagec.primitives.operand import aval_of
 from stagec.transforms.linearize import PartialTrace
 
 Branches = tuple[Graph, ...]
@@ -46,8 +48,8 @@ def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any
     kinds = either(*[push(g, active)[1] for g in branches])
     pushed = tuple([push(g, active, kinds)[0] for g in branches])
     results = primitive(*primals, *pick(tangents[1:], active), branches=pushed)
-    outs, dots = results[: len(kinds)], iter(results[len(kinds) :])
-    return outs, [next(dots) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, kinds)]
+    outs, dots = cut(results, len(kinds))
+    return outs, tangents_of(outs, kinds, dots)
 
 
 def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[str, Any]) -> list[Any]:
@@ -62,12 +64,12 @@ def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[s
     known = pick(operands, unknown, False)
     results = _cond(primitive, index, *known, branches=early)
     count = len(kinds) - sum(kinds)
-    first, slots = iter(results[:count]), results[count:]
-    unknown_outs: Any = iter(())
+    first, slots = cut(results, count)
+    unknown_outs: list[Any] = []
     if any(kinds) or any(g.effects for g in late):
         values = (index, *[known[i] for i in direct], *slots, *pick(operands, unknown))
-        unknown_outs = iter(trace.unknown.process(primitive, values, {"branches": late}))
-    return [next(unknown_outs) if on else next(first) for on in kinds]
+        unknown_outs = trace.unknown.process(primitive, values, {"branches": late})
+    return merged(kinds, unknown_outs, first)
 
 
 def _halves(branches: Branches, unknown: Flags) -> tuple[Branches, Branches, list[int], Flags]:
@@ -127,9 +129,8 @@ def transpose(primitive: Primitive, cts: Any, index: Any, *operands: Any, branch
     active = tuple([not is_zero(ct) for ct in cts])
     kinds = either(*[pull(g, linear, active)[1] for g in branches])
     pulled = tuple([pull(g, linear, active, kinds)[0] for g in branches])
-    results = iter(_cond(primitive, index, *pick(operands, linear, False), *pick(cts, active), branches=pulled))
-    found = iter(kinds)
-    return [None, *[next_cotangent(o, next(found), results) if on else None for o, on in zip(operands, linear)]]
+    results = _cond(primitive, index, *pick(operands, linear, False), *pick(cts, active), branches=pulled)
+    return [None, *cotangents_of(operands, kinds, results)]
 
 
 def batch(primitive: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
@@ -173,10 +174,4 @@ def trim(equation: Equation, live: Flags) -> Equation:
     live = tuple(live)
     slim = [trimmed(g, live) for g in equation.params["branches"]]
     read = either(*[r for _, r in slim])
-    if (
-        all(live)
-        and all(read)
-        and all(len(s.equations) == len(g.equations) for (s, _), g in zip(slim, equation.params["branches"]))
-    ):
-        return equation
     return slimmer(equation, (True, *read), live, {"branches": tuple([with_inputs(g, read) for g, _ in slim])})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from stagec.core import location
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph, prune, replay, trace_closed
 from stagec.core.trace import current
-from stagec.core.zero import Linear, Zero, differentiable, is_zero, zero_of
+from stagec.core.zero import Linear, differentiable, is_linear, is_zero, zero_of
 from stagec.primitives import logic
 from stagec.primitives.barrier import stop_gradient
 from stagec.primitives.broadcast import broadcast_in_dim_p, instantiate, moveaxis_to_front, spread_to
@@ -70,10 +70,15 @@ def record_flat(function: Callable[..., Sequence[Any]], avals: Sequence[ShapedAr
 
 
 def trimmed(graph: Graph, live: Flags) -> tuple[Graph, Flags]:
-    """The graph of some of its results, with all of its inputs, and which of these it reads."""
+    """The graph of some of its results, with all of its inputs, and which of these it reads.
+
+    It is the graph itself if nothing is left out.
+    """
 
     def make() -> tuple[Graph, Flags]:
         wanted, read = prune(Graph(graph.inputs, graph.equations, pick(graph.outputs, live)))
+        if all(live) and wanted.equations == graph.equations:
+            return graph, tuple(read)
         return Graph(graph.inputs, wanted.equations, wanted.outputs), tuple(read)
 
     return kept(graph, ("trimmed", live), make)
@@ -81,18 +86,45 @@ def trimmed(graph: Graph, live: Flags) -> tuple[Graph, Flags]:
 
 def with_inputs(graph: Graph, read: Flags) -> Graph:
     """The graph without the inputs that it does not read."""
-    return Graph(pick(graph.inputs, read), graph.equations, graph.outputs)
+    return graph if all(read) else Graph(pick(graph.inputs, read), graph.equations, graph.outputs)
 
 
 def slimmer(equation: Equation, inputs: Flags, live: Flags, params: dict[str, Any]) -> Equation:
-    """The equation with some of its inputs and results, and other params."""
+    """The equation with some of its inputs and results, and other params; the same if these are all as they were."""
+    if all((*inputs, *live)) and all(equation.params[name] == value for name, value in params.items()):
+        return equation
     chosen = pick(equation.inputs, inputs), pick(equation.outputs, live)
     return Equation(equation.primitive, *chosen, {**equation.params, **params}, equation.location)
 
 
-def next_cotangent(operand: Linear, is_nonzero: bool, cts: Iterator[Any]) -> Any:
-    """The cotangent of a linear operand: the next of `cts`, or zero."""
-    return next(cts) if is_nonzero else Zero(operand.aval.strip_weak_type())
+def merged(flags: Iterable[bool], yes: Iterable[Any], no: Iterable[Any]) -> list[Any]:
+    """For each flag the next item of `yes` where it is set, and of `no` elsewhere."""
+    first, second = iter(yes), iter(no)
+    return [next(first) if on else next(second) for on in flags]
+
+
+def tangents_of(results: Iterable[Any], kinds: Iterable[bool], dots: Iterable[Any]) -> list[Any]:
+    """The tangents of results: the next of `dots`, or zero."""
+    given = iter(dots)
+    return [next(given) if on else zero_of(aval_of(r)) for r, on in zip(results, kinds, strict=True)]
+
+
+def cotangents_of(operands: Sequence[Any], kinds: Iterable[bool], cts: Iterable[Any]) -> list[Any]:
+    """The cotangents of operands: of linear ones the next of `cts`, or zero, and None of others.
+
+    Args:
+      kinds: which of the linear operands have one of `cts`.
+    """
+    flags, given = iter(kinds), iter(cts)
+    return [(next(given) if next(flags) else zero_of(o.aval)) if is_linear(o) else None for o in operands]
+
+
+def carry_cotangents(operands: Sequence[Any], kinds: Iterable[bool], cts: Iterable[Any]) -> list[Any]:
+    """As `cotangents_of`, of the carries of a loop, where `kinds` and `cts` are also of those that are not linear."""
+    flags, given = tuple(kinds), iter(cts)
+    pairs = [(on, next(given) if on else None) for on in flags]
+    mine = [pair for pair, o in zip(pairs, operands, strict=True) if is_linear(o)]
+    return cotangents_of(operands, [on for on, _ in mine], [ct for on, ct in mine if on])
 
 
 def select_lanes(index: Any, *batches: Any) -> Any:

@@ -14,7 +14,18 @@ import numpy as np
 from stagec.control import graph_rules
 from stagec.control.call import jit_p
 from stagec.control.derived import kept
-from stagec.core.graph import Atom, Equation, Graph, Literal, Var, all_equations, has_effects, inner_graphs, prune
+from stagec.core.graph import (
+    Atom,
+    Equation,
+    Graph,
+    Literal,
+    Var,
+    all_equations,
+    has_effects,
+    inner_graphs,
+    prune,
+    with_graphs,
+)
 from stagec.primitives.broadcast import broadcast_in_dim_p
 
 # Known results of at most so many elements are literals; larger ones that repeat one number are broadcasts of it.
@@ -71,7 +82,7 @@ def _cleared(graph: Graph) -> Graph:
                 inner = {"name": e.primitive.name, "graph": _cleared(e.params["graph"])}
                 equations.append(Equation(jit_p, e.inputs, e.outputs, inner, e.location))
             elif inner_graphs(e):
-                params = {name: _cleared_in(value) for name, value in e.params.items()}
+                params = with_graphs(e.params, _cleared)
                 equations.append(Equation(e.primitive, e.inputs, e.outputs, params, e.location))
             elif _is_known(e):
                 known[e.outputs[0]] = _known(e, equations)
@@ -80,12 +91,6 @@ def _cleared(graph: Graph) -> Graph:
         return Graph(graph.inputs, equations, [known.get(a, a) for a in graph.outputs])
 
     return kept(graph, _cleared, make)
-
-
-def _cleared_in(value: Any) -> Any:
-    if isinstance(value, Graph):
-        return _cleared(value)
-    return tuple([_cleared_in(v) for v in value]) if isinstance(value, tuple) else value
 
 
 def _empty(atom: Any) -> Literal:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.control.call import jit_p
-from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_closed
+from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_closed, with_graphs
 from stagec.core.primitive import Primitive
 from stagec.primitives.constraint import sharding_constraint_p
 
@@ -57,16 +57,8 @@ def _goes(equation: Equation) -> bool:
 def _expanded_equation(equation: Equation, platform: str) -> Equation:
     row, inputs, outputs = equation.primitive, equation.inputs, equation.outputs
     if not isinstance(row, UserPrimitive):
-        params = {k: _expanded_parameter(v, platform) for k, v in equation.params.items()}
+        params = with_graphs(equation.params, lambda g: expanded(g, platform))
         return Equation(row, inputs, outputs, params, equation.location)
     function = row.expansion(platform)
     made = trace_closed(lambda *xs: function(*xs, **equation.params), [a.aval for a in inputs], name=row.name)
     return Equation(jit_p, inputs, outputs, {"name": row.name, "graph": expanded(made, platform)}, equation.location)
-
-
-def _expanded_parameter(value: Any, platform: str) -> Any:
-    if isinstance(value, Graph):
-        return expanded(value, platform)
-    if isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
-        return tuple([_expanded_parameter(v, platform) for v in value])
-    return value

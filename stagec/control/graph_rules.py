@@ -4,7 +4,7 @@ of functions with custom rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from stagec.control import bodies
@@ -38,18 +38,23 @@ def lower(cx: Any, *values: Any, graph: Graph, **params: Any) -> Sequence[Any]:
     return results
 
 
-def inlined(graph: Graph) -> Graph:
-    """The graph with the equations of what it calls in place of the calls."""
-    if not any(e.primitive.eval is evaluate for e in graph.equations):
+def is_call(equation: Equation) -> bool:
+    """Whether an operation runs the graph in its parameter."""
+    return equation.primitive.eval is evaluate
+
+
+def inlined(graph: Graph, goes: Callable[[Equation], bool] = is_call) -> Graph:
+    """The graph with the equations of what it calls in place of the calls that go."""
+    if not any(map(goes, graph.equations)):
         return graph
     known: dict[Var, Atom] = {}
     equations: list[Equation] = []
     for e in graph.equations:
         inputs = [known.get(a, a) if type(a) is Var else a for a in e.inputs]
-        if e.primitive.eval is not evaluate:
+        if not goes(e):
             equations.append(Equation(e.primitive, inputs, e.outputs, e.params, e.location))
             continue
-        inner = inlined(e.params["graph"])
+        inner = inlined(e.params["graph"], goes)
         mine: dict[Var, Atom] = dict(zip(inner.inputs, inputs, strict=True))
         for step in inner.equations:
             outs = [Var(v.aval) for v in step.outputs]

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from stagec.control.derived import (
     Flags,
     batched,
+    carry_cotangents,
+    cotangents_of,
     cut,
     kept,
-    next_cotangent,
+    merged,
     pick,
     pull,
     push,
@@ -18,12 +20,13 @@ from stagec.control.derived import (
     slimmer,
     split,
     stable,
+    tangents_of,
     trimmed,
     with_inputs,
 )
 from stagec.core.graph import Equation, Graph, Literal, Var, has_effects, prune, replay
 from stagec.core.primitive import Primitive
-from stagec.core.zero import Zero, is_linear, is_zero
+from stagec.core.zero import is_linear, is_zero
 from stagec.primitives import arithmetic
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front, transpose_p, zeros
 from stagec.primitives.operand import aval_of
@@ -53,8 +56,8 @@ def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any
     xs_now = [*x, *pick(x_dots, active[consts + carry :])]
     results = _scan(primitive, pushed, consts_now, carry_now, xs_now, params)
     ends, end_dots, ys, y_dots = cut(results, carry, sum(carry_on), len(ys_on))
-    outs, dots = [*ends, *ys], iter([*end_dots, *y_dots])
-    return outs, [next(dots) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, (*carry_on, *ys_on))]
+    outs = [*ends, *ys]
+    return outs, tangents_of(outs, (*carry_on, *ys_on), [*end_dots, *y_dots])
 
 
 def _pushed(graph: Graph, active: Flags, consts: int, carry: int) -> tuple[Graph, Flags, Flags]:
@@ -172,13 +175,12 @@ def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[s
     unknown = unknown[:consts] + part.carry + unknown[consts + carry :]
     known = run_known(primitive, part, args, tuple([not u for u in unknown]), params)
     c, i, x = [pick(v, f) for v, f in zip(cut(args, consts, carry), cut(unknown, consts, carry))]
-    unknown_outs: Any = iter(())
+    unknown_outs: list[Any] = []
     if part.late.outputs or part.late.effects:
         own = {"graph": part.late, "num_consts": len(known.consts) + len(c), "num_carry": len(i)}
         values = (*known.consts, *c, *i, *known.xs, *x)
-        unknown_outs = iter(trace.unknown.process(primitive, values, {**params, **own}))
-    first = iter([*known.carry, *known.ys])
-    return [next(unknown_outs) if on else next(first) for on in (*part.carry, *part.ys)]
+        unknown_outs = trace.unknown.process(primitive, values, {**params, **own})
+    return merged((*part.carry, *part.ys), unknown_outs, [*known.carry, *known.ys])
 
 
 def transpose(
@@ -217,18 +219,12 @@ def _pull_back(
     ends = [instantiate(ct) for ct in pick(cts[:carry], carry_on)]
     values = known_c, [*sums, *ends], [*known_x, *pick(cts[carry:], active[carry:])]
     results = _scan(primitive, pulled, *values, {**params, "reverse": not params["reverse"]})
-    c_cts, i_cts, x_cts = map(iter, cut(results, len(sums), len(ends)))
-    c_flags, x_flags = iter(sums_on), iter(xs_on)
+    c_cts, i_cts, x_cts = cut(results, len(sums), len(ends))
     return [
-        *[next_cotangent(o, next(c_flags), c_cts) if is_linear(o) else None for o in c],
-        *[_carry_ct(o, on, i_cts) for o, on in zip(i, carry_on)],
-        *[next_cotangent(o, next(x_flags), x_cts) if is_linear(o) else None for o in x],
+        *cotangents_of(c, sums_on, c_cts),
+        *carry_cotangents(i, carry_on, i_cts),
+        *cotangents_of(x, xs_on, x_cts),
     ]
-
-
-def _carry_ct(operand: Any, on: bool, results: Any) -> Any:
-    ct = next(results) if on else Zero(aval_of(operand).strip_weak_type() if not is_linear(operand) else operand.aval)
-    return ct if is_linear(operand) else None
 
 
 def _pulled(graph: Graph, linear: Flags, active: Flags, consts: int, carry: int) -> tuple[Graph, Flags, Flags, Flags]:
@@ -289,8 +285,6 @@ def trim(equation: Equation, live: Flags) -> Equation:
     ys = tuple(live[carry:])
     i_on = stable(live[:carry], lambda on: trimmed(graph, (*on, *ys))[1][consts : consts + carry])
     body, read = trimmed(graph, (*i_on, *ys))
-    if all(read) and all(live) and len(body.equations) == len(graph.equations):
-        return equation
     kept_inputs = (*read[:consts], *i_on, *read[consts + carry :])
     own = {"graph": with_inputs(body, kept_inputs), "num_consts": sum(read[:consts]), "num_carry": sum(i_on)}
     return slimmer(equation, kept_inputs, (*i_on, *ys), own)

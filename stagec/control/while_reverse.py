@@ -11,16 +11,29 @@ at the one whose number is `m`, rotated left by `shift` bits, so states of odd `
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from stagec.control.derived import Flags, cut, kept, next_cotangent, pick, pull, record_flat, split, stable
+from stagec.control.derived import (
+    Flags,
+    carry_cotangents,
+    cotangents_of,
+    cut,
+    kept,
+    merged,
+    pick,
+    pull,
+    record_flat,
+    split,
+    stable,
+)
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
 from stagec.core.graph import Graph, prune, replay, without_effects
 from stagec.core.primitive import Primitive
-from stagec.core.zero import Zero, is_linear, is_zero
+from stagec.core.zero import is_linear, is_zero
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.broadcast import instantiate, spread_to, zeros
 from stagec.primitives.convert import convert_element_type
@@ -73,7 +86,14 @@ def _reversed(cond: Graph, body: Graph, linear: Flags, active: Flags, sizes: tup
     whole = record_flat(pulled, [*part.early.in_avals, *late.in_avals[part.residuals :]])
     step = Graph(part.early.inputs, part.early.equations, part.early.outputs[:count])
     slim, whole = [prune(without_effects(g), keep_inputs=True)[0] for g in (step, whole)]
-    return Reversed(deciding.early, slim, whole, tuple([not u for u in i_on]), kinds[:first], _spread(on, i_on))
+    return Reversed(
+        deciding.early,
+        slim,
+        whole,
+        tuple([not u for u in i_on]),
+        kinds[:first],
+        tuple(merged(i_on, on, itertools.repeat(False))),
+    )
 
 
 class Stack:
@@ -230,22 +250,6 @@ def transpose(
     start = pick(i, loop.known)
     stack = Stack(primitive, [aval_of(o) for o in start])
     found = stack.pulled(loop, b_known, stack.filled(loop, c, b_known, start), [*sums, *ends])
-    sum_cts, carry_cts = map(iter, cut(found, len(sums)))
-    flags = iter(loop.sums)
-    return [
-        *[None] * len(c),
-        *[next_cotangent(o, next(flags), sum_cts) if is_linear(o) else None for o in b],
-        *[_carry_ct(o, on, carry_cts) for o, on in zip(i, loop.carries)],
-    ]
-
-
-def _carry_ct(operand: Any, on: bool, cts: Any) -> Any:
-    aval = operand.aval if is_linear(operand) else aval_of(operand)
-    ct = next(cts) if on else Zero(aval.strip_weak_type())
-    return ct if is_linear(operand) else None
-
-
-def _spread(flags: Flags, where: Flags) -> Flags:
-    """`flags` for the items that `where` marks; no for all others."""
-    given = iter(flags)
-    return tuple([w and next(given) for w in where])
+    sum_cts, carry_cts = cut(found, len(sums))
+    carries = carry_cotangents(i, loop.carries, carry_cts)
+    return [*[None] * len(c), *cotangents_of(b, loop.sums, sum_cts), *carries]

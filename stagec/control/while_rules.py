@@ -10,6 +10,7 @@ from stagec.control.derived import (
     batched,
     cut,
     kept,
+    merged,
     pick,
     push,
     record_flat,
@@ -18,15 +19,15 @@ from stagec.control.derived import (
     split,
     stable,
     taken,
+    tangents_of,
     trimmed,
     with_inputs,
 )
 from stagec.core import errors, location
 from stagec.core.graph import Equation, Graph, Var, prune, replay
 from stagec.core.primitive import Primitive
-from stagec.core.zero import Zero, is_zero
+from stagec.core.zero import is_zero
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front
-from stagec.primitives.operand import aval_of
 from stagec.primitives.reduce import reduce_or_p
 from stagec.transforms.linearize import PartialTrace
 
@@ -48,8 +49,8 @@ def jvp(primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any
     dots = [instantiate(t) for t in pick(i_dots, i_on)]
     values = [*c, *b, *pick(b_dots, b_on), *i, *dots]
     results = primitive(*values, cond=cond, body=body, cond_consts=sizes[0], body_consts=sizes[1] + sum(b_on))
-    outs, found = results[: len(i)], iter(results[len(i) :])
-    return outs, [next(found) if on else Zero(aval_of(o).strip_weak_type()) for o, on in zip(outs, i_on)]
+    outs, found = cut(results, len(i))
+    return outs, tangents_of(outs, i_on, found)
 
 
 def _pushed(params: dict[str, Any], b_on: Flags, i_on: Flags) -> tuple[Graph, Graph, Flags]:
@@ -77,8 +78,8 @@ def partial(primitive: Primitive, trace: PartialTrace, args: Any, params: dict[s
     cond, body, i_on = halves
     flags = cut(unknown, *sizes)[:2] + [i_on]
     c, b, i = [pick(v, f, False) for v, f in zip(cut(args, *sizes), flags)]
-    known = iter(primitive(*c, *b, *i, cond=cond, body=body, cond_consts=len(c), body_consts=len(b)))
-    return [w if on else next(known) for w, on in zip(whole, i_on)]
+    known = primitive(*c, *b, *i, cond=cond, body=body, cond_consts=len(c), body_consts=len(b))
+    return merged(i_on, pick(whole, i_on), known)
 
 
 def _known(params: dict[str, Any], unknown: Flags) -> Any:
@@ -164,8 +165,6 @@ def trim(equation: Equation, live: Flags) -> Equation:
     c_on, i_asked = asked[: sizes[0]], asked[sizes[0] :]
     i_on = stable((a or b for a, b in zip(live, i_asked)), lambda on: trimmed(body, on)[1][sizes[1] :])
     step, read = trimmed(body, i_on)
-    if all(i_on) and all(read) and all(c_on) and len(step.equations) == len(body.equations):
-        return equation
     b_on = read[: sizes[1]]
     own = {
         "cond": with_inputs(deciding, (*c_on, *i_on)),

@@ -209,6 +209,22 @@ def inner_graphs(equation: Equation) -> list[Graph]:
     return [graph for _, inner in sorted(found, key=operator.itemgetter(0)) for graph in inner] if found else []
 
 
+def with_graphs(params: dict[str, Any], change: Callable[[Graph], Graph]) -> dict[str, Any]:
+    """An equation's parameters with other graphs; the same dictionary if `change` returns all of them as they are."""
+    changed: dict[str, Any] = {}
+    for name, value in params.items():
+        if isinstance(value, Graph):
+            new: Any = change(value)
+        elif isinstance(value, tuple) and any(isinstance(part, Graph) for part in value):
+            new = tuple([change(part) if isinstance(part, Graph) else part for part in value])
+            new = value if all(a is b for a, b in zip(new, value)) else new
+        else:
+            continue
+        if new is not value:
+            changed[name] = new
+    return {**params, **changed} if changed else params
+
+
 def graphs(graph: Graph) -> Sequence[Graph]:
     """The graph, and every graph inside it."""
     if graph._inside is None:
@@ -324,16 +340,10 @@ def without_effects(graph: Graph) -> Graph:
     kept: list[Equation] = []
     for e in reversed(graph.equations):
         if not live.isdisjoint(e.outputs):
-            params = {name: _without_effects(value) for name, value in e.params.items()}
+            params = with_graphs(e.params, without_effects)
             kept.append(Equation(e.primitive, e.inputs, e.outputs, params, e.location))
             live.update(a for a in e.inputs if type(a) is Var)
     return Graph(graph.inputs, kept[::-1], graph.outputs)
-
-
-def _without_effects(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(map(_without_effects, value))
-    return without_effects(value) if isinstance(value, Graph) else value
 
 
 class GraphTracer(Tracer):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from stagec.api.jit import JitFunction, as_jitted
-from stagec.control.checkpoint import inlined
+from stagec.control.call import inlined
 from stagec.control.expansion import expanded
 from stagec.core import errors, location, pytree
 from stagec.core.config import state
@@ -196,7 +196,7 @@ def check(fun: Callable[..., Any], /, *args: Any, prove: bool = False, **kwargs:
             fix="check the parts of the function before and after the calls",
         )
     _, values = function._traced(args, kwargs)
-    graph, used = prune(inlined(expanded(trace.graph), trace.name))
+    graph, used = prune(inlined(expanded(trace.graph)))
     inputs = [v for v, u in zip([*trace.captured, *values], used) if u]
     paths, _ = pytree.flatten_with_path(trace.out_tree.unflatten(list(range(len(graph.outputs)))))
     names = [f"result{pytree.keystr(path)}" for path, _ in paths]

@@ -46,15 +46,9 @@ def _same(site: Site, *operands: Value) -> list[Value]:
     return list(operands)
 
 
-@target("mhlo.topk", "TopK")
-def _top_k(site: Site, x: Value) -> list[Value]:
-    values, positions = lax.top_k(x, site.shape()[-1])
-    return [values, lax.convert_element_type(positions, site.dtype(1))]
-
-
-@target("stablehlo.dynamic_top_k")
-def _dynamic_top_k(site: Site, x: Value, count: Value) -> list[Value]:
-    values, positions = lax.top_k(x, int(site.known(count, "count")))
+@target("mhlo.topk", "TopK", "stablehlo.dynamic_top_k")
+def _top_k(site: Site, x: Value, count: Value = None) -> list[Value]:
+    values, positions = lax.top_k(x, site.shape()[-1] if count is None else int(site.known(count, "count")))
     return [values, lax.convert_element_type(positions, site.dtype(1))]
 
 

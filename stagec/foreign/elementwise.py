@@ -24,6 +24,7 @@ _OTHERS: dict[str, Callable[..., Any]] = {
     "abs": lax.abs,
     "add": lambda x, y: lax.bitwise_or(x, y) if _is_boolean(x) else lax.add(x, y),
     "atan2": lax.atan2,
+    "clamp": lax.clamp,
     "cbrt": lambda x: lax.pow(x, _like(x, 1 / 3)) if _is_complex(x) else lax.cbrt(x),
     "count_leading_zeros": lambda x: _leading_zeros(x),
     "imag": lambda x: lax.imag(x) if _is_complex(x) else _like(x, 0),
@@ -131,11 +132,6 @@ def _ignoring_site(function: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name, _function in {**_ROWS, **_OTHERS}.items():
     rule(_name)(_ignoring_site(_function))
-
-
-@rule("clamp")
-def _clamp(site: Site, low: Value, x: Value, high: Value) -> Value:
-    return lax.clamp(low, x, high)
 
 
 @rule("convert")

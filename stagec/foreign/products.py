@@ -49,21 +49,14 @@ def _unary_einsum(site: Site, x: Value) -> Value:
     return snp.einsum(site.text("einsum_config"), x)
 
 
-@rule("convolution")
-def _convolution(site: Site, x: Value, kernel: Value) -> Value:
-    return _convolved(site, x, kernel, site.pairs("padding", len(x.shape) - 2))
-
-
-@rule("dynamic_conv")
-def _dynamic_conv(site: Site, x: Value, kernel: Value, padding: Value) -> Value:
-    pairs = [(int(low), int(high)) for low, high in site.known(padding, "padding").reshape(-1, 2)]
-    return _convolved(site, x, kernel, pairs)
-
-
-def _convolved(site: Site, x: Value, kernel: Value, padding: list[tuple[int, int]]) -> Value:
+@rule("convolution", "dynamic_conv")
+def _convolution(site: Site, x: Value, kernel: Value, given: Value = None) -> Value:
     specs = _convolution_numbers(site)
     spatial = len(x.shape) - 2
     ones = (1,) * spatial
+    padding = site.pairs("padding", spatial)
+    if given is not None:
+        padding = [(int(low), int(high)) for low, high in site.known(given, "padding").reshape(-1, 2)]
     reversal = site.op.attributes["window_reversal"] if site.has("window_reversal") else ()
     reversed_axes = [axis for axis, flag in zip(specs.rhs_spec[2:], reversal) if flag]
     return lax.conv_general_dilated(
@@ -148,10 +141,6 @@ def _ragged_dot(site: Site, x: Value, y: Value, sizes: Value) -> Value:
 
 
 @rule("batch_norm_inference")
-def _batch_norm_inference(site: Site, x: Value, scale: Value, offset: Value, mean: Value, variance: Value) -> Value:
-    return _normalized(site, x, scale, offset, mean, variance)
-
-
 def _normalized(site: Site, x: Value, scale: Value, offset: Value, mean: Value, variance: Value) -> Value:
     along = _along_feature(site, x)
     epsilon = np.asarray(_number(site, "epsilon"), x.dtype)
@@ -199,20 +188,12 @@ def _batch_norm_grad(site: Site, x: Value, scale: Value, mean: Value, variance: 
 
 
 @rule("rng_bit_generator")
-def _rng_bit_generator(site: Site, state: Value) -> list[Value]:
-    return _random_bits(site, state, site.shape(1))
-
-
 @target("stablehlo.dynamic_rng_bit_generator")
-def _dynamic_rng_bit_generator(site: Site, state: Value, shape: Value) -> list[Value]:
-    return _random_bits(site, state, site.numbers(shape, "shape"))
-
-
-def _random_bits(site: Site, state: Value, shape: Sequence[int]) -> list[Value]:
+def _rng_bit_generator(site: Site, state: Value, shape: Value = None) -> list[Value]:
     algorithm = {"DEFAULT": 0, "THREE_FRY": 1, "PHILOX": 2}[site.word("rng_algorithm")]
     dtype = site.dtype(1)
     unsigned = np.dtype(f"uint{dtype.itemsize * 8}")
-    new, bits = lax.rng_bit_generator(state, shape, unsigned, lax.RandomAlgorithm(algorithm))
+    new, bits = lax.rng_bit_generator(state, site.sizes(shape, 1), unsigned, lax.RandomAlgorithm(algorithm))
     return [new, bits if bits.dtype == dtype else lax.bitcast_convert_type(bits, dtype)]
 
 

@@ -26,17 +26,9 @@ _BOOLEAN_KINDS = {
 }
 
 
-@rule("gather")
-def _gather(site: Site, x: Value, indices: Value) -> Value:
-    return _gathered(site, x, indices, site.ints("slice_sizes"))
-
-
-@rule("dynamic_gather")
-def _dynamic_gather(site: Site, x: Value, indices: Value, sizes: Value) -> Value:
-    return _gathered(site, x, indices, site.numbers(sizes, "slice sizes"))
-
-
-def _gathered(site: Site, x: Value, indices: Value, sizes: Sequence[int]) -> Value:
+@rule("gather", "dynamic_gather")
+def _gather(site: Site, x: Value, indices: Value, given: Value = None) -> Value:
+    sizes = site.ints("slice_sizes") if given is None else site.numbers(given, "slice sizes")
     fields = site.dimension_numbers("dimension_numbers")
     numbers = lax.GatherDimensionNumbers(
         offset_dims=fields.get("offset_dims", ()),

@@ -42,34 +42,22 @@ def _constant(site: Site) -> Value:
     return np.frombuffer(blob, np.uint8 if dtypes.is_bool(dtype) else dtype).astype(dtype).reshape(shape)
 
 
-@rule("iota")
-def _iota(site: Site) -> Value:
-    return lax.broadcasted_iota(site.dtype(), site.shape(), site.integer("iota_dimension"))
+# The dynamic form of an operation has what the other one reads from its type or attributes as a further operand.
 
 
-@rule("dynamic_iota")
-def _dynamic_iota(site: Site, shape: Value) -> Value:
-    return lax.broadcasted_iota(site.dtype(), site.numbers(shape, "shape"), site.integer("iota_dimension"))
+@rule("iota", "dynamic_iota")
+def _iota(site: Site, shape: Value = None) -> Value:
+    return lax.broadcasted_iota(site.dtype(), site.sizes(shape), site.integer("iota_dimension"))
 
 
-@rule("reshape")
-def _reshape(site: Site, x: Value) -> Value:
-    return lax.reshape(x, site.shape())
+@rule("reshape", "dynamic_reshape", "chlo.dynamic_reshape")
+def _reshape(site: Site, x: Value, shape: Value = None) -> Value:
+    return lax.reshape(x, site.sizes(shape))
 
 
-@rule("dynamic_reshape", "chlo.dynamic_reshape")
-def _dynamic_reshape(site: Site, x: Value, shape: Value) -> Value:
-    return lax.reshape(x, site.numbers(shape, "shape"))
-
-
-@rule("broadcast_in_dim")
-def _broadcast_in_dim(site: Site, x: Value) -> Value:
-    return lax.broadcast_in_dim(x, site.shape(), site.ints("broadcast_dimensions"))
-
-
-@rule("dynamic_broadcast_in_dim")
-def _dynamic_broadcast_in_dim(site: Site, x: Value, shape: Value) -> Value:
-    return lax.broadcast_in_dim(x, site.numbers(shape, "shape"), site.ints("broadcast_dimensions"))
+@rule("broadcast_in_dim", "dynamic_broadcast_in_dim")
+def _broadcast_in_dim(site: Site, x: Value, shape: Value = None) -> Value:
+    return lax.broadcast_in_dim(x, site.sizes(shape), site.ints("broadcast_dimensions"))
 
 
 @rule("broadcast")
@@ -121,15 +109,10 @@ def _lengths(site: Site, strides: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(-(-size // step) for size, step in zip(sizes, strides))
 
 
-@rule("pad")
-def _pad(site: Site, x: Value, value: Value) -> Value:
-    low, high = site.ints("edge_padding_low"), site.ints("edge_padding_high")
-    return lax.pad(x, value, list(zip(low, high, site.ints("interior_padding"))))
-
-
-@rule("dynamic_pad")
-def _dynamic_pad(site: Site, x: Value, value: Value, low: Value, high: Value, interior: Value) -> Value:
-    parts = [site.numbers(v, "padding") for v in (low, high, interior)]
+@rule("pad", "dynamic_pad")
+def _pad(site: Site, x: Value, value: Value, *given: Value) -> Value:
+    names = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    parts = [site.numbers(v, "padding") for v in given] or list(map(site.ints, names))
     return lax.pad(x, value, list(zip(*parts)))
 
 

@@ -170,5 +170,9 @@ class Site:
         """The elements of an operand that has to be known while tracing."""
         return tuple(int(v) for v in self.known(value, what).reshape(-1))
 
+    def sizes(self, given: Value, index: int = 0) -> tuple[int, ...]:
+        """The shape of a result: the elements of an operand that says it, or, without one, that of its type."""
+        return self.shape(index) if given is None else self.numbers(given, "shape")
+
     def refusal(self, what: str, fix: str = "") -> errors.UnsupportedError:
         return refuse(self.op, what, fix)

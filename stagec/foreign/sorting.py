@@ -94,7 +94,7 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
         step = run // 2
         while step:
             partner = positions ^ step
-            others = [_last_axis(x, partner) for x in state]
+            others = [taken(x, partner, rank - 1) for x in state]
             ascending = ((positions & run) == 0) == (positions < partner)
             keep_first = lax.broadcast_in_dim(ascending, shape, (rank - 1,))
             chosen = lax.eq(precedes(state, others), keep_first)
@@ -103,10 +103,6 @@ def _by_comparison(less: Callable[..., list[Value]], operands: tuple[Value, ...]
         run *= 2
     back = [order.index(i) for i in range(rank)]
     return [lax.transpose(lax.slice_in_dim(x, 0, length, axis=rank - 1), back) for x in state[:-1]]
-
-
-def _last_axis(x: Value, positions: np.ndarray[Any, Any]) -> Value:
-    return taken(x, positions, len(x.shape) - 1)
 
 
 @rule("chlo.top_k")

@@ -8,11 +8,9 @@ of derivatives and batching are those of the primitive.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 from stagec.control.derived import kept
-from stagec.core.graph import Equation, Graph
+from stagec.core.graph import Equation, Graph, with_graphs
 from stagec.core.host import LibraryCall
 from stagec.core.primitive import Primitive
 from stagec.lowering.host_choices import THRESHOLDS
@@ -73,22 +71,7 @@ def _of(equation: Equation, libraries: str, in_loop: bool) -> Equation:
         callback = LibraryCall(row, params, avals, [v.aval.strip_weak_type() for v in equation.outputs])
         made = {"callback": callback}
         return Equation(_called(row), equation.inputs, equation.outputs, made, equation.location)
-    inside = _inner(lambda g: _once(g, libraries, in_loop or row.name in _LOOPS), params)
+    inside = with_graphs(params, lambda g: _once(g, libraries, in_loop or row.name in _LOOPS))
     if inside is params:
         return equation
     return Equation(row, equation.inputs, equation.outputs, inside, equation.location)
-
-
-def _inner(rewrite: Callable[[Graph], Graph], params: dict[str, Any]) -> dict[str, Any]:
-    """Parameters with rewritten graphs; the same dictionary if no graph has changed."""
-    changed = {}
-    for name, value in params.items():
-        if isinstance(value, Graph):
-            new: Any = rewrite(value)
-            if new is not value:
-                changed[name] = new
-        elif isinstance(value, tuple) and any(isinstance(v, Graph) for v in value):
-            new = tuple([rewrite(v) if isinstance(v, Graph) else v for v in value])
-            if any(a is not b for a, b in zip(new, value)):
-                changed[name] = new
-    return {**params, **changed} if changed else params

@@ -81,6 +81,14 @@ class GatherScatterMode(str, enum.Enum):
             ) from None
 
 
+def check_index_type(name: str, indices: ShapedArray) -> None:
+    """Raise `ShapeError` unless indices are integers with an axis of components."""
+    is_integer = dtypes.is_integer(indices.dtype)
+    if not is_integer or not indices.ndim:
+        fix = "add an axis with indices[..., None]" if is_integer else "convert them with indices.astype(int)"
+        raise shape_error(name, f"indices must be integers of rank 1 or more, got {indices.long()}", fix)
+
+
 def gather_shape(
     x: ShapedArray,
     indices: ShapedArray,
@@ -93,14 +101,7 @@ def gather_shape(
     unique_indices: bool,
 ) -> ShapedArray:
     d = dimension_numbers
-    if not dtypes.is_integer(indices.dtype) or not indices.ndim:
-        raise shape_error(
-            "gather",
-            f"indices must be integers of rank 1 or more, got {indices.long()}",
-            "add an axis with indices[..., None]"
-            if dtypes.is_integer(indices.dtype)
-            else "convert them with indices.astype(int)",
-        )
+    check_index_type("gather", indices)
     if len(slice_sizes) != x.ndim or any(not 0 <= s <= n for s, n in zip(slice_sizes, x.shape)):
         raise shape_error(
             "gather",

@@ -16,6 +16,7 @@ from stagec.primitives.gather_parts import (
     GatherScatterMode,
     Ints,
     ScatterDimensionNumbers,
+    check_index_type,
     clamp_indices,
     in_range,
     index_grid,
@@ -40,14 +41,7 @@ def scatter_shape(
 ) -> ShapedArray:
     d = dimension_numbers
     check_dtype(name, same_dtype(name, (x, updates)), accepts)
-    if not dtypes.is_integer(indices.dtype) or not indices.ndim:
-        raise shape_error(
-            name,
-            f"indices must be integers of rank 1 or more, got {indices.long()}",
-            "add an axis with indices[..., None]"
-            if dtypes.is_integer(indices.dtype)
-            else "convert them with indices.astype(int)",
-        )
+    check_index_type(name, indices)
     window = x.ndim - len(d.inserted_window_dims) - len(d.operand_batching_dims)
     batch = tuple([n for i, n in enumerate(updates.shape) if i not in d.update_window_dims])
     if (

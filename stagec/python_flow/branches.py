@@ -106,7 +106,7 @@ def _each(
             return Undefined(name, f"the branches of an if assign {kind_of(leaves[0])} and {kind_of(leaves[1])}")
         positions = [both[i].outputs[starts[i] + k] for i in present]
         avals = [both[i].graph.out_avals[p] for i, p in zip(present, positions)]
-        aval = joined(name, avals)
+        aval = joined(avals)
         if aval is None:
             return Undefined(name, f"the branches of an if assign {avals[0].long()} and {avals[1].long()}")
         found = dict(zip(present, positions))

@@ -177,7 +177,7 @@ class Loop:
                     settled = False
                     continue
                 before, after = given[n, k], recorded.graph.out_avals[recorded.outputs[start + k]]
-                aval = joined(name, [before, after])
+                aval = joined([before, after])
                 if aval is None:
                     self.entry[n] = self._changed(name, a, b)
                     return False
@@ -259,7 +259,7 @@ class Loop:
             results.append(Undefined(name, why) if undefined else (value, kept))
         carry = [*starts, *[full(a.shape, 0, a.dtype) for a in (body.graph.out_avals[o] for o in late)]]
         types = [body.graph.out_avals[o] for o in [*outputs, *late]]
-        types = [joined("", [a, aval_of(s)]) or a for a, s in zip(types, carry)]
+        types = [joined([a, aval_of(s)]) or a for a, s in zip(types, carry)]
         carry = [converted(c, t) for c, t in zip(carry, types)]
         count = len(carry)
         pairs = gathered(parts)

@@ -139,7 +139,7 @@ def fresh(value: Any, rivals: Sequence[Any] = ()) -> Value:
     return Buffer(value, [r for r in rivals if isinstance(r, Buffer)]) if value.aval.shape else Number(value)
 
 
-def joined(name: str, avals: Sequence[ShapedArray]) -> ShapedArray | None:
+def joined(avals: Sequence[ShapedArray]) -> ShapedArray | None:
     """The type that holds all of these; None where shapes differ."""
     if len({a.shape for a in avals}) > 1:
         return None
@@ -208,13 +208,12 @@ def record(
     return Recorded(graph, captured, frame.used, frame.written, ends, outputs)
 
 
-def gathered(recorded: Sequence[Recorded], more: Sequence[Any] = ()) -> list[Any]:
+def gathered(recorded: Sequence[Recorded]) -> list[Any]:
     """The values from outside that regions read: keys for `known`, as pairs of key and operand."""
     found: dict[Any, Any] = {}
     for r in recorded:
         found.update({id(c): c for c in r.captured})
         found.update({ref: references.read(ref) for ref in r.used})
-    found.update({id(v): v for v in more})
     return list(found.items())
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stagec.core.aval import ShapedArray
 from stagec.core.config import state
-from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay, trace_closed
+from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Trace, current, under
 from stagec.core.wrapping import shown_name
@@ -69,33 +68,3 @@ def linearize_flat(
     real = [d for d in dots if not is_zero(d)]
     graph, residuals = partial.unknown.finish(real)
     return outs, LinearFunction(graph, residuals, [d if is_zero(d) else None for d in dots], used)
-
-
-def split_graph(graph: Graph, unknown: Sequence[bool], name: str) -> tuple[Graph, Graph, list[bool], int]:
-    """Split a graph in two: the part that the known inputs determine, and the remainder.
-
-    Returns:
-      the known graph, which returns the known results and then the residuals; the unknown graph, which takes the
-      residuals and then the unknown inputs, and returns the unknown results; which results are unknown; and the
-      number of residuals.
-    """
-    late: Graph | None = None
-    out_unknown: list[bool] = []
-    count = 0
-
-    def known(*values: Any) -> list[Any]:
-        nonlocal late, out_unknown, count
-        partial = PartialTrace(name)
-        given = iter(values)
-        args = [partial.unknown.argument(a) if u else next(given) for a, u in zip(graph.in_avals, unknown)]
-        with current(partial):
-            outs = replay(graph, args)
-        out_unknown = [partial.is_unknown(o) for o in outs]
-        late, residuals = partial.unknown.finish([o for o, u in zip(outs, out_unknown) if u])
-        count = len(residuals)
-        return [o for o, u in zip(outs, out_unknown) if not u] + residuals
-
-    avals: list[ShapedArray] = [a for a, u in zip(graph.in_avals, unknown) if not u]
-    early = trace_closed(known, avals, name=name)
-    assert late is not None, "it was traced"
-    return early, late, out_unknown, count

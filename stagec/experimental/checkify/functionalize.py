@@ -17,7 +17,7 @@ from stagec.control.custom import Rule
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import is_inexact
-from stagec.core.graph import Equation, Graph, Literal, all_equations, replay, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, all_equations, replay, trace_closed, with_graphs
 from stagec.core.wrapping import wraps
 from stagec.experimental.checkify.failures import (
     Check,
@@ -93,17 +93,15 @@ def _checked(graph: Graph, enabled: Enabled) -> tuple[Graph, tuple[Check, ...]]:
     return graph.derived["checkify", enabled]  # type: ignore[no-any-return]
 
 
-def _without_checks(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple([_without_checks(v) for v in value]) if any(isinstance(v, Graph) for v in value) else value
-    if not isinstance(value, Graph) or not any(e.primitive is check_p for e in all_equations(value)):
-        return value
+def _without_checks(graph: Graph) -> Graph:
+    if not any(e.primitive is check_p for e in all_equations(graph)):
+        return graph
     kept = [
-        Equation(e.primitive, e.inputs, e.outputs, {k: _without_checks(v) for k, v in e.params.items()}, e.location)
-        for e in value.equations
+        Equation(e.primitive, e.inputs, e.outputs, with_graphs(e.params, _without_checks), e.location)
+        for e in graph.equations
         if e.primitive is not check_p
     ]
-    return Graph(value.inputs, kept, value.outputs)
+    return Graph(graph.inputs, kept, graph.outputs)
 
 
 def _plain(state: State, e: Equation, args: list[Any], enabled: Enabled, nans: bool = False) -> list[Any]:
@@ -189,8 +187,8 @@ def _custom(state: State, e: Equation, args: list[Any], enabled: Enabled) -> lis
     if checks:
         outs = replay(graph, [stop_gradient_p(a) for a in args])[len(e.outputs) :]
         state.add(checks, outs[0], outs[1:])
-    params = {k: _without_checks(v) for k, v in e.params.items()}
-    if params["graph"] is not e.params["graph"]:
+    params = with_graphs(e.params, _without_checks)
+    if params is not e.params:
         params["rule"] = Rule(e.params["rule"].name, e.params["rule"].function, _refuse_derivative)
     return list(e.primitive(*args, **params))
 

@@ -191,21 +191,19 @@ def value_and_grad(
         chosen = positions(argnums, len(args), "sparse.value_and_grad")
         data = [pytree.map_leaves(lambda x: x.data if is_sparse(x) else x, args[n], is_leaf=is_sparse) for n in chosen]
 
+        def with_data(n: int, values: Any) -> Any:
+            """An argument with other data."""
+            put = lambda x, v: x._with(v) if is_sparse(x) else v  # noqa: E731
+            return pytree.map_leaves(put, args[n], values, is_leaf=is_sparse)
+
         def of_data(data: Any, *args: Any, **named: Any) -> Any:
             full = list(args)
             for n, values in zip(chosen, data):
-                full[n] = pytree.map_leaves(
-                    lambda x, v: x._with(v) if is_sparse(x) else v, args[n], values, is_leaf=is_sparse
-                )
+                full[n] = with_data(n, values)
             return fun(*full, **named)
 
         value, slopes = gradients.value_and_grad(of_data, has_aux=has_aux, **kwargs)(data, *args, **named)
-        found = tuple(
-            [
-                pytree.map_leaves(lambda x, v: x._with(v) if is_sparse(x) else v, args[n], s, is_leaf=is_sparse)
-                for n, s in zip(chosen, slopes)
-            ]
-        )
+        found = tuple(map(with_data, chosen, slopes))
         return value, found[0] if isinstance(argnums, int) else found
 
     return call
