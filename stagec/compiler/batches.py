@@ -50,7 +50,7 @@ def divided(graph: Graph) -> Graph:
     found: Graph | None = graph.derived.get(divided)
     if found is None:
         found = graph
-        if any(_parts_of(e) > 1 for e in _outer(graph)):
+        if any(map(_divisions, _outer(graph))):
             found = trace_closed(lambda *args: replay(graph, args, _in_parts), graph.in_avals)
         graph.derived[divided] = found
     return found
@@ -86,29 +86,56 @@ class _Loop(NamedTuple):
         return None
 
 
-def _parts_of(e: Equation) -> int:
-    """Into how many parts a loop may be divided."""
+class _Division(NamedTuple):
+    """How a loop may be divided.
+
+    Attributes:
+      parts: into how many parts.
+      axis: which axis of the state.
+      size: how long it is.
+    """
+
+    parts: int
+    axis: int
+    size: int
+
+
+def _divisions(e: Equation) -> list[_Division]:
+    """How a loop may be divided, into most parts first."""
     found = _Loop.of(e)
     if found is None or any(i.primitive.effects for i in all_equations(found.graph)):
-        return 1
+        return []
     if sharing.total(found.graph) > _LONG_ROUND or sharing.total_of(e) < _LEAST:
-        return 1
+        return []
     carry = [a.aval for a in e.inputs[found.first : found.last]]
-    axis, size = _batch(carry)
-    elements = max((a.size for a in carry if a.shape[axis : axis + 1] == (size,)), default=0)
-    most = min(_PARTS, elements // _ELEMENTS)
-    counts = [n for n in range(2, most + 1) if size % n == 0]
-    if any(v.aval.size == size for i in all_equations(found.graph) for v in i.outputs):
-        counts = [n for n in counts if size // n >= _ROWS or elements // n >= _LONG_ROWS] or counts
-    return max(counts, default=1)
+    sizes = {v.aval.size for i in all_equations(found.graph) for v in i.outputs}
+    made = []
+    for axis, rows, size in _batches(carry):
+        elements = max((a.size for a in carry if a.shape[axis : axis + 1] == (size,)), default=0)
+        counts = [n for n in range(2, min(_PARTS, elements // _ELEMENTS) + 1) if size % n == 0]
+        if rows in sizes:
+            counts = [n for n in counts if rows // n >= _ROWS or elements // n >= _LONG_ROWS] or counts
+        made += [_Division(n, axis, size) for n in counts[-1:]]
+    return sorted(made, reverse=True)
 
 
-def _batch(carry: Sequence[ShapedArray]) -> tuple[int, int]:
-    """The first axis of more than one element of most of a loop's state, and its size."""
+def _batches(carry: Sequence[ShapedArray]) -> list[tuple[int, int, int]]:
+    """The first axis of more than one element of most of a loop's state: `(axis, rows, size)`.
+
+    If it is short, such as that of the devices of a `shard_map`, the one after it, too, with the rows of both.
+    """
     shapes = [a.shape for a in carry if a.size > 1]
     axis = min((next(i for i, n in enumerate(shape) if n > 1) for shape in shapes), default=0)
-    sizes = [shape[axis] for shape in shapes if len(shape) > axis]
-    return axis, max(sizes, key=sizes.count, default=1)
+    found, rows = [], 1
+    for place in (axis, axis + 1):
+        sizes = [shape[place] for shape in shapes if len(shape) > place]
+        size = max(sizes, key=sizes.count, default=1)
+        rows *= size
+        found.append((place, rows, size))
+        if size >= _ROWS:
+            break
+        shapes = [shape for shape in shapes if shape[place : place + 1] == (size,)]
+    return found
 
 
 class _DependentError(Exception):
@@ -203,11 +230,11 @@ def _in_parts(e: Equation, values: Sequence[Any]) -> Sequence[Any]:
     """The results of an operation, by a loop over the parts of a batch where it has one."""
     if e.primitive.lower is graph_rules.lower:
         return replay(e.params["graph"], values, _in_parts)
-    count = _parts_of(e)
-    found = next(filter(None, (_body(e, count, kinds) for kinds in _DIVIDED)), None) if count > 1 else None
+    tried = ((d, _body(e, d, kinds)) for d in _divisions(e) for kinds in _DIVIDED)
+    found = next(((d, made) for d, made in tried if made is not None), None)
     if found is None:
         return run_equation(e, values)
-    body, specs = found
+    (count, _, _), (body, specs) = found
     parts = scan_p(
         *values,
         iota(np.dtype(np.int32), count),
@@ -221,7 +248,7 @@ def _in_parts(e: Equation, values: Sequence[Any]) -> Sequence[Any]:
     return [_joined(p, spec) for p, spec in zip(parts, specs)]
 
 
-def _body(e: Equation, count: int, kinds: Sequence[str]) -> tuple[Graph, list[Spec]] | None:
+def _body(e: Equation, division: _Division, kinds: Sequence[str]) -> tuple[Graph, list[Spec]] | None:
     """The loop on one part of the batch, and how its results are divided.
 
     None if a part depends on another one, or if all of them compute what does not belong to the batch.
@@ -233,7 +260,7 @@ def _body(e: Equation, count: int, kinds: Sequence[str]) -> tuple[Graph, list[Sp
     whole_loop = _Loop.of(e)
     assert whole_loop is not None, "only loops have parts"
     _, first, last = whole_loop
-    place, size = _batch([a.aval for a in e.inputs[first:last]])
+    count, place, size = division
 
     def axis_of(i: int, shape: tuple[int, ...]) -> int | None:
         """The axis of the batch."""

@@ -66,7 +66,8 @@ CASES = {
     "random": (drawn, stagec.random.split(stagec.random.key(0), 64)),
     "odd": (relaxed, vectors(77, 32)),
     "odd and random": (drawn, stagec.random.split(stagec.random.key(0), 77)),
-    "in one row": (lambda x: stagec.vmap(relaxed)(x), vectors(1, 64, 32)),
+    "in one row": (stagec.vmap(relaxed), vectors(1, 64, 32)),
+    "of two devices": (stagec.vmap(drawn), stagec.random.split(stagec.random.key(0), (2, 32))),
     "gradient": (stagec.grad(lambda x: relaxed(x).sum()), vectors(64, 32)),
 }
 
@@ -92,6 +93,8 @@ def test_workgroups_share_the_parts():
 def test_parts_with_numbers_for_each_row_fill_vectors():
     text = stagec.jit(stagec.vmap(drawn)).lower(CASES["random"][1]).as_text()
     assert "tensor<4x16x32xf32>" in text and "tensor<8x8x32xf32>" not in text
+    text = stagec.jit(stagec.vmap(stagec.vmap(drawn))).lower(CASES["of two devices"][1]).as_text("kernels")
+    assert re.search(r"%(\w+) = arith.constant 4 : index\n.*\n +stream.return %\1,", text), "of 8 rows of each"
 
 
 @pytest.mark.parametrize(
