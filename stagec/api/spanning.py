@@ -15,13 +15,12 @@ from stagec.api.signature import builder
 from stagec.control.partition_axes import Spec
 from stagec.core import pytree
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, all_equations
-from stagec.primitives.constraint import sharding_constraint_p
+from stagec.core.graph import Graph
 from stagec.runtime import devices
 from stagec.runtime.array import Array, Split
 from stagec.runtime.mesh import Mesh
 from stagec.runtime.processes import Grid, grid
-from stagec.runtime.propagation import as_partitions, result_shardings
+from stagec.runtime.propagation import as_partitions, named_meshes, result_shardings
 from stagec.runtime.sharding import NamedSharding
 
 
@@ -34,8 +33,7 @@ def mesh_of(graph: Graph, values: Sequence[Any]) -> Mesh | None:
             mesh = getattr(v.signature.sharding, "mesh", None)
             if isinstance(mesh, Mesh) and mesh.is_multi_process:
                 return mesh
-    named = [e.params["mesh"] for e in all_equations(graph) if e.primitive is sharding_constraint_p]
-    return next((mesh for mesh in named if isinstance(mesh, Mesh) and mesh.is_multi_process), None)
+    return next((m for m in named_meshes(graph) if isinstance(m, Mesh) and m.is_multi_process), None)
 
 
 class Share(NamedTuple):

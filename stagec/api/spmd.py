@@ -16,11 +16,11 @@ import numpy as np
 from stagec.backends import Target
 from stagec.compiler import log
 from stagec.control import device_rows, graph_rules
-from stagec.control.partition import Partition, Slice
+from stagec.control.partition import Partition, slices_of_one
 from stagec.control.partition_axes import Divided, Spec, part, whole
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, all_equations, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, trace_closed
 from stagec.primitives.arithmetic import div, rem
 from stagec.primitives.complex import complex as complex_of, imag, real
 from stagec.primitives.constraint import sharding_constraint_p
@@ -33,6 +33,7 @@ from stagec.primitives.reduce import reduce_and, reduce_max, reduce_min, reduce_
 from stagec.primitives.shape import reshape, transpose
 from stagec.primitives.slicing import slice_in_dim
 from stagec.runtime.mesh import AbstractMesh, Mesh
+from stagec.runtime.propagation import named_meshes
 
 _REDUCTIONS: dict[str, Callable[..., Any]] = {
     "sum": reduce_sum, "max": reduce_max, "min": reduce_min, "prod": reduce_prod, "and": reduce_and, "or": reduce_or,
@@ -47,8 +48,7 @@ def mesh_of(graph: Graph, target: Target) -> Mesh | AbstractMesh | None:
     """
     if not target.on.collectives:
         return None
-    named = [e.params["mesh"] for e in all_equations(graph) if e.primitive is sharding_constraint_p]
-    meshes = [mesh for mesh in named if mesh.size > 1]
+    meshes = [mesh for mesh in named_meshes(graph) if mesh.size > 1]
     for mesh in meshes:
         if mesh.shape_tuple != meshes[0].shape_tuple:
             raise location.error(
@@ -245,25 +245,19 @@ class _Devices(Partition):
 
         What is joined with them, such as zeros, takes the place of rows.
         """
-        axis, shape = e.params["dimension"], e.outputs[0].aval.shape
-        starts = np.cumsum([0, *[a.aval.shape[axis] for a in e.inputs]])
-        slices = [(int(p), v) for p, (v, _) in zip(starts, args) if type(v) is Slice]
+        slices = slices_of_one(e, args)
         if not slices:
             return None
-        (base, spec), size = slices[0][1].base, slices[0][1].size
-        if any(v.base[0] is not base or v.axis != axis for _, v in slices):
-            return None
-        if shape[axis] != size or self.grid.parts(spec[axis]) != size:
+        _, first = slices[0]
+        base, spec = first.base
+        names = spec[first.axis]
+        if self.grid.parts(names) != first.size:
             return None
         sources = {p + k: v.start + k for p, v in slices for k in range(v.limit - v.start)}
         if len(set(sources.values())) < len(sources):  # a device would send its row to several
             return None
-        pairs = tuple([(g[s], g[d]) for g in self.grid.groups(spec[axis]) for d, s in sources.items()])
-        found = _each(base, lambda v: device_rows.device_permute_p(v, pairs=pairs))
-        for p, (value, own), atom in zip(starts, args, e.inputs):
-            if type(value) is not Slice:
-                found = self.replaced(found, spec, axis, int(p), size, self.moved(value, own, whole(len(own)))[0], atom)
-        return found, spec
+        pairs = tuple([(g[s], g[d]) for g in self.grid.groups(names) for d, s in sources.items()])
+        return self.with_others(_each(base, lambda v: device_rows.device_permute_p(v, pairs=pairs)), first, e, args)
 
     def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
         if not shift:

@@ -8,6 +8,7 @@ first. What these communications are is up to a subclass.
 from __future__ import annotations
 
 import abc
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -164,19 +165,19 @@ class Partition(abc.ABC):
 
         What is joined with them, such as zeros, takes the place of rows.
         """
-        axis = e.params["dimension"]
-        slices = [v for v, _ in args if type(v) is Slice]
-        if not slices or any(v.base[0] is not slices[0].base[0] or v.axis != axis for v in slices):
+        slices = slices_of_one(e, args)
+        shifts = {(p - v.start) % v.size for p, v in slices}
+        if len(shifts) != 1:
             return None
-        (base, spec), size = slices[0].base, slices[0].size
-        starts = np.cumsum([0, *[a.aval.shape[axis] for a in e.inputs]])
-        shifts = {int(p - v.start) % size for p, (v, _) in zip(starts, args) if type(v) is Slice}
-        if len(shifts) != 1 or e.outputs[0].aval.shape[axis] != size:
-            return None
-        found = self.shifted(base, spec, axis, shifts.pop())
-        for p, (value, own), atom in zip(starts, args, e.inputs):
+        _, first = slices[0]
+        return self.with_others(self.shifted(*first.base, first.axis, shifts.pop()), first, e, args)
+
+    def with_others(self, found: Any, first: Slice, e: Equation, args: list[Divided]) -> Divided:
+        """Slices that were put together, of which `first` is one, with what else was joined in the place of rows."""
+        (_, spec), axis, size = first.base, first.axis, first.size
+        for p, (value, own), atom in zip(_starts(e), args, e.inputs):
             if type(value) is not Slice:
-                found = self.replaced(found, spec, axis, int(p), size, self.moved(value, own, whole(len(own)))[0], atom)
+                found = self.replaced(found, spec, axis, p, size, self.moved(value, own, whole(len(own)))[0], atom)
         return found, spec
 
     def replaced(self, found: Any, spec: Spec, axis: int, start: int, size: int, rows: Any, atom: Any) -> Any:
@@ -215,3 +216,21 @@ class Partition(abc.ABC):
     def condition(self, e: Equation, specs: list[Spec]) -> Graph:
         """The part of a loop's condition."""
         return self.body(e.params["cond"], specs)[0]
+
+
+def _starts(e: Equation) -> list[int]:
+    """Where the operands of a concatenation begin in the result."""
+    sizes = [a.aval.shape[e.params["dimension"]] for a in e.inputs]
+    return list(itertools.accumulate(sizes[:-1], initial=0))
+
+
+def slices_of_one(e: Equation, args: list[Divided]) -> list[tuple[int, Slice]]:
+    """The slices among the operands of a concatenation, and where each begins in the result.
+
+    None of them if they are not all of one array that is as long as the result, and along the axis.
+    """
+    axis = e.params["dimension"]
+    slices = [(p, v) for p, (v, _) in zip(_starts(e), args) if type(v) is Slice]
+    size = e.outputs[0].aval.shape[axis]
+    is_one = all(v.base[0] is slices[0][1].base[0] and v.axis == axis and v.size == size for _, v in slices)
+    return slices if is_one else []

@@ -49,15 +49,10 @@ def element_types() -> dict[Any, int]:
 
 @functools.cache
 def host_options() -> tuple[int, int]:
-    """Memory type and usage of buffers that the host and compiled code share."""
-    b = binding()
-    memory = int(b.MemoryType.HOST_LOCAL | b.MemoryType.DEVICE_VISIBLE)
-    return memory, int(b.BufferUsage.DEFAULT | b.BufferUsage.MAPPING)
+    """Memory type and usage of buffers that the host and compiled code share.
 
-
-@functools.cache
-def _copy_options() -> tuple[int, int]:
-    """Those of memory that is the runtime's own on a CPU, which it keeps for later copies and results."""
+    Of the host's own type, the runtime would keep no memory for later requests.
+    """
     b = binding()
     memory = int(b.MemoryType.DEVICE_LOCAL | b.MemoryType.HOST_VISIBLE)
     return memory, int(b.BufferUsage.DEFAULT | b.BufferUsage.MAPPING)
@@ -91,7 +86,7 @@ def import_numpy(device: Device, array: np.ndarray[Any, Any]) -> Any:
 
 def upload(device: Device, array: np.ndarray[Any, Any]) -> Any:
     """A buffer view of a copy of the array, in memory that the runtime keeps for as long as a buffer uses it."""
-    memory, usage = _copy_options() if device.is_cpu else _device_options()
+    memory, usage = host_options() if device.is_cpu else _device_options()
     # An empty buffer cannot be made on every device, and nothing reads it.
     raw = _bytes(np.ascontiguousarray(array)) if array.size else np.zeros(1, np.uint8)
     with (

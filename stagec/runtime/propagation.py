@@ -34,9 +34,15 @@ Spec: TypeAlias = "tuple[tuple[Any, ...], ...] | None"
 
 def constrains(graph: Graph) -> bool:
     """Whether a graph says how a value is split."""
-    found: bool | None = graph.derived.get(constrains)
+    return bool(named_meshes(graph))
+
+
+def named_meshes(graph: Graph) -> list[Mesh | AbstractMesh]:
+    """The meshes along whose axes a graph says that values are split."""
+    found: list[Mesh | AbstractMesh] | None = graph.derived.get(named_meshes)
     if found is None:
-        found = graph.derived[constrains] = any(e.primitive is sharding_constraint_p for e in all_equations(graph))
+        constraints = [e for e in all_equations(graph) if e.primitive is sharding_constraint_p]
+        found = graph.derived[named_meshes] = [e.params["mesh"] for e in constraints]
     return found
 
 
