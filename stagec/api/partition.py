@@ -11,8 +11,9 @@ from stagec.compiler import log
 from stagec.control.partition import Partition
 from stagec.control.partition_axes import Spec, part
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, trace_closed
+from stagec.core.graph import Equation, Graph
 from stagec.core.host import Exchange
+from stagec.core.recording import trace_closed
 from stagec.primitives.callback import io_callback_p
 from stagec.primitives.operand import aval_of
 from stagec.runtime.processes import Grid, all_gather, all_reduce, rotate

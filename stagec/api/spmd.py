@@ -20,7 +20,8 @@ from stagec.control.partition import Partition, slices_of_one
 from stagec.control.partition_axes import Divided, Spec, part, whole
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, trace_closed
+from stagec.core.graph import Equation, Graph, Literal
+from stagec.core.recording import trace_closed
 from stagec.primitives.arithmetic import div, rem
 from stagec.primitives.complex import complex as complex_of, imag, real
 from stagec.primitives.constraint import sharding_constraint_p

@@ -20,7 +20,8 @@ from stagec.control.partition_rules import loop, repeated
 from stagec.control.scan import scan_p
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
-from stagec.core.graph import Equation, Graph, all_equations, prune, replay, run_equation, trace_closed
+from stagec.core.graph import Equation, Graph, all_equations, prune, replay, run_equation
+from stagec.core.recording import trace_closed
 from stagec.primitives.broadcast import broadcast_in_dim_p
 from stagec.primitives.iota import iota
 from stagec.primitives.logic import select_n_p

@@ -19,7 +19,8 @@ from stagec.control.partition_axes import Divided, Grid, Spec, part, whole
 from stagec.control.partition_indexing import window
 from stagec.control.partition_rules import results
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, replay, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, replay
+from stagec.core.recording import trace_closed
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.iota import iota
 from stagec.primitives.joining import concatenate_p, pad

@@ -13,8 +13,9 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.functions import Role, call, check_callable
-from stagec.core.graph import Graph, Literal, replay, trace_flat
+from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive, SinglePrimitive
+from stagec.core.recording import trace_flat
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
 from stagec.primitives.axes import canonical_axes, shape_error
