@@ -13,6 +13,7 @@ import numpy as np
 
 from stagec.compiler import sharing
 from stagec.control import graph_rules
+from stagec.control.grid import Grid
 from stagec.control.loops import while_p
 from stagec.control.partition import Partition
 from stagec.control.partition_axes import Divided, Spec, whole
@@ -38,7 +39,7 @@ _ROWS, _LONG_ROWS = 16, 1024
 _LEAST, _LONG_ROUND = 1 << 20, 1 << 20
 # How much more all parts may compute, because each computes what does not belong to the batch.
 _AGAIN = 1.25
-_NAME = "part"
+_NAME = object()  # no axis of a mesh has this name
 # Which of a loop's inputs belong to a batch: the first of these with which no part depends on another one.
 _DIVIDED = (("const", "carry", "row"), ("carry", "row"), ("carry",))
 
@@ -141,21 +142,6 @@ def _batches(carry: Sequence[ShapedArray]) -> list[tuple[int, int, int]]:
 
 class _DependentError(Exception):
     """An element of a batch depends on another one."""
-
-
-class _Grid:
-    """The parts of a batch."""
-
-    names = (_NAME,)
-
-    def __init__(self, count: int) -> None:
-        self.counts = {_NAME: count}
-
-    def spanning(self, names: Sequence[Any]) -> tuple[Any, ...]:
-        return ()
-
-    def parts(self, names: Sequence[Any]) -> int:
-        return self.counts[_NAME] if names else 1
 
 
 class _Batch(Partition):
@@ -271,7 +257,7 @@ def _body(e: Equation, division: _Division, kinds: Sequence[str]) -> tuple[Graph
 
     def local(*args: Any) -> list[Any]:
         *values, number = args
-        p = _Batch(_Grid(count), expand_dims(number, (0,)))
+        p = _Batch(Grid({_NAME: count}), expand_dims(number, (0,)))
         given: list[Divided] = []
         for i, (value, atom) in enumerate(zip(values, e.inputs)):
             spec, axis = whole(atom.aval.ndim), axis_of(i, atom.aval.shape)

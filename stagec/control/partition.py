@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from stagec.control import graph_rules
-from stagec.control.partition_axes import Divided, Grid, Spec, part, whole
+from stagec.control.grid import Grid
+from stagec.control.partition_axes import Divided, Spec, part, whole
 from stagec.control.partition_indexing import window
 from stagec.control.partition_rules import results
 from stagec.core.aval import ShapedArray
