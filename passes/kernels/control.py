@@ -7,6 +7,7 @@ are written together, an array that another one still reads is written later, an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -352,7 +353,7 @@ def _conditional(k: Lowering, op: Any, tests: Sequence[str], chosen: int | None 
         for result, value in zip(op.results, found):
             k.env[result] = value
         return
-    arrays = [i for i, (shape, _) in enumerate(results) if _size(shape) > 1]
+    arrays = [i for i, (shape, _) in enumerate(results) if math.prod(shape) > 1]
     scalar = [i for i in range(len(results)) if i not in arrays]
     views = _results(k, op, arrays)
     types = tuple(results[i][1].text for i in scalar)
@@ -385,13 +386,6 @@ def _conditional(k: Lowering, op: Any, tests: Sequence[str], chosen: int | None 
         k.env[op.results[i]] = Value(*results[i], scalar=name)
     for i, view in views.items():
         k.env[op.results[i]] = Value(*results[i], view=view)
-
-
-def _size(shape: Sequence[int]) -> int:
-    total = 1
-    for n in shape:
-        total *= n
-    return total
 
 
 def _results(k: Lowering, op: Any, arrays: Sequence[int]) -> dict[int, View]:

@@ -243,34 +243,33 @@ def atan(x: Tensor) -> Tensor:
     return atan2(x, x.like(1))
 
 
-def _asin_tail(z: Tensor) -> Tensor:
-    return z * estrin(z, co.ASIN if _is_double(z) else co.ASIN_F32)
+def _asin_parts(a: Tensor, small: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Whether a size is large, the sine of the angle or of half its complement, and what its arc sine adds to it."""
+    large = a > 0.5
+    z = where(large, (1 - a) * 0.5, a * a)
+    s = where(large, sqrt(z), small)
+    return large, s, s * (z * estrin(z, co.ASIN if _is_double(z) else co.ASIN_F32))
+
+
+def _half_turn(x: Tensor) -> tuple[float, float]:
+    """Half of pi in the dtype of `x`, and the rest."""
+    half = float(x.dtype.type(math.pi / 2))
+    return half, 6.123233995736766e-17 if _is_double(x) else math.pi / 2 - half
 
 
 def asin(x: Tensor) -> Tensor:
     """Arc sine, within 2 ulp; NaN outside [-1, 1]."""
-    double = _is_double(x)
     a = abs(x)
-    large = a > 0.5
-    z = where(large, (1 - a) * 0.5, a * a)
-    s = where(large, sqrt(z), a)
-    tail = s * _asin_tail(z)
-    half = float(x.dtype.type(math.pi / 2))
-    half_low = 6.123233995736766e-17 if double else math.pi / 2 - half
+    large, s, tail = _asin_parts(a, a)
+    half, half_low = _half_turn(x)
     result = where(large, half - (2 * s + (2 * tail - half_low)), a + tail)
     return copysign(result, x)
 
 
 def acos(x: Tensor) -> Tensor:
     """Arc cosine, within 2 ulp; NaN outside [-1, 1]."""
-    double = _is_double(x)
-    a = abs(x)
-    large = a > 0.5
-    z = where(large, (1 - a) * 0.5, a * a)
-    s = where(large, sqrt(z), x)
-    tail = s * _asin_tail(z)
-    half = float(x.dtype.type(math.pi / 2))
-    half_low = 6.123233995736766e-17 if double else math.pi / 2 - half
+    large, s, tail = _asin_parts(abs(x), x)
+    half, half_low = _half_turn(x)
     middle = half - (x - (half_low - tail))
     near = 2 * (s + tail)
     return where(large, where(x < 0, 2 * half - (near - 2 * half_low), near), middle)

@@ -10,11 +10,11 @@ from stagec.core.aval import ShapedArray
 from stagec.primitives.operand import aval_of
 from stagec.runtime.array import Array
 from stagec.runtime.mesh import Mesh
-from stagec.runtime.processes import Grid, all_gather, grid
+from stagec.runtime.processes import ProcessGrid, all_gather, grid
 from stagec.runtime.sharding import NamedSharding, Sharding
 
 
-def divided(division: Grid, value: Any) -> tuple[tuple[Any, ...], ...]:
+def divided(division: ProcessGrid, value: Any) -> tuple[tuple[Any, ...], ...]:
     """For each axis of a value, the names of the axes that divide it among processes."""
     if type(value) is Array and value.local is not None:
         return tuple(map(division.spanning, value.signature.sharding.spec.axes(value.aval.ndim)))

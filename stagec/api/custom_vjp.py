@@ -13,7 +13,8 @@ from stagec.core.aval import ShapedArray
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R, R_co
 from stagec.core.functions import Role, call, check_callable
-from stagec.core.graph import replay, trace_flat
+from stagec.core.graph import replay
+from stagec.core.recording import trace_flat
 from stagec.core.trace import Tracer
 from stagec.core.wrapping import shown_name, wraps
 from stagec.core.zero import differentiable

@@ -16,7 +16,7 @@ from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Aux, R
 from stagec.core.dtypes import float0
 from stagec.core.functions import check_callable
-from stagec.core.graph import trace_flat
+from stagec.core.recording import trace_flat
 from stagec.core.wrapping import shown_name
 from stagec.core.zero import Linear, differentiable, is_zero, zero_of
 from stagec.primitives.convert import as_array

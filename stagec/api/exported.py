@@ -458,4 +458,7 @@ def _parts(functions: Mapping[str, Sequence[Exported]]) -> list[Any]:
             )
         rows[name] = tuple([writer.signature(e) for e in exports])
     made = manifest.Manifest(key.installed_versions(), rows, tuple(writer.weights))
-    return container.encode(manifest.encode(made), writer.sections)
+    try:
+        return container.encode(manifest.encode(made), writer.sections)
+    except OverflowError as error:
+        raise errors.ArtifactError(errors.message(str(error), fix="save the functions to several files")) from None

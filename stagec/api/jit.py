@@ -45,7 +45,8 @@ from stagec.core.callables import Function, P, R, R_co
 from stagec.core.config import config, state
 from stagec.core.dims_terms import Symbol
 from stagec.core.frames import Frame
-from stagec.core.graph import replay, trace_flat
+from stagec.core.graph import replay
+from stagec.core.recording import trace_flat
 from stagec.core.wrapping import shown_name, update_wrapper
 from stagec.primitives.hitypes import as_reference, is_mutable
 from stagec.primitives.references import Ref, inner_references, read, returned

@@ -11,14 +11,17 @@ from stagec.compiler import log
 from stagec.control.partition import Partition
 from stagec.control.partition_axes import Spec, part
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, prune, trace_closed
+from stagec.core.graph import Equation, Graph, prune
 from stagec.core.host import Exchange
+from stagec.core.recording import trace_closed
 from stagec.primitives.callback import io_callback_p
 from stagec.primitives.operand import aval_of
-from stagec.runtime.processes import Grid, all_gather, all_reduce, rotate
+from stagec.runtime.processes import ProcessGrid, all_gather, all_reduce, rotate
 
 
-def partitioned(graph: Graph, grid: Grid, specs: Sequence[Spec], name: str) -> tuple[Graph, list[Spec], list[str]]:
+def partitioned(
+    graph: Graph, grid: ProcessGrid, specs: Sequence[Spec], name: str
+) -> tuple[Graph, list[Spec], list[str]]:
     """The graph of this process's part, and how its results are divided.
 
     Args:
@@ -50,9 +53,9 @@ class _Processes(Partition):
       gathers: takes which operations gather their operands, in words; None if nobody asks.
     """
 
-    grid: Grid
+    grid: ProcessGrid
 
-    def __init__(self, grid: Grid, place: Any, name: str, gathers: list[str] | None) -> None:
+    def __init__(self, grid: ProcessGrid, place: Any, name: str, gathers: list[str] | None) -> None:
         super().__init__(grid, place)
         self.name, self.gathers = name, gathers
 

@@ -14,8 +14,9 @@ from stagec.control.graph_rules import Unkeyed
 from stagec.core import errors, location, pytree
 from stagec.core.boundary import short_tracebacks
 from stagec.core.callables import Function, P, R, X
-from stagec.core.graph import Literal, Var, trace_flat
+from stagec.core.graph import Literal, Var
 from stagec.core.primitive import Primitive
+from stagec.core.recording import trace_flat
 from stagec.core.wrapping import shown_name, wraps
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of

@@ -16,8 +16,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.axis import Axis, check_name
 from stagec.core.callables import Function, P
 from stagec.core.config import state
-from stagec.core.graph import Graph, trace_flat
+from stagec.core.graph import Graph
 from stagec.core.primitive import Primitive
+from stagec.core.recording import trace_flat
 from stagec.core.trace import Trace, under
 from stagec.core.wrapping import shown_name
 from stagec.primitives.broadcast import zeros

@@ -19,7 +19,7 @@ from stagec.core.graph import Graph
 from stagec.runtime import devices
 from stagec.runtime.array import Array, Split
 from stagec.runtime.mesh import Mesh
-from stagec.runtime.processes import Grid, grid
+from stagec.runtime.processes import ProcessGrid, grid
 from stagec.runtime.propagation import as_partitions, named_meshes, result_shardings
 from stagec.runtime.sharding import NamedSharding
 
@@ -104,7 +104,7 @@ def _local(value: Any) -> Any:
 
 
 def _fitting(
-    division: Grid, mesh: Mesh, spec: Spec, aval: ShapedArray, sharding: NamedSharding | None
+    division: ProcessGrid, mesh: Mesh, spec: Spec, aval: ShapedArray, sharding: NamedSharding | None
 ) -> NamedSharding:
     """How a result is split: as follows from the operands where the parts fit."""
     if sharding is None or tuple(map(division.spanning, sharding.spec.axes(aval.ndim))) != spec:

@@ -16,11 +16,13 @@ import numpy as np
 from stagec.backends import Target
 from stagec.compiler import log
 from stagec.control import device_rows, graph_rules
+from stagec.control.grid import Grid
 from stagec.control.partition import Partition, slices_of_one
 from stagec.control.partition_axes import Divided, Spec, part, whole
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, all_equations, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, all_equations
+from stagec.core.recording import trace_closed
 from stagec.primitives.arithmetic import div, rem
 from stagec.primitives.complex import complex as complex_of, imag, real
 from stagec.primitives.constraint import sharding_constraint_p
@@ -59,19 +61,12 @@ def mesh_of(graph: Graph, target: Target) -> Mesh | AbstractMesh | None:
     return meshes[0] if meshes else None
 
 
-class DeviceGrid:
+class DeviceGrid(Grid):
     """A mesh each of whose devices has a part of its own; a device's number is its position in the mesh."""
 
     def __init__(self, mesh: Mesh | AbstractMesh) -> None:
-        self.names = mesh.axis_names
-        self.counts = dict(mesh.shape_tuple)
+        super().__init__(dict(mesh.shape_tuple))
         self._numbers = np.arange(mesh.size).reshape(mesh.axis_sizes)
-
-    def spanning(self, names: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple([n for n in names if self.counts.get(n, 1) > 1])
-
-    def parts(self, names: Sequence[Any]) -> int:
-        return math.prod(self.counts[n] for n in names)
 
     def groups(self, names: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
         """The numbers of the devices that differ along these axes only, in their order, for each such group."""

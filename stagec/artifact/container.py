@@ -1,4 +1,6 @@
-"""An artifact as bytes: a checked JSON header, and sections that are checked when used.
+"""A file of stagec as bytes: a checked JSON header, and sections that are checked when used.
+
+Artifacts are such files, and so are entries of the disk cache.
 
     prelude    magic, version, header length, file length, SHA-256 of these and the header
     header     JSON: the manifest, and the table of the sections
@@ -16,6 +18,7 @@ mapped, and change, or end the process, with their file.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import mmap
@@ -23,14 +26,17 @@ import os
 import stat
 import struct
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
 
-from stagec.compiler.cache_file import HEADER_LIMIT, PAGE, read_aligned, write_whole
+import numpy as np
+
+from stagec.core.cached import cached_property
 from stagec.core.errors import ArtifactError, message
+from stagec.runtime.memory import aligned_empty
 
-MAGIC = b"STAGEC\r\n"  # a transfer in text mode would change the line ending
-VERSION = 6
+PAGE = 4096
+HEADER_LIMIT = 16 << 20
 
 _FIELDS = struct.Struct("<8sIIQ")
 _DIGEST_BYTES = 32
@@ -42,9 +48,38 @@ _MAPPED_BYTES = 1 << 20
 _TRANSFER = "copy or download the file again, in binary mode, and compare its size with the original's"
 
 
+class Format(NamedTuple):
+    """A kind of file.
+
+    Attributes:
+      magic: its first bytes, with a line ending that a transfer in text mode would change.
+      name: what such a file is called.
+      refuse: `(path, what, fix) -> error`, for a file that is not used; `what` continues the sentence that its name
+        begins.
+      another, older: what helps where a file is of another kind, or of another version.
+    """
+
+    magic: bytes
+    version: int
+    name: str
+    refuse: Callable[..., Exception]
+    another: str = ""
+    older: str = ""
+
+
 def refuse(path: str, what: str, fix: str = _TRANSFER) -> ArtifactError:
-    """The error for a file that is not used; `what` continues the sentence that its name begins."""
+    """The error for an artifact that is not used; `what` continues the sentence that its name begins."""
     return ArtifactError(message(f"{path} is not loaded: {what}", fix=fix))
+
+
+ARTIFACT = Format(
+    b"STAGEC\r\n",
+    6,
+    "an artifact",
+    refuse,
+    "name a file that `stagec compile` or `.save` made",
+    "load it with the version of stagec that made it, or export the function again",
+)
 
 
 # Writing.
@@ -84,25 +119,21 @@ class SectionTable:
         return rows
 
 
-def encode(manifest: Mapping[str, Any], table: SectionTable) -> list[Any]:
+def encode(manifest: Mapping[str, Any], table: SectionTable, form: Format = ARTIFACT) -> list[Any]:
     """The parts of a file in their order, to be written one after the other.
 
     Raises:
-      ArtifactError: the header is larger than readers accept.
+      TypeError: the manifest holds something that JSON cannot.
+      OverflowError: the header is larger than readers accept.
     """
     rows = table.rows()
     text = json.dumps({"manifest": dict(manifest), "sections": rows}, separators=(",", ":"), allow_nan=False)
     header = text.encode("ascii")
     if len(header) > HEADER_LIMIT:
-        raise ArtifactError(
-            message(
-                f"the header would have {len(header)} bytes, more than the {HEADER_LIMIT} that are read",
-                fix="save the functions to several files",
-            )
-        )
+        raise OverflowError(f"the header would have {len(header)} bytes, more than the {HEADER_LIMIT} that are read")
     start = _paged(_PRELUDE_BYTES + len(header))
     length = start + (rows[-1][0] + rows[-1][1] if rows else 0)
-    fields = _FIELDS.pack(MAGIC, VERSION, len(header), length)
+    fields = _FIELDS.pack(form.magic, form.version, len(header), length)
     parts: list[Any] = [fields, hashlib.sha256(fields + header).digest(), header]
     at = _PRELUDE_BYTES + len(header)
     for (offset, size, _), content in zip(rows, table.contents):
@@ -130,11 +161,60 @@ def write(path: str | os.PathLike[str], parts: Iterable[Any]) -> None:
         raise type(error)(error.errno, error.strerror, path) from None
 
 
+def write_whole(path: str, temporary: str, parts: Iterable[Any], mode: int, lasting: bool = False) -> None:
+    """Write a file so that a reader sees all of it or what was there before.
+
+    Args:
+      temporary: the file's name until all of it is written.
+      mode: the permissions of a new file.
+      lasting: whether all of it is on the disk before the file has its name.
+
+    Raises:
+      OSError: the file cannot be written.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    fd = os.open(temporary, flags, mode)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            for part in parts:
+                file.write(part)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def read_aligned(fd: int, size: int, offset: int = 0) -> memoryview:
+    """A part of a file at an address where compiled code may run; shorter where the file ends before."""
+    memory: Any = memoryview(aligned_empty((size,), np.dtype(np.uint8)))  # type: ignore[arg-type]
+    done = 0
+    while done < size:
+        # Not from the descriptor's own position, which a forked child shares.
+        count = _read_into(fd, memory[done:], offset + done)
+        if not count:
+            break
+        done += count
+    return memory[:done].toreadonly()
+
+
+def _read_into(fd: int, memory: memoryview, offset: int) -> int:
+    if hasattr(os, "preadv"):
+        return os.preadv(fd, [memory], offset)
+    os.lseek(fd, offset, os.SEEK_SET)  # Windows, which has no fork
+    chunk = os.read(fd, memory.nbytes)
+    memory[: len(chunk)] = chunk
+    return len(chunk)
+
+
 # Reading.
 
 
 class _Memory:
-    """The content of an artifact in memory."""
+    """The content of a file in memory."""
 
     def __init__(self, view: memoryview) -> None:
         self._view = view.toreadonly()
@@ -146,13 +226,12 @@ class _Memory:
     mapped = read
 
 
-class _File:
-    """A large artifact, read in parts. If the file has become shorter, less is returned."""
+class File:
+    """A file that is read in parts. If it has become shorter, less is returned."""
 
     def __init__(self, fd: int, size: int) -> None:
         self.nbytes = size
         # A descriptor of its own, which is closed with the object.
-        self._map = mmap.mmap(fd, size, access=mmap.ACCESS_READ)
         self._fd = os.dup(fd)
         weakref.finalize(self, os.close, self._fd)
 
@@ -160,23 +239,32 @@ class _File:
         return read_aligned(self._fd, size, start)
 
     def mapped(self, start: int, size: int) -> memoryview:
-        return memoryview(self._map)[start : start + size]
+        try:
+            return memoryview(self._map)[start : start + size]
+        except ValueError:  # it has become shorter
+            return self.read(start, size)
+
+    @cached_property
+    def _map(self) -> mmap.mmap:
+        return mmap.mmap(self._fd, self.nbytes, access=mmap.ACCESS_READ)
 
 
 class Container:
     """An opened file: its manifest, and its sections, which are checked when they are asked for.
 
     Attributes:
+      form: the kind of file that it has to be.
       path: the file's name in messages.
       source: the file's absolute path, or empty for content that came from elsewhere.
       manifest: the JSON value that was written.
       digest: SHA-256 that stands for the whole content.
     """
 
-    def __init__(self, content: memoryview | _File, path: str, source: str = "") -> None:
+    def __init__(self, content: memoryview | File, path: str, source: str = "", form: Format = ARTIFACT) -> None:
+        self.form = form
         self.path = path
         self.source = source
-        self._content = content if isinstance(content, _File) else _Memory(content)
+        self._content = content if isinstance(content, File) else _Memory(content)
         self.nbytes = self._content.nbytes
         prelude = self._content.read(0, _PRELUDE_BYTES)
         header_bytes, digest = self._prelude(prelude)
@@ -184,11 +272,11 @@ class Container:
         found = hashlib.sha256(prelude[: _FIELDS.size])
         found.update(header)
         if found.digest() != digest:
-            raise refuse(path, "its header does not match its checksum, so the file is damaged")
+            raise self._refused("its header does not match its checksum, so the file is damaged")
         self.digest = digest.hex()
-        value = _json(bytes(header), path)
+        value = self._json(bytes(header))
         if not isinstance(value, dict) or value.keys() != {"manifest", "sections"}:
-            raise refuse(path, "its header is not a manifest with a table of sections")
+            raise self._refused("its header is not a manifest with a table of sections")
         self.manifest: Any = value["manifest"]
         self._rows = self._table(value["sections"], _PRELUDE_BYTES + header_bytes)
         self._sound: dict[int, memoryview] = {}
@@ -212,7 +300,7 @@ class Container:
           weight: whether it may stay in the file if it is large.
 
         Raises:
-          ArtifactError: it does not match its checksum.
+          Exception: it does not match its checksum; as all errors here, as `form` says.
         """
         found = self._sound.get(number)
         if found is None:
@@ -223,35 +311,37 @@ class Container:
         start, size, digest = self._rows[number]
         found = (self._content.mapped if may_map and size >= _MAPPED_BYTES else self._content.read)(start, size)
         if hashlib.sha256(found).hexdigest() != digest:
-            raise refuse(self.path, f"{what} does not match its checksum, so the file is damaged, or was changed")
+            raise self._refused(f"{what} does not match its checksum, so the file is damaged, or was changed")
         return found
 
     def check_all(self) -> None:
         """Check every section.
 
         Raises:
-          ArtifactError: one does not match its checksum.
+          Exception: one does not match its checksum.
         """
         for number in range(len(self)):
             self._checked(number, f"section {number}", True)
 
+    def _refused(self, what: str, fix: str = _TRANSFER) -> Exception:
+        return self.form.refuse(self.path, what, fix)
+
     def _prelude(self, prelude: memoryview) -> tuple[int, bytes]:
-        path, nbytes = self.path, self.nbytes
+        form, nbytes = self.form, self.nbytes
         if prelude.nbytes < _PRELUDE_BYTES:
             what = f"it ends after {prelude.nbytes} bytes" if prelude.nbytes else "it is empty"
-            raise refuse(path, f"{what}, so it is not an artifact")
+            raise self._refused(f"{what}, so it is not {form.name}")
         magic, version, header_bytes, file_bytes = _FIELDS.unpack(prelude[: _FIELDS.size])
-        if magic != MAGIC:
-            if bytes(magic[:6]) == MAGIC[:6]:
-                raise refuse(path, "its line endings were changed, so the file is damaged")
-            raise refuse(path, "it is not an artifact", "name a file that `stagec compile` or `.save` made")
-        if version != VERSION:
-            fix = "load it with the version of stagec that made it, or export the function again"
-            raise refuse(path, f"it has format {version}, and this stagec reads format {VERSION}", fix)
+        if magic != form.magic:
+            if bytes(magic[:6]) == form.magic[:6]:
+                raise self._refused("its line endings were changed, so the file is damaged")
+            raise self._refused(f"it is not {form.name}", form.another)
+        if version != form.version:
+            raise self._refused(f"it has format {version}, and this stagec reads format {form.version}", form.older)
         if file_bytes != nbytes:
-            raise refuse(path, f"it has {nbytes} bytes instead of {file_bytes}, so it is truncated or damaged")
+            raise self._refused(f"it has {nbytes} bytes instead of {file_bytes}, so it is truncated or damaged")
         if header_bytes > HEADER_LIMIT or _PRELUDE_BYTES + header_bytes > nbytes:
-            raise refuse(path, f"its header claims {header_bytes} bytes")
+            raise self._refused(f"its header claims {header_bytes} bytes")
         return header_bytes, bytes(prelude[_FIELDS.size :])
 
     def _table(self, rows: Any, header_end: int) -> list[tuple[int, int, str]]:
@@ -279,12 +369,20 @@ class Container:
             raise self._bad_table()
         return table
 
-    def _bad_table(self) -> ArtifactError:
-        return refuse(self.path, "its table of sections does not describe the file")
+    def _bad_table(self) -> Exception:
+        return self._refused("its table of sections does not describe the file")
 
     def _check_padding(self, start: int, end: int) -> None:
-        if any(self._content.read(start, end - start)):
-            raise refuse(self.path, "the padding between its sections is not zero, so the file is damaged")
+        if self._content.read(start, end - start).tobytes().strip(b"\0"):
+            raise self._refused("the padding between its sections is not zero, so the file is damaged")
+
+    def _json(self, data: bytes) -> Any:
+        """A JSON value; raises for duplicate keys and for numbers that readers could interpret differently."""
+        try:
+            return json.loads(data, object_pairs_hook=_object, parse_int=_integer, parse_constant=_constant)
+        except (ValueError, RecursionError) as error:
+            what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            raise self._refused(f"its header is not the JSON that stagec writes ({what[:80]})") from None
 
 
 def open_path(path: str | os.PathLike[str]) -> Container:
@@ -306,10 +404,7 @@ def open_path(path: str | os.PathLike[str]) -> Container:
             raise refuse(name, "it is not a regular file", "copy its content to a file")
         if status.st_size <= _WHOLE_BYTES:
             return Container(read_aligned(fd, status.st_size), name, os.path.abspath(name))
-        try:
-            return Container(_File(fd, status.st_size), name, os.path.abspath(name))
-        except ValueError as error:  # it has just become shorter
-            raise refuse(name, "it is truncated") from error
+        return Container(File(fd, status.st_size), name, os.path.abspath(name))
     finally:
         os.close(fd)
 
@@ -322,31 +417,18 @@ def _is_digest(value: Any) -> bool:
     return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
 
 
-def _json(data: bytes, path: str) -> Any:
-    """A JSON value; raises for duplicate keys and for numbers that readers could interpret differently."""
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key is given twice")
+    return made
 
-    def object_of(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
-            raise ValueError("a key is given twice")
-        return made
 
-    def integer(text: str) -> int:
-        if len(text) > _INTEGER_DIGITS:
-            raise ValueError("an integer is too large")
-        return int(text)
+def _integer(text: str) -> int:
+    if len(text) > _INTEGER_DIGITS:
+        raise ValueError("an integer is too large")
+    return int(text)
 
-    def other(text: str) -> NoReturn:
-        raise ValueError(f"{text[:20]} is not allowed")
 
-    try:
-        return json.loads(
-            data.decode("ascii"),
-            object_pairs_hook=object_of,
-            parse_int=integer,
-            parse_float=other,
-            parse_constant=other,
-        )
-    except (ValueError, RecursionError) as error:
-        what = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise refuse(path, f"its header is not the JSON that stagec writes ({what[:80]})") from None
+def _constant(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not allowed")

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 import stagec
-from stagec.artifact.container import MAGIC
+from stagec.artifact.container import ARTIFACT
 from stagec.backends import Target
 from stagec.core import location
 from stagec.core.errors import StagecError, TargetError, message
@@ -164,4 +164,4 @@ def is_module(path: str) -> bool:
     if path.endswith(".mlir"):
         return True
     with open(path, "rb") as file:
-        return file.read(len(MAGIC)) not in (MAGIC, b"")
+        return file.read(len(ARTIFACT.magic)) not in (ARTIFACT.magic, b"")

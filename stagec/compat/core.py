@@ -16,9 +16,10 @@ from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.axis import named_axes
 from stagec.core.config import state
-from stagec.core.graph import Atom, Equation as JaxprEqn, Graph, GraphTrace, Literal, Var, replay
+from stagec.core.graph import Atom, Equation as JaxprEqn, Graph, Literal, Var, replay
 from stagec.core.location import capture
 from stagec.core.operators import ArrayOperators
+from stagec.core.recording import GraphTrace
 from stagec.core.trace import Trace, Tracer, base_trace, current as _current, ensure_compile_time_eval
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand

@@ -19,7 +19,7 @@ from stagec.control.custom import custom_jvp_p, custom_vjp_p
 from stagec.core import location
 from stagec.core.config import state
 from stagec.core.errors import DimensionError
-from stagec.core.graph import GraphTrace
+from stagec.core.recording import GraphTrace
 from stagec.core.trace import Tracer
 from stagec.numpy.arguments import constrained
 from stagec.primitives.convert import convert_element_type_p

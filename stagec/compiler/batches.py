@@ -13,6 +13,7 @@ import numpy as np
 
 from stagec.compiler import sharing
 from stagec.control import graph_rules
+from stagec.control.grid import Grid
 from stagec.control.loops import while_p
 from stagec.control.partition import Partition
 from stagec.control.partition_axes import Divided, Spec, whole
@@ -20,7 +21,8 @@ from stagec.control.partition_rules import loop, repeated
 from stagec.control.scan import scan_p
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
-from stagec.core.graph import Equation, Graph, all_equations, replay, run_equation, trace_closed
+from stagec.core.graph import Equation, Graph, all_equations, replay, run_equation
+from stagec.core.recording import trace_closed
 from stagec.primitives.iota import iota
 from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
@@ -37,7 +39,7 @@ _LEAST = 1 << 20
 _AGAIN = 1.25
 # Of more results, those of few elements lie in one array, since a kernel has only so many.
 _RESULTS, _SMALL = 8, 1024
-_NAME = "part"
+_NAME = object()  # no axis of a mesh has this name
 # Which of a loop's inputs belong to a batch: the first of these with which no part depends on another one.
 _DIVIDED = (("const", "carry", "row"), ("carry", "row"), ("carry",))
 
@@ -143,21 +145,6 @@ class _DependentError(Exception):
     """An element of a batch depends on another one."""
 
 
-class _Grid:
-    """The parts of a batch."""
-
-    names = (_NAME,)
-
-    def __init__(self, count: int) -> None:
-        self.counts = {_NAME: count}
-
-    def spanning(self, names: Sequence[Any]) -> tuple[Any, ...]:
-        return ()
-
-    def parts(self, names: Sequence[Any]) -> int:
-        return self.counts[_NAME] if names else 1
-
-
 class _Batch(Partition):
     """A part of a batch, which knows no other."""
 
@@ -230,7 +217,7 @@ def _body(e: Equation, division: _Division, kinds: Sequence[str]) -> tuple[Graph
 
     def local(*args: Any) -> list[Any]:
         *values, number = args
-        p = _Batch(_Grid(count), expand_dims(number, (0,)))
+        p = _Batch(Grid({_NAME: count}), expand_dims(number, (0,)))
         given: list[Divided] = []
         for i, (value, atom) in enumerate(zip(values, e.inputs)):
             spec, axis = whole(atom.aval.ndim), axis_of(i, atom.aval.shape)

@@ -17,9 +17,10 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from stagec.artifact.container import PAGE, write_whole
 from stagec.compiler import log, refused
 from stagec.compiler.cache_directory import KERNEL, SUFFIX, CacheDirectory, Layer, LayerInfo
-from stagec.compiler.cache_file import PAGE, Entry, EntryError, EntryHeader, encode_head, read_entry, write_whole
+from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, encode_head, read_entry
 from stagec.compiler.cache_remote import Remote
 from stagec.compiler.claim import SUFFIX as CLAIM, claimed
 from stagec.core.config import config

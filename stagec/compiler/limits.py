@@ -22,7 +22,8 @@ from stagec.control.scan import scan_p
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config
-from stagec.core.graph import Atom, Equation, Graph, has_callbacks, inner_graphs, replay, run_equation, trace_closed
+from stagec.core.graph import Atom, Equation, Graph, has_callbacks, inner_graphs, replay, run_equation
+from stagec.core.recording import trace_closed
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.operand import aval_of, literal

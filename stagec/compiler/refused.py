@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 
-from stagec.compiler.cache_file import write_whole
+from stagec.artifact.container import write_whole
 
 _MOST_FILES = 32
 _MOST_BYTES = 64 << 20

@@ -12,8 +12,9 @@ from typing import Any
 from stagec.control.loops import while_p
 from stagec.control.scan import scan_p
 from stagec.core.axis import Axis
-from stagec.core.graph import Graph, all_equations, trace_closed
+from stagec.core.graph import Graph, all_equations
 from stagec.core.primitive import Primitive
+from stagec.core.recording import trace_closed
 from stagec.primitives.broadcast import moveaxis_to_front
 from stagec.primitives.operand import aval_of
 from stagec.primitives.slicing import index_in_dim

@@ -15,8 +15,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
 from stagec.core.frames import Frame
 from stagec.core.functions import Role, call
-from stagec.core.graph import Graph, Literal, Var, replay, trace_flat
+from stagec.core.graph import Graph, Literal, Var, replay
 from stagec.core.pytree import PyTreeDef
+from stagec.core.recording import trace_flat
 from stagec.core.trace import Tracer
 from stagec.core.wrapping import shown_name
 from stagec.primitives.convert import convert_element_type

@@ -23,8 +23,9 @@ from stagec.control.derived import (
     trimmed,
     with_inputs,
 )
-from stagec.core.graph import Equation, Graph, all_equations, replay, trace_closed
+from stagec.core.graph import Equation, Graph, all_equations, replay
 from stagec.core.primitive import MultiplePrimitive, Primitive
+from stagec.core.recording import trace_closed
 from stagec.core.zero import is_linear, is_zero
 from stagec.primitives.operand import aval_of
 from stagec.transforms.batch import batch_flat

@@ -9,8 +9,9 @@ from typing import Any
 from stagec.control import graph_rules
 from stagec.control.call import inlined, jit_p
 from stagec.control.derived import Flags, cut, kept, merged, pick, split
-from stagec.core.graph import Graph, Var, prune, replay, trace_closed
+from stagec.core.graph import Graph, Var, prune, replay
 from stagec.core.primitive import MultiplePrimitive, Primitive, SinglePrimitive
+from stagec.core.recording import trace_closed
 from stagec.core.zero import is_linear, is_zero
 from stagec.primitives.broadcast import linear
 from stagec.primitives.rules import cotangents

@@ -11,8 +11,9 @@ from stagec.control.graph_rules import Unkeyed
 from stagec.core import errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, GraphTrace, replay, trace_flat
+from stagec.core.graph import Graph, replay
 from stagec.core.primitive import MissingRule, MultiplePrimitive, Primitive
+from stagec.core.recording import GraphTrace, trace_flat
 from stagec.core.trace import Trace, trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front, transpose_p

@@ -9,8 +9,8 @@ from stagec.control import graph_rules
 from stagec.control.custom import Rule, check_captured, partial, run, transpose
 from stagec.core import errors, location
 from stagec.core.array import Array
-from stagec.core.graph import GraphTrace, trace_flat
 from stagec.core.primitive import MultiplePrimitive, Primitive
+from stagec.core.recording import GraphTrace, trace_flat
 from stagec.core.trace import trace_of
 from stagec.core.zero import differentiable, is_zero, zero_of
 from stagec.primitives.broadcast import instantiate, moveaxis_to_front

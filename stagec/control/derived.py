@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from stagec.core import location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, prune, replay, trace_closed
+from stagec.core.graph import Equation, Graph, prune, replay
+from stagec.core.recording import trace_closed
 from stagec.core.trace import current
 from stagec.core.zero import Linear, differentiable, is_linear, is_zero, zero_of
 from stagec.primitives import logic

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from stagec.control.call import jit_p
-from stagec.core.graph import Atom, Equation, Graph, all_equations, trace_closed, with_graphs
+from stagec.core.graph import Atom, Equation, Graph, all_equations, with_graphs
 from stagec.core.primitive import Primitive
+from stagec.core.recording import trace_closed
 from stagec.primitives.constraint import sharding_constraint_p
 
 

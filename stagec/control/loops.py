@@ -11,9 +11,10 @@ from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
 from stagec.core.functions import Role, check_callable
-from stagec.core.graph import Graph, replay, trace_closed
+from stagec.core.graph import Graph, replay
 from stagec.core.primitive import MultiplePrimitive
 from stagec.core.pytree import LEAF
+from stagec.core.recording import trace_closed
 from stagec.core.trace import Tracer
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.convert import as_array, convert_element_type

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from stagec.control import graph_rules
-from stagec.control.partition_axes import Divided, Grid, Spec, part, whole
+from stagec.control.grid import Grid
+from stagec.control.partition_axes import Divided, Spec, part, whole
 from stagec.control.partition_indexing import window
 from stagec.control.partition_rules import results
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, prune, replay, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, prune, replay
+from stagec.core.recording import trace_closed
 from stagec.primitives.broadcast import broadcast_in_dim_p
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.iota import iota

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from stagec.control.grid import Grid
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Equation, Graph
 from stagec.core.primitive import Primitive
@@ -16,22 +17,6 @@ from stagec.primitives.shape import rev_p
 from stagec.primitives.slicing import split_p
 from stagec.primitives.sort import sort_p
 from stagec.primitives.window import reduce_window_max_p, reduce_window_min_p, reduce_window_prod_p, reduce_window_sum_p
-
-
-class Grid(Protocol):
-    """The parts into which arrays are divided, along one name or several.
-
-    Attributes:
-      counts: how many there are along each name.
-    """
-
-    @property
-    def names(self) -> Sequence[Any]: ...
-    @property
-    def counts(self) -> Mapping[Any, int]: ...
-    def spanning(self, names: Sequence[Any]) -> tuple[Any, ...]: ...
-    def parts(self, names: Sequence[Any]) -> int: ...
-
 
 # For each axis of a value, the names of a mesh's axes that divide it.
 Spec: TypeAlias = tuple[tuple[Any, ...], ...]

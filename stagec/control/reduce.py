@@ -13,8 +13,9 @@ from stagec.core import dtypes, errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.functions import Role, call, check_callable
-from stagec.core.graph import Graph, Literal, replay, trace_flat
+from stagec.core.graph import Graph, Literal, replay
 from stagec.core.primitive import NOT_LINEAR, MultiplePrimitive, Primitive, SinglePrimitive
+from stagec.core.recording import trace_flat
 from stagec.core.trace import current
 from stagec.primitives import reduce as named
 from stagec.primitives.axes import canonical_axes, shape_error
@@ -92,6 +93,17 @@ def reduced_leaves(name: str, operands: Any, init_values: Any) -> tuple[list[Ope
     if not values:
         raise shape_error(name, "there are no operands", "pass an array, or a list of them")
     return [as_operand(v) for v in values], [as_operand(v) for v in starts], tree
+
+
+def of_wider(
+    reduction: Callable[[Any, Any], Any], values: Sequence[Any], inits: Sequence[Any], tree: pytree.PyTreeDef
+) -> Any:
+    """A reduction of small dtypes: the user's function combines wider numbers, and their last one is rounded."""
+    avals = [aval_of(v) for v in values]
+    kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
+    wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
+    found, out_tree = pytree.flatten(reduction(tree.unflatten(wide), tree.unflatten(starts)))
+    return out_tree.unflatten([convert_element_type(f, a.dtype) for f, a in zip(found, avals)])
 
 
 def run_graph(graph: Graph, args: Sequence[Any]) -> list[Any]:
@@ -268,11 +280,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[..., Any], dim
     avals = [aval_of(v) for v in values]
     inits = [_initial(s, a) for s, a in zip(starts, avals)]
     if any(a.small for a in avals):
-        # `computation` combines wider numbers, and their last one is rounded.
-        kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
-        wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
-        found, out_tree = pytree.flatten(reduce(tree.unflatten(wide), tree.unflatten(starts), computation, dimensions))
-        return out_tree.unflatten([convert_element_type(f, a.dtype) for f, a in zip(found, avals)])
+        return of_wider(lambda array, start: reduce(array, start, computation, dimensions), values, inits, tree)
     axes = tuple(sorted(canonical_axes(dimensions, avals[0].ndim, "reduce")))
     graph, out_tree = traced_computation("reduce", computation, [a.dtype for a in avals], tree)
     operation = single_operation(graph)

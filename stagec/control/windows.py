@@ -8,8 +8,8 @@ from typing import Any, overload
 import numpy as np
 
 from stagec.control.combining import by_graph, with_tangents
-from stagec.control.reduce import fold, reduced_leaves, single_operation, traced_computation
-from stagec.core import dtypes, pytree
+from stagec.control.reduce import fold, of_wider, reduced_leaves, single_operation, traced_computation
+from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.core.graph import Graph, Literal
@@ -229,13 +229,8 @@ def reduce_window(
     }
     inits = [convert_element_type(v, a.dtype) for v, a in zip(starts, avals)]
     if any(a.small for a in avals):
-        # `computation` combines wider numbers, and their last one is rounded.
-        kinds = [dtypes.COMPUTED_IN.get(a.dtype, a.dtype) for a in avals]
-        wide, starts = ([convert_element_type(v, k) for v, k in zip(vs, kinds)] for vs in (values, inits))
-        array, start = tree.unflatten(wide), tree.unflatten(starts)
-        result: Any = reduce_window(array, start, computation, dimensions, strides, padding, base, dilation)
-        found, out_tree = pytree.flatten(result)
-        return out_tree.unflatten([convert_element_type(f, a.dtype) for f, a in zip(found, avals)])
+        rest: Any = computation, dimensions, strides, padding, base, dilation
+        return of_wider(lambda array, start: reduce_window(array, start, *rest), values, inits, tree)
     graph, out_tree = traced_computation(name, computation, [a.dtype for a in avals], tree)
     operation = single_operation(graph)
     if operation is not None and operation.name in _NAMED:

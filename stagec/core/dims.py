@@ -17,7 +17,7 @@ from fractions import Fraction
 from types import FrameType
 from typing import Any
 
-from stagec.core import dims_facts, dims_residues, errors, location
+from stagec.core import dims_facts, dims_residues, dims_terms, errors, location
 from stagec.core.dims_terms import Function, Monomial, Size, Symbol, Terms, Variable, order, polynomial_text, symbols_of
 
 
@@ -307,10 +307,7 @@ def _product(x: Size | Fraction, y: Size | Fraction) -> Any:
     terms: dict[Monomial, Fraction] = {}
     for m, c in _terms(x).items():
         for n, d in _terms(y).items():
-            powers = dict(m)
-            for variable, power in n:
-                powers[variable] = powers.get(variable, 0) + power
-            monomial = tuple(sorted(powers.items(), key=lambda item: str(item[0])))
+            monomial = dims_terms.times(m, n)
             terms[monomial] = terms.get(monomial, Fraction(0)) + c * d
     return _made(terms)
 

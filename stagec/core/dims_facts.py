@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
-from stagec.core.dims_terms import Monomial, Symbol, Terms
+from stagec.core.dims_terms import Monomial, Symbol, Terms, times
 
 # How many facts are combined.
 _MOST = 3
@@ -56,10 +56,7 @@ def _without(
 ) -> dict[Monomial, Fraction]:
     found = dict(rest)
     for monomial, coefficient in fact:
-        powers = dict(monomial)
-        for variable, power in share:
-            powers[variable] = powers.get(variable, 0) + power
-        product = tuple(sorted(powers.items(), key=lambda item: str(item[0])))
+        product = times(monomial, share)
         total = found.pop(product, Fraction(0)) - factor * coefficient
         if total:
             found[product] = total

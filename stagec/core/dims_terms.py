@@ -87,6 +87,14 @@ Monomial = tuple[tuple[Variable, int], ...]
 Terms = tuple[tuple[Monomial, Fraction], ...]
 
 
+def times(a: Monomial, b: Monomial) -> Monomial:
+    """The product of two monomials."""
+    powers = dict(a)
+    for variable, power in b:
+        powers[variable] = powers.get(variable, 0) + power
+    return tuple(sorted(powers.items(), key=lambda item: str(item[0])))
+
+
 def value_of(terms: Terms, number: Callable[[Symbol], int]) -> Fraction:
     """The value of a polynomial, by the numbers in place of its symbols."""
     total = Fraction(0)

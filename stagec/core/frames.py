@@ -12,7 +12,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.trace import Trace, Tracer
 
 if TYPE_CHECKING:
-    from stagec.core.graph import GraphTrace
+    from stagec.core.recording import GraphTrace
 
 
 class Frame:

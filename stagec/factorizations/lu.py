@@ -164,15 +164,20 @@ def _size(x: Any) -> Array:
     return abs(real(x)) + abs(imag(x)) if dtypes.is_complex(aval_of(x).dtype) else abs(x)
 
 
+def triangles(found: Any) -> tuple[Array, Array]:
+    """The two factors, which `lu` returns in one matrix."""
+    m, n = aval_of(found).shape[-2:]
+    k = min(m, n)
+    return tril(found[..., :k], -1) + eye(m, k, dtype=aval_of(found).dtype), triu(found[..., :k, :])
+
+
 def _jvp(primitive: Any, primals: Any, tangents: Any, params: dict[str, Any]) -> Any:
     found, pivots, order = primitive(*primals)
     change = take_along_axis(tangents[0], order[..., None], -2)
     *lead, m, n = aval_of(found).shape
-    k = min(m, n)
-    dtype = aval_of(found).dtype
+    k, dtype = min(m, n), aval_of(found).dtype
     # Extend both factors by the identity to square matrices, so that they can be inverted.
-    lower = tril(found[..., :k], -1) + eye(m, k, dtype=dtype)
-    upper = triu(found[..., :k, :])
+    lower, upper = triangles(found)
     if m > k:
         lower = concatenate([lower, broadcast_to_shape(eye(m, m - k, -k, dtype=dtype), (*lead, m, m - k))], -1)
     if n > k:

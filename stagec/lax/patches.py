@@ -12,7 +12,7 @@ from stagec.control.windows import reduce_window
 from stagec.core import dtypes
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import trace_closed
+from stagec.core.recording import trace_closed
 from stagec.numpy.arguments import array_argument
 from stagec.primitives.arithmetic import add
 from stagec.primitives.axes import shape_error

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from stagec.control.cond import cond_p
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
-from stagec.core.graph import trace_closed
+from stagec.core.recording import trace_closed
 from stagec.primitives import references
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from stagec.core.graph import GraphTracer, Literal, Var
+from stagec.core.graph import Literal, Var
+from stagec.core.recording import GraphTracer
 from stagec.python_flow.checks import local
 
 

@@ -10,7 +10,8 @@ from stagec.control.scan import scan_p
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
-from stagec.core.graph import Literal, trace_closed
+from stagec.core.graph import Literal
+from stagec.core.recording import trace_closed
 from stagec.primitives import arithmetic, logic, references
 from stagec.primitives.iota import full
 from stagec.primitives.operand import as_operand, aval_of, literal

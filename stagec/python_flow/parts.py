@@ -14,7 +14,8 @@ import numpy as np
 
 from stagec import numpy as snp
 from stagec.core import dtypes, errors, location
-from stagec.core.graph import GraphTracer, Literal, Var
+from stagec.core.graph import Literal, Var
+from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
 from stagec.numpy.dynamic_slices import ds
 from stagec.primitives.operand import aval_of

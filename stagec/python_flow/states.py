@@ -12,8 +12,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.config import state
 from stagec.core.exact_key import exact_key
 from stagec.core.frames import Frame
-from stagec.core.graph import Graph, replay, trace_flat
+from stagec.core.graph import Graph, replay
 from stagec.core.operators import ArrayOperators
+from stagec.core.recording import trace_flat
 from stagec.primitives import references
 from stagec.primitives.convert import as_array, convert_element_type
 from stagec.primitives.operand import as_operand, aval_of

@@ -21,7 +21,8 @@ from stagec.control.graph_rules import inlined
 from stagec.core import dtypes, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.config import config, state
-from stagec.core.graph import Equation, Graph, Literal, prune, replay, trace_flat
+from stagec.core.graph import Equation, Graph, Literal, prune, replay
+from stagec.core.recording import trace_flat
 from stagec.core.trace import Tracer
 from stagec.primitives.convert import convert_element_type_p
 from stagec.runtime import outside, recording, straight_line

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from stagec.control.grid import Grid
 from stagec.core import dtypes, errors, location
 from stagec.runtime import devices
 from stagec.runtime.mesh import Mesh
@@ -83,7 +84,7 @@ def _abort(kind: type[BaseException], value: BaseException, trace: Any) -> None:
     _world[0].comm.Abort(1)
 
 
-class Grid:
+class ProcessGrid(Grid):
     """How the processes divide a mesh: each has a block of its devices.
 
     Attributes:
@@ -96,13 +97,12 @@ class Grid:
         assert found is not None, "a mesh of one process has no grid"
         owners = np.vectorize(lambda d: d.process_index, otypes=[int])(mesh.devices)
         self._world = found
-        self.names = mesh.axis_names
         mine = np.argwhere(owners == found.rank)
         extents = mine.max(0) - mine.min(0) + 1 if len(mine) else np.zeros(owners.ndim, int)
         if len(mine) != math.prod(extents) or any(n % e for n, e in zip(owners.shape, extents) if e) or not len(mine):
             raise self._refused(mesh)
-        self._extents = dict(zip(self.names, map(int, extents)))
-        self.counts = {name: int(n // e) for name, n, e in zip(self.names, owners.shape, extents)}
+        self._extents = dict(zip(mesh.axis_names, map(int, extents)))
+        super().__init__({name: int(n // e) for name, n, e in zip(mesh.axis_names, owners.shape, extents)})
         self.place = {name: int(start // e) for name, start, e in zip(self.names, mine.min(0), extents)}
         self._owners = owners.reshape([k for n, e in zip(owners.shape, extents) for k in (n // e, e)])
         blocks = self._owners.transpose([*range(0, 2 * owners.ndim, 2), *range(1, 2 * owners.ndim, 2)])
@@ -123,7 +123,7 @@ class Grid:
         Raises:
           UnsupportedError: a process would have separate pieces.
         """
-        found = tuple([n for n in names if self.counts.get(n, 1) > 1])
+        found = super().spanning(names)
         if found:
             before = list(names[: names.index(found[-1])])
             if any(self._extents[n] > 1 for n in before):
@@ -133,10 +133,6 @@ class Grid:
                     fix="name the axes that divide processes first",
                 )
         return found
-
-    def parts(self, names: Sequence[Any]) -> int:
-        """Into how many parts names divide an axis."""
-        return math.prod(self.counts[n] for n in names)
 
     def index(self, names: Sequence[Any]) -> int:
         """Which of them this process has."""
@@ -156,9 +152,9 @@ class Grid:
 
 
 @functools.lru_cache(64)
-def grid(mesh: Mesh) -> Grid:
+def grid(mesh: Mesh) -> ProcessGrid:
     """How the processes divide a mesh."""
-    return Grid(mesh)
+    return ProcessGrid(mesh)
 
 
 # NumPy's functions and MPI's operations, by the names of reductions.

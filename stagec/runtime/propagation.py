@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, GraphTracer, Literal, all_equations, inner_graphs
+from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_graphs
 from stagec.core.primitive import Primitive
+from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.operand import aval_of

@@ -69,18 +69,11 @@ def bfgs(
 
     def step(state: State) -> State:
         direction = -matmul(state.memory, state.gradient)
-        found = wolfe_step(
-            both, state.x, direction, state.value, state.gradient, _first(state, direction), line_search_maxiter
-        )
-        moved = found.step * direction
-        change = found.gradient - state.gradient
-        curvature = vdot(change, moved)
-        sound = curvature > 0
-        rho = where(sound, 1 / where(sound, curvature, 1), 0)
+        found, moved, change, curvature, rho = _searched(both, state, direction, line_search_maxiter)
         left = identity - rho * outer(moved, change)
         memory = matmul(matmul(left, state.memory), left.T) + rho * outer(moved, moved)
         stopped = where(found.success, 0, where(found.count >= line_search_maxiter, 5, 3))
-        return _next(state, found, moved, where(sound, memory, state.memory), gtol, order, stopped)
+        return _next(state, found, moved, where(curvature > 0, memory, state.memory), gtol, order, stopped)
 
     begin = State(x, value, gradient, 0, 1, norm(gradient, order) < gtol, 0, identity)
     last = while_loop(lambda s: ~s.converged & (s.steps < most) & (s.stopped == 0), step, begin)
@@ -112,18 +105,13 @@ def lbfgs(
 
     def step(state: State) -> State:
         direction = -_times(state.memory, state.gradient, count, aval)
-        found = wolfe_step(both, state.x, direction, state.value, state.gradient, _first(state, direction), maxls)
-        moved = found.step * direction
-        change = found.gradient - state.gradient
-        curvature = vdot(change, moved)
-        sound = curvature > 0
-        rho = where(sound, 1 / where(sound, curvature, 1), 0)
+        found, moved, change, curvature, rho = _searched(both, state, direction, maxls)
         kept = state.memory
         new = _Pairs(
             roll(kept.moves, -1, 0).at[-1].set(moved),
             roll(kept.changes, -1, 0).at[-1].set(change),
             roll(kept.rhos, -1).at[-1].set(rho),
-            where(sound, curvature / vdot(change, change), kept.scale),
+            where(curvature > 0, curvature / vdot(change, change), kept.scale),
         )
         flat = state.value - found.value < ftol
         stopped = where(found.success, where(flat, 4, 0), 5)
@@ -152,6 +140,19 @@ def _times(pairs: _Pairs, vector: Array, count: int, aval: ShapedArray) -> Array
 
     vector, weights = fori_loop(0, count, down, (vector, zeros((count,), dtype=aval.dtype)))
     return fori_loop(0, count, up, pairs.scale * vector)
+
+
+def _searched(both: Callable[[Any], Any], state: State, direction: Any, most: int) -> tuple[Found, Any, Any, Any, Any]:
+    """Search along a direction: what is found, the step, the change of the gradient, their product, and its inverse.
+
+    The inverse is 0 where the product is not positive.
+    """
+    found = wolfe_step(both, state.x, direction, state.value, state.gradient, _first(state, direction), most)
+    moved = found.step * direction
+    change = found.gradient - state.gradient
+    curvature = vdot(change, moved)
+    sound = curvature > 0
+    return found, moved, change, curvature, where(sound, 1 / where(sound, curvature, 1), 0)
 
 
 def _first(state: State, direction: Any) -> Array:

@@ -11,15 +11,15 @@ from typing import Any, Literal, overload
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.factorizations.cholesky import cholesky as lower_factor
-from stagec.factorizations.lu import lu as lu_factors
+from stagec.factorizations.lu import lu as lu_factors, triangles
 from stagec.factorizations.permutation import lu_pivots_to_permutation
 from stagec.factorizations.row import adjoint, matrix_argument
 from stagec.factorizations.triangular import triangular_solve
 from stagec.numpy import decompositions, systems
 from stagec.numpy.arguments import array_argument
 from stagec.numpy.conditionals import where
-from stagec.numpy.creation import arange, eye
-from stagec.numpy.diagonals import tril, triu
+from stagec.numpy.creation import arange
+from stagec.numpy.diagonals import tril
 from stagec.numpy.promotion import broadcast_shapes, broadcast_to_shape, promote_inexact
 from stagec.numpy.selection import take_along_axis
 from stagec.primitives.axes import shape_error
@@ -158,12 +158,9 @@ def lu(
            [2., 0.]], dtype=float32)
     """
     factors, _, order = lu_factors(systems.inexact_matrix("lu", a))
-    m, n = aval_of(factors).shape[-2:]
-    k = min(m, n)
-    dtype = aval_of(factors).dtype
-    low = tril(factors[..., :k], -1) + eye(m, k, dtype=dtype)
-    up = triu(factors[..., :k, :])
-    p = where(order[..., None, :] == arange(m)[:, None], 1, 0).astype(dtypes.real_dtype(dtype))
+    low, up = triangles(factors)
+    m = aval_of(factors).shape[-2]
+    p = where(order[..., None, :] == arange(m)[:, None], 1, 0).astype(dtypes.real_dtype(aval_of(factors).dtype))
     return (p @ low, up) if permute_l else (p, low, up)
 
 

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from stagec.core import dims, open_graph
 from stagec.core.dims_terms import Symbol
-from stagec.core.graph import Graph, trace_closed
+from stagec.core.graph import Graph
+from stagec.core.recording import trace_closed
 from stagec.standalone.padded_rules import RULES
 from stagec.standalone.padded_steps import NUMBER, UnpaddedError, grows, of_graph
 

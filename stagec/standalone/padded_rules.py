@@ -10,7 +10,8 @@ import numpy as np
 from stagec.core import dtypes
 from stagec.core.dims import is_open
 from stagec.core.dims_terms import Size
-from stagec.core.graph import replay, run_equation, trace_closed
+from stagec.core.graph import replay, run_equation
+from stagec.core.recording import trace_closed
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.gather_parts import GatherScatterMode

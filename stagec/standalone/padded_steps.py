@@ -12,8 +12,9 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims import Dim, is_open
 from stagec.core.dims_terms import Function, Size, Symbol
 from stagec.core.dims_values import composed
-from stagec.core.graph import Equation, Graph, Literal, replay, run_equation, trace_closed
+from stagec.core.graph import Equation, Graph, Literal, replay, run_equation
 from stagec.core.location import Location
+from stagec.core.recording import trace_closed
 from stagec.primitives import arithmetic, logic
 from stagec.primitives.broadcast import broadcast_in_dim_p
 from stagec.primitives.convert import convert_element_type_p

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from stagec.core.config import state
-from stagec.core.graph import Graph, GraphTrace, GraphTracer, replay
+from stagec.core.graph import Graph, replay
 from stagec.core.primitive import Primitive
+from stagec.core.recording import GraphTrace, GraphTracer
 from stagec.core.trace import Trace, current, under
 from stagec.core.wrapping import shown_name
 from stagec.core.zero import differentiable, is_zero, zero_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stagec.core.graph import GraphTracer
+from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
 from stagec.transforms.batch import BatchTracer
 from stagec.transforms.jvp import JvpTracer

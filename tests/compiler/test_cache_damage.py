@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import stagec.compiler.cache as cache_module
-import stagec.compiler.cache_file as cache_file
+from stagec.artifact import container
 from stagec.compiler.cache import DiskCache
+from stagec.compiler.cache_file import ENTRY
 from stagec.compiler.key import digest
 from stagec.core.errors import CacheWarning
 
@@ -58,21 +59,22 @@ def original(tmp_path_factory):
         ORIGINAL[0] = stored(tmp_path_factory.mktemp("original"))
 
 
-def forged(header=None, text=None, **changes) -> bytes:
+def forged(header=None, text=None, digest=None, **changes) -> bytes:
     """An entry with sound checksums around whatever the header says."""
     if text is None:
-        text = json.dumps({"key": KEY, "contributors": {}, "meta": {}, **(header or {})}).encode()
+        manifest = {"key": KEY, "contributors": {}, "meta": {}, **(header or {})}
+        sections = [[0, len(PAYLOAD), digest or hashlib.sha256(PAYLOAD).hexdigest()]]
+        text = json.dumps({"manifest": manifest, "sections": sections}).encode()
+    padding = bytes(-(container._PRELUDE_BYTES + len(text)) % container.PAGE)
     fields = {
-        "magic": cache_file.MAGIC,
-        "version": cache_file.VERSION,
+        "magic": ENTRY.magic,
+        "version": ENTRY.version,
         "length": len(text),
-        "payload": len(PAYLOAD),
-        "digest": hashlib.sha256(PAYLOAD).digest(),
+        "file": container._PRELUDE_BYTES + len(text) + len(padding) + len(PAYLOAD),
         **changes,
     }
-    prelude = cache_file._FIELDS.pack(*fields.values())
-    padding = bytes(-(cache_file._PRELUDE_BYTES + len(text)) % cache_file.PAGE)
-    return prelude + hashlib.sha256(prelude + text + padding).digest() + text + padding + PAYLOAD
+    prelude = container._FIELDS.pack(*fields.values())
+    return prelude + hashlib.sha256(prelude + text).digest() + text + padding + PAYLOAD
 
 
 def test_a_forged_entry_without_fault_is_accepted(tmp_path):
@@ -88,17 +90,19 @@ def test_a_forged_entry_without_fault_is_accepted(tmp_path):
     "data, reason",
     [
         (lambda: forged(magic=b"\x7fELF\0\0\0\0"), "not a cache entry"),
-        (lambda: forged(version=2), "format 2"),
+        (lambda: forged(version=1), "format 1"),
         (lambda: forged(length=2**32 - 1), "header claims 4294967295 bytes"),
-        (lambda: forged(length=cache_file.HEADER_LIMIT), "length is not"),
-        (lambda: forged(payload=2**64 - 1), "length is not"),
-        (lambda: forged(digest=bytes(32)), "payload does not match"),
-        (lambda: forged(text=b"not json"), "not JSON"),
-        (lambda: forged(text=b"\xff\xfe"), "not JSON"),
-        (lambda: forged(text=b"[" * 200_000), "not JSON"),
-        (lambda: forged(text=b""), "not JSON"),
-        (lambda: forged(text=b"[]"), "lacks a field"),
-        (lambda: forged(text=b"{}"), "lacks a field"),
+        (lambda: forged(length=container.HEADER_LIMIT), "header claims 16777216 bytes"),
+        (lambda: forged(file=2**64 - 1), "bytes instead of 18446744073709551615"),
+        (lambda: forged(digest="0" * 64), "payload does not match"),
+        (lambda: forged(digest="0" * 63), "table of sections"),
+        (lambda: forged(text=b"not json"), "not the JSON"),
+        (lambda: forged(text=b"\xff\xfe"), "not the JSON"),
+        (lambda: forged(text=b"[" * 200_000), "not the JSON"),
+        (lambda: forged(text=b""), "not the JSON"),
+        (lambda: forged(text=b"[]"), "not a manifest"),
+        (lambda: forged(text=b"{}"), "not a manifest"),
+        (lambda: forged(text=b'{"manifest":{},"sections":[]}'), "table of sections"),
         (lambda: forged({"key": "../../../etc/passwd"}), "lacks a field"),
         (lambda: forged({"key": 5}), "lacks a field"),
         (lambda: forged({"meta": []}), "lacks a field"),

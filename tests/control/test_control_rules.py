@@ -8,7 +8,8 @@ import stagec.numpy as snp
 from stagec import lax
 from stagec.api.gradients import grad
 from stagec.compiler.build import all_equations
-from stagec.core.graph import prune, trace_flat
+from stagec.core.graph import prune
+from stagec.core.recording import trace_flat
 from stagec.core.zero import Linear
 from stagec.primitives.operand import aval_of
 from stagec.transforms.batch import batch_front

@@ -117,7 +117,6 @@ def test_it_holds_nothing_of_the_compilers_side(archives):
     folders = {"/".join(name.split("/")[:2]) for name in names if name.count("/") > 1}
     assert not {"stagec_runtime/lowering", "stagec_runtime/experimental.py"} & folders
     assert sorted(n for n in names if n.startswith("stagec_runtime/compiler/") and "__init__" not in n) == [
-        "stagec_runtime/compiler/cache_file.py",
         # They read graphs: what runs outside `jit` follows from them.
         "stagec_runtime/compiler/estimate.py",
         "stagec_runtime/compiler/exact.py",

@@ -28,8 +28,8 @@ from stagec import lax
 from stagec.backends import Target
 from stagec.compiler import build
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import trace_flat
 from stagec.core.primitive import Primitive
+from stagec.core.recording import trace_flat
 
 DEVICES = ["vulkan", pytest.param("cuda", marks=pytest.mark.gpu), pytest.param("rocm", marks=pytest.mark.gpu)]
 # Compiled for where there is none, and what a kernel's code begins with.

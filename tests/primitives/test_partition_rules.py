@@ -14,8 +14,8 @@ from cases import Case
 
 from stagec.api.partition import partitioned
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import trace_flat
 from stagec.core.primitive import Primitive
+from stagec.core.recording import trace_flat
 from stagec.transforms.batch import batch_flat
 
 # What registers rows with graphs of scalars, and those of factorizations.

@@ -13,8 +13,8 @@ import stagec
 import stagec.numpy as snp
 from stagec.control import bodies
 from stagec.core import pytree
-from stagec.core.graph import trace_flat
 from stagec.core.primitive import Primitive
+from stagec.core.recording import trace_flat
 from stagec.runtime import plans
 from stagec.runtime.array import Array
 

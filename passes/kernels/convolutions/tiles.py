@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from passes.kernels.convolutions.shapes import Axis, Convolution
 from passes.kernels.processor import Processor
@@ -60,7 +61,7 @@ def tiles_of(convolution: Convolution, how: Tiling) -> tuple[list[list[int]], in
 def workgroups(convolution: Convolution, how: Tiling) -> int:
     """How many workgroups compute a group of features."""
     tiles, panels = tiles_of(convolution, how)
-    return sum(map(_product, tiles)) * panels
+    return sum(map(math.prod, tiles)) * panels
 
 
 def _pixels(axes: tuple[Axis, ...], rows: int) -> tuple[int, ...]:
@@ -68,7 +69,7 @@ def _pixels(axes: tuple[Axis, ...], rows: int) -> tuple[int, ...]:
     found = [1] * len(axes)
     for i in sorted(range(len(axes)), key=lambda i: axes[i].first):
         extent = axes[i].extent
-        most = rows // _product(found)
+        most = rows // math.prod(found)
         if most < 2:
             break
         # Equal tiles instead of a short last one: 20 pixels are two tiles of 10, not tiles of 14 and 6.
@@ -80,13 +81,6 @@ def _pixels(axes: tuple[Axis, ...], rows: int) -> tuple[int, ...]:
 
 def _cycles(axes: tuple[Axis, ...], pixels: tuple[int, ...], vectors: int) -> float:
     """Cycles for each term of the sums: two multiply-adds or two loads a cycle, and at least one's latency."""
-    tiles = _product([-(-axis.extent // size) for axis, size in zip(axes, pixels)])
-    rows = _product(pixels)
+    tiles = math.prod([-(-axis.extent // size) for axis, size in zip(axes, pixels)])
+    rows = math.prod(pixels)
     return tiles * max(rows * vectors / 2, (rows + vectors) / 2 * 1.05, 4)
-
-
-def _product(sizes: tuple[int, ...] | list[int]) -> int:
-    result = 1
-    for size in sizes:
-        result *= size
-    return result

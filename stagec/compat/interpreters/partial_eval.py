@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from stagec.compat.extend.linear_util import WrappedFun
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, GraphTrace as DynamicJaxprTrace, GraphTracer as DynamicJaxprTracer, trace_flat
+from stagec.core.graph import Graph
+from stagec.core.recording import GraphTrace as DynamicJaxprTrace, GraphTracer as DynamicJaxprTracer, trace_flat
 from stagec.core.trace import under
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import as_operand, aval_of

@@ -17,7 +17,8 @@ from stagec.control.custom import Rule
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.dtypes import is_inexact
-from stagec.core.graph import Equation, Graph, Literal, all_equations, replay, trace_closed, with_graphs
+from stagec.core.graph import Equation, Graph, Literal, all_equations, replay, with_graphs
+from stagec.core.recording import trace_closed
 from stagec.core.wrapping import wraps
 from stagec.experimental.checkify.failures import (
     Check,

@@ -9,7 +9,8 @@ import numpy as np
 from cases import BOOL, COMPLEX, FLOATS, INTEGERS, Case, edges, sample
 from stagec.core import dtypes
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Graph, trace_flat
+from stagec.core.graph import Graph
+from stagec.core.recording import trace_flat
 from stagec.primitives import arithmetic as ar
 from stagec.primitives.logic import gt, select
 
