@@ -135,7 +135,7 @@ CASES = [
     ),
     (
         "use one of bcoo, bcsr, coo, csr, csc",
-        lambda: sparse.eye(3, sparse_format="csc"),
-        lambda: [sparse.eye(3, sparse_format=f) for f in ("bcoo", "bcsr")],
+        lambda: sparse.eye(3, sparse_format="dia"),
+        lambda: [sparse.eye(3, sparse_format=f) for f in ("bcoo", "csc")],
     ),
 ]
