@@ -1,8 +1,7 @@
 """`jax.monitoring`: events that libraries and stagec record, for listeners that users register.
 
 Of stagec's own events, listeners hear those of tracing, lowering, compiling and the cache, under JAX's names. A program
-that is found in memory is a hit of the cache, as it is not compiled. The duration of `backend_compile` is that of all which
-a compile takes, lowering included.
+that is found in memory is a hit of the cache, as it is not compiled. The duration `backend_compile` includes lowering.
 """
 
 from __future__ import annotations

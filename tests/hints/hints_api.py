@@ -136,6 +136,16 @@ CASES = [
         lambda: stagec.view(lambda x: -x, 1.0),
     ),
     (
+        "leave it out, or correct it: the names of XLA's options begin with xla_",
+        lambda: stagec.jit(lambda x: x, compiler_options={"fast": True}),
+        lambda: stagec.jit(lambda x: x, compiler_options={"xla_cpu_enable_fast_math": True})(X),
+    ),
+    (
+        "give a dict, or leave it out",
+        lambda: stagec.jit(lambda x: x, compiler_options=["xla_cpu_enable_fast_math"]),
+        lambda: stagec.jit(lambda x: x, compiler_options={})(X),
+    ),
+    (
         "give True, False or 'exact'",
         lambda: stagec.jit(snp.sin, tiered="always"),
         lambda: stagec.jit(snp.sin, tiered="exact"),
