@@ -22,6 +22,15 @@ def square(x):
     return x * x
 
 
+def offload(saved, moved):
+    return stagec.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=saved,
+        names_which_can_be_offloaded=moved,
+        offload_src="device",
+        offload_dst="pinned_host",
+    )
+
+
 def custom_jvp(rule, fun=square):
     made = stagec.custom_jvp(fun)
     made.defjvp(rule)
@@ -140,6 +149,7 @@ CASES = [
         lambda: stagec.jit(lambda x: x, compiler_options={"fast": True}),
         lambda: stagec.jit(lambda x: x, compiler_options={"xla_cpu_enable_fast_math": True})(X),
     ),
+    ("keep each name in one list", lambda: offload(["kept"], ["kept"]), lambda: offload(["kept"], ["other"])),
     (
         "give a dict, or leave it out",
         lambda: stagec.jit(lambda x: x, compiler_options=["xla_cpu_enable_fast_math"]),
