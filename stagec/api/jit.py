@@ -28,7 +28,7 @@ from stagec.api.references import (
     structures,
     write_back,
 )
-from stagec.api.settings import JitSettings
+from stagec.api.settings import JitSettings, check_compiler_options
 from stagec.api.sharded import single_device, with_shardings
 from stagec.api.stage import struct
 from stagec.api.stages import Lowered, Traced
@@ -517,7 +517,7 @@ def jit(
       in_shardings: how the positional arguments that are not static are split among devices: a `NamedSharding`, a
         `PartitionSpec` for the mesh in force, or a pytree prefix of these; None for what stays as it is.
       out_shardings: how the results are split; by default, as follows from the arguments.
-      compiler_options: options of XLA, which have no effect; for code written for JAX.
+      compiler_options: options of XLA by name, which have no effect; for code written for JAX.
       python: Python's own `if`, `for`, `while`, `break` and `return` may depend on traced values, and arrays may be
         written in place; the function is rewritten from its source.
       reproducible: results have the same bits on every CPU, in C libraries and in WebAssembly; NaN may have other bits.
@@ -532,6 +532,7 @@ def jit(
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
       ValueError: `tiered` is something else.
+      CompileError: `compiler_options` has a name that no option of XLA has.
       DimensionError: the function cannot be compiled for every size, or sizes at a call do not agree.
       PipelineError: an item of `passes` is not a pass, or `fast_math` is not a setting (`passes.PipelineError`).
 
@@ -560,6 +561,7 @@ def jit(
         raise location.error(
             ValueError, f"jit: tiered={errors.brief(tiered)} is not a setting", fix="give True, False or 'exact'"
         )
+    check_compiler_options(compiler_options, "jit")
     extra = user_passes(passes)
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
     if in_shardings is not None or out_shardings is not None:

@@ -189,6 +189,33 @@ class checkpoint_policies:
             first(primitive, *avals, **params) or second(primitive, *avals, **params)
         )
 
+    @staticmethod
+    def save_and_offload_only_these_names(
+        *,
+        names_which_can_be_saved: Sequence[str],
+        names_which_can_be_offloaded: Sequence[str],
+        offload_src: str,
+        offload_dst: str,
+    ) -> Policy:
+        """Keep the values of `checkpoint_name` with the names of both lists, and none in another memory.
+
+        Raises:
+          ArgumentValueError: a name is in both.
+        """
+        both = sorted({*names_which_can_be_saved} & {*names_which_can_be_offloaded})
+        if both:
+            raise location.error(
+                errors.ArgumentValueError,
+                f"save_and_offload_only_these_names: {', '.join(map(repr, both))} is in both lists",
+                fix="keep each name in one list",
+            )
+        return _Named(frozenset([*names_which_can_be_saved, *names_which_can_be_offloaded]), True)
+
+    @staticmethod
+    def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+        """The same as `dots_with_no_batch_dims_saveable`: nothing is kept in another memory."""
+        return checkpoint_policies.dots_with_no_batch_dims_saveable
+
 
 class _Named:
     """A policy by names."""

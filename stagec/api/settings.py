@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from stagec.api.arguments import ArgumentRules
@@ -13,10 +14,27 @@ from stagec.api.traces import TracedSignature
 from stagec.backends import Target
 from stagec.compiler.build import ProgramOptions
 from stagec.control.call import is_reproducible
+from stagec.core import errors, location
 from stagec.core.config import config
 from stagec.core.graph import Graph
 from stagec.runtime.devices import Device, cpu, default
 from stagec.runtime.placement import placement, target_for
+
+
+def check_compiler_options(options: Mapping[str, Any] | None, function: str) -> None:
+    """Refuse what is not a mapping of names of XLA's options."""
+    if not isinstance(options, Mapping | None):
+        kind = errors.a_kind(type(options))
+        raise location.error(
+            errors.ArgumentTypeError, f"{function}: compiler_options is {kind}", fix="give a dict, or leave it out"
+        )
+    for name in options or ():
+        if not (isinstance(name, str) and name.startswith("xla_")):
+            raise location.error(
+                errors.CompileError,
+                f"{function}: compiler_options has {errors.brief(name)}, which is no option of XLA",
+                fix="leave it out, or correct it: the names of XLA's options begin with xla_",
+            )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stagec.api.arguments import leaf_aval
@@ -14,7 +14,7 @@ from stagec.api.open_dimensions import solve
 from stagec.api.parameters import parameters_of
 from stagec.api.portable import serialize
 from stagec.api.program import RunnableGraph
-from stagec.api.settings import JitSettings
+from stagec.api.settings import JitSettings, check_compiler_options
 from stagec.api.stage import MemoryStats, Stage
 from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
@@ -151,6 +151,11 @@ class Traced(Stage):
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, and how they are split along explicit axes, as `ShapeDtypeStruct`s."""
         return self._split_results(self._out_shardings)
+
+    @property
+    def out_avals(self) -> Any:
+        """Shapes and dtypes of the results, as `ShapeDtypeStruct`s."""
+        return self._split_results([])
 
     @property
     def graph(self) -> ClosedGraph:
@@ -293,12 +298,16 @@ class Lowered(Stage):
         found = cost(self._runnable.code.graph)
         return {"flops": found.flops, "transcendentals": found.transcendentals, "bytes accessed": found.bytes}
 
-    def compile(self, compiler_options: Any = None) -> Compiled:
+    def compile(self, compiler_options: Mapping[str, Any] | None = None) -> Compiled:
         """Compile, or load from the cache.
 
         Args:
-          compiler_options: options of XLA, which have no effect; for code written for JAX.
+          compiler_options: options of XLA by name, which have no effect; for code written for JAX.
+
+        Raises:
+          CompileError: `compiler_options` has a name that no option of XLA has.
         """
+        check_compiler_options(compiler_options, "compile")
         if not self._runnable.trivial:
             self._runnable.executable()
         return Compiled(self)
@@ -349,6 +358,20 @@ class Compiled(FastPathDispatch, Stage):
     def output_shardings(self) -> Any:
         """How each result lies on devices."""
         return self.out_tree.unflatten(self._placed(self._lowered._traced._out_shardings))
+
+    @property
+    def input_formats(self) -> Any:
+        """The same as `input_shardings`: the compiler chooses layouts."""
+        return self.input_shardings
+
+    @property
+    def output_formats(self) -> Any:
+        """The same as `output_shardings`: the compiler chooses layouts."""
+        return self.output_shardings
+
+    def runtime_executable(self) -> Any:
+        """The loaded program, as the runtime has it; None where there is nothing to run. For a look into a program."""
+        return None if self._lowered._runnable.trivial else self._lowered._runnable.executable()
 
     def _placed(self, shardings: Sequence[Any]) -> list[Any]:
         alone = SingleDeviceSharding(self._lowered._device or default())

@@ -13,13 +13,17 @@ from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
 
+from stagec.compat.memory_profile import device_memory_profile
 from stagec.core import location
 from stagec.core.boundary import publish as _publish
 from stagec.core.wrapping import shown_name, wraps
 from stagec.profiling.profile import profile
 from stagec.runtime import recording
 
-__all__ = ["StepTraceAnnotation", "TraceAnnotation", "annotate_function", "start_trace", "stop_trace", "trace"]
+__all__ = [
+    "StepTraceAnnotation", "TraceAnnotation", "annotate_function", "device_memory_profile",
+    "save_device_memory_profile", "start_trace", "stop_trace", "trace",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[..., Any])
 # The trace in progress, and its folder; there is one at most.
@@ -67,6 +71,12 @@ def trace(log_dir: str | os.PathLike[str], **options: Any) -> Iterator[None]:
         yield
     finally:
         stop_trace()
+
+
+def save_device_memory_profile(filename: str | os.PathLike[str], backend: str | None = None) -> None:
+    """Write the profile of `device_memory_profile` to a file."""
+    with open(filename, "wb") as file:
+        file.write(device_memory_profile(backend))
 
 
 class TraceAnnotation:

@@ -4,4 +4,6 @@ from stagec.api.jit import JitFunction as Wrapped
 from stagec.api.stage import ArgInfo
 from stagec.api.stages import Compiled, Lowered, Traced
 
-__all__ = ["ArgInfo", "Compiled", "Lowered", "Traced", "Wrapped"]
+CompilerOptions = dict[str, str | bool]
+
+__all__ = ["ArgInfo", "Compiled", "CompilerOptions", "Lowered", "Traced", "Wrapped"]

@@ -200,10 +200,14 @@ def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tupl
                 entry = readable.get_made(digest)
             if entry is not None:
                 seconds = time.perf_counter() - started
-                log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds)
+                took = entry.meta["seconds"]
+                log.event("cache", f"{name}: found on disk", key=digest, seconds=seconds, compile_seconds=took)
                 return Program(digest, entry.payload, entry.meta, "disk", contributors)
             with session.under_way():
+                started = time.perf_counter()
                 payload, meta = compile(digest)
+            took = time.perf_counter() - started
+            log.event("cache", f"{name}: compiled", key=digest, compile_seconds=took, cached=store is not None)
             stored = store.put(digest, contributors, meta, payload) if store is not None else None
         if store is not None:
             store.send(digest, contributors, meta, payload)

@@ -370,6 +370,15 @@ W = np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
         (POLICIES.nothing_saveable, {"from the argument w", "from the argument x"}),
         (POLICIES.save_only_these_names("hidden"), {"from the argument w", "from the argument x", "named 'hidden'"}),
         (POLICIES.save_only_these_names("other"), {"from the argument w", "from the argument x"}),
+        (
+            POLICIES.save_and_offload_only_these_names(
+                names_which_can_be_saved=["other"],
+                names_which_can_be_offloaded=["hidden"],
+                offload_src="device",
+                offload_dst="pinned_host",
+            ),
+            {"from the argument w", "from the argument x", "named 'hidden'"},
+        ),
         (POLICIES.save_any_names_but_these("hidden"), {"from the argument w", "from the argument x"}),
         (POLICIES.dots_saveable, {"from the argument w", "from the argument x", "output of dot_general"}),
         (

@@ -8,7 +8,7 @@ import pytest
 import stagec
 import stagec.numpy as snp
 from stagec import lax
-from stagec.errors import ArgumentTypeError, DtypeError, PytreeError, ShapeError
+from stagec.errors import ArgumentTypeError, CompileError, DtypeError, PytreeError, ShapeError
 
 
 class Spec:
@@ -55,6 +55,24 @@ def test_jit_takes_arguments_about_shardings_and_xla():
     assert float(f(1.0, 2.0)) == 3
     with pytest.raises(TypeError, match=r"jit\(out_shardings=\): 3 is no sharding"):
         stagec.jit(lambda x: x, out_shardings=3)(1.0)
+
+
+def test_options_that_xla_does_not_have_are_refused():
+    lowered = stagec.jit(lambda x: x * 2).lower(1.0)
+    for give in (lambda options: stagec.jit(lambda x: x, compiler_options=options), lowered.compile):
+        with pytest.raises(CompileError, match="compiler_options has 'fast', which is no option of XLA"):
+            give({"xla_embed_ir_in_executable": True, "fast": True})
+        with pytest.raises(ArgumentTypeError, match="compiler_options is a list"):
+            give(["xla_embed_ir_in_executable"])
+        give({})
+
+
+def test_stages_have_what_those_of_jax_have():
+    traced = stagec.jit(lambda x: (x * 2, {"sum": x.sum()})).trace(snp.ones(3))
+    assert traced.out_avals == traced.out_info == traced.lower().out_info
+    compiled = traced.lower().compile()
+    assert (compiled.input_formats, compiled.output_formats) == (compiled.input_shardings, compiled.output_shardings)
+    assert compiled.runtime_executable() is compiled.runtime_executable() is not None
 
 
 def test_axes_may_be_any_sequence():

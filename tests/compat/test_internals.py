@@ -186,6 +186,50 @@ def test_events_reach_listeners():
     assert len(heard) == 2
 
 
+def test_listeners_hear_of_compiles_and_of_the_cache_as_in_jax(tmp_path):
+    heard, spans = [], []
+    monitoring.register_event_listener(lambda event, **about: heard.append((event, about)))
+    monitoring.register_event_duration_secs_listener(lambda event, seconds, **about: heard.append((event, about)))
+    monitoring.register_event_time_span_listener(lambda event, start, end, **about: spans.append((event, end - start)))
+
+    def new(x):
+        return jax.jit(lambda x: x * 2)(x) + 41.5  # the inner trace is a part of the other one
+
+    def events():
+        known = [(event.removeprefix("/jax/"), about.get("fun_name")) for event, about in heard]
+        heard.clear()
+        return known
+
+    trace, lower = (
+        ("core/compile/jaxpr_trace_duration", "new"),
+        ("core/compile/jaxpr_to_mlir_module_duration", "jit(new)"),
+    )
+    compiled = ("core/compile/backend_compile_duration", "jit(new)")
+    cache = {
+        name: (f"compilation_cache/{name}", None)
+        for name in "compile_requests_use_cache cache_misses cache_hits".split()
+    }
+    times = [(f"compilation_cache/{name}_sec", None) for name in ("compile_time_saved", "cache_retrieval_time")]
+    with stagec.config.override(cache_dir=str(tmp_path)):
+        jax.jit(new)(np.ones(3))
+        assert events() == [trace, lower, cache["compile_requests_use_cache"], cache["cache_misses"], compiled]
+        jax.jit(new)(np.ones(3))
+        assert events() == []
+        jax.clear_caches()
+        jax.jit(new)(np.ones(3))
+        assert events() == [trace, cache["compile_requests_use_cache"], cache["cache_hits"], *times, compiled]
+    with stagec.config.override(enable_cache=False):
+        jax.clear_caches()
+        jax.jit(new)(np.ones(3))
+        assert events() == [trace, lower, compiled]
+    assert [event for event, _ in spans].count("/jax/core/compile/backend_compile_duration") == 3
+    assert all(seconds > 0 for _, seconds in spans)
+    monitoring.clear_event_listeners()
+    jax.clear_caches()
+    jax.jit(new)(np.ones(3))
+    assert events() == []
+
+
 def test_helpers_of_sequences():
     assert util.split_list([1, 2, 3, 4], [1, 2]) == [[1], [2, 3], [4]]
     assert util.partition_list([True, False, True], "abc") == (["b"], ["a", "c"])

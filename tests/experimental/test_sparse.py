@@ -353,8 +353,8 @@ def test_arrays_are_created():
     key = stagec.random.key(0)
     m = sparse.random_bcoo(key, (3, 8, 9), nse=0.25, n_batch=1, sorted_indices=True)
     assert m.nse == 18 and m.sum_duplicates().nse == 18 and 0 < float(m.todense().mean()) < 0.5
-    with pytest.raises(UnsupportedError, match="format 'csc'"):
-        sparse.eye(3, sparse_format="csc")
+    with pytest.raises(UnsupportedError, match="format 'dia'"):
+        sparse.eye(3, sparse_format="dia")
 
 
 def test_parts_have_to_fit():
@@ -392,3 +392,114 @@ def test_operands_of_products_must_fit(kind):
 def test_the_leaves_may_be_something_else():
     one = sparse.BCOO.fromdense(snp.eye(2))
     assert repr(stagec.tree.map(snp.shape, one)) == "BCOO(<invalid>)"
+
+
+MATRIX_CLASSES = ("COO", "CSR", "CSC")
+
+
+@pytest.mark.parametrize("name", MATRIX_CLASSES)
+def test_matrices_have_the_parts_and_products_of_jax(name):
+    theirs = getattr(pytest.importorskip("jax.experimental.sparse"), name)
+    ours = getattr(sparse, name)
+    x = dense((4, 5))
+    names = [n for n in ("data", "row", "col", "indices", "indptr") if hasattr(ours.fromdense(x), n)]
+    for nse in (None, 12):
+        a, b = ours.fromdense(x, nse=nse), theirs.fromdense(x, nse=nse)
+        assert repr(a) == repr(b) and repr(a.T) == repr(b.T) and (a.size, a.ndim) == (b.size, b.ndim)
+        for part in names:
+            np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
+        np.testing.assert_array_equal(a.todense(), x)
+        np.testing.assert_array_equal(a.T.todense(), x.T)
+        for other in (np.arange(5.0, dtype=np.float32), dense((5, 3), seed=2), np.arange(5)):
+            one, two = a @ other, b @ other
+            assert one.dtype == two.dtype
+            np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-6)
+    leaves = stagec.tree.leaves(a)
+    assert [leaf is getattr(a, part) for leaf, part in zip(leaves, names)] == [True] * 3
+
+
+@pytest.mark.parametrize("name", MATRIX_CLASSES)
+def test_matrices_are_arguments_and_results_of_transformed_functions(name):
+    x, v = dense((4, 5)), np.arange(5.0, dtype=np.float32)
+    mat = getattr(sparse, name).fromdense(x)
+    doubled, product = stagec.jit(lambda m, v: (m * 2, m @ v))(mat, v)
+    assert type(doubled) is type(mat)
+    same(x * 2, doubled)
+    same(x @ v, product)
+    same(2 * x.T, mat.T + mat.T)
+    slope = stagec.grad(lambda data: (mat._with(data) @ v).sum())(mat.data)
+    same(np.where(x != 0, v, 0), mat._with(slope))
+    same(np.where(x != 0, v, 0), sparse.grad(lambda m: (m @ v).sum())(mat))
+    rows = stagec.vmap(lambda data: mat._with(data).todense())(snp.stack([mat.data, 3 * mat.data]))
+    np.testing.assert_array_equal(rows, np.stack([x, 3 * x]))
+    traced = stagec.jit(lambda x: getattr(sparse, name).fromdense(x, nse=9))(x)
+    same(x, traced)
+
+
+def test_matrices_are_made_from_a_shape_in_each_format():
+    theirs = pytest.importorskip("jax.experimental.sparse")
+    for form in ("coo", "csr", "csc"):
+        for n, m, k in ((3, 4, 0), (3, 4, 1), (4, 3, -2), (2, 2, 5)):
+            a, b = (s.eye(n, m, k, sparse_format=form) for s in (sparse, theirs))
+            assert repr(a) == repr(b)
+            np.testing.assert_array_equal(a.todense(), np.eye(n, m, k))
+            for one, two in zip(stagec.tree.leaves(a), b.tree_flatten()[0]):
+                np.testing.assert_array_equal(one, two)
+        assert repr(sparse.empty((3, 4), sparse_format=form)) == repr(theirs.empty((3, 4), sparse_format=form))
+
+
+def test_functions_of_matrices_take_transposes():
+    x = dense((4, 5))
+    for mat, vector, matrix in (
+        (sparse.coo_fromdense(x), sparse.coo_matvec, sparse.coo_matmat),
+        (sparse.csr_fromdense(x), sparse.csr_matvec, sparse.csr_matmat),
+    ):
+        same(x @ np.ones(5), vector(mat, snp.ones(5)))
+        same(x.T @ np.ones(4), vector(mat, snp.ones(4), transpose=True))
+        same(x.T @ np.ones((4, 2)), matrix(mat, snp.ones((4, 2)), transpose=True))
+
+
+def test_parts_of_a_matrix_have_to_fit():
+    with pytest.raises(ShapeError, match=r"COO: data float32\[3\], row int32\[2\], col int32\[3\] do not fit"):
+        sparse.COO((snp.ones(3), np.zeros(2, np.int32), np.zeros(3, np.int32)), shape=(3, 3))
+    with pytest.raises(ShapeError, match="CSC"):
+        sparse.CSC((snp.ones(3), np.zeros(3, np.int32), np.zeros(4, np.int32)), shape=(3, 4))
+
+
+def system(seed=0):
+    x = dense((5, 5), seed) + 3 * np.eye(5, dtype=np.float32)
+    return x, sparse.CSR.fromdense(x), np.arange(5.0, dtype=np.float32)
+
+
+def test_sparse_systems_are_solved_by_scipy_as_in_jax():
+    theirs = pytest.importorskip("jax.experimental.sparse.linalg")
+    x, mat, b = system()
+    args = (mat.data, mat.indices, mat.indptr, b)
+    expected = np.asarray(theirs.spsolve(*map(np.asarray, args)))
+    for found in (sparse.linalg.spsolve(*args), stagec.jit(sparse.linalg.spsolve)(*args)):
+        np.testing.assert_array_equal(found, expected)
+    np.testing.assert_allclose(x @ expected, b, atol=1e-5)
+
+
+def test_solutions_of_sparse_systems_have_derivatives_and_batches():
+    x, mat, b = system(1)
+    spsolve = sparse.linalg.spsolve
+
+    def ours(data, b):
+        return (spsolve(data, mat.indices, mat.indptr, b) ** 2).sum()
+
+    def plain(data, b):
+        return (snp.linalg.solve(mat._with(data).todense(), b) ** 2).sum()
+
+    args = (mat.data, snp.asarray(b))
+    for slopes in (stagec.grad(ours, (0, 1)), stagec.jit(stagec.grad(ours, (0, 1)))):
+        for one, two in zip(slopes(*args), stagec.grad(plain, (0, 1))(*args)):
+            np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-4)
+    for one, two in zip(*(stagec.jvp(f, args, (args[0] * 0.1, args[1])) for f in (ours, plain))):
+        np.testing.assert_allclose(one, two, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(stagec.hessian(ours, 1)(*args), stagec.hessian(plain, 1)(*args), rtol=1e-3, atol=1e-4)
+    several = snp.stack([args[1], args[1] * 2])
+    found = stagec.vmap(spsolve, (None, None, None, 0))(mat.data, mat.indices, mat.indptr, several)
+    np.testing.assert_allclose(found, np.linalg.solve(x, np.asarray(several).T).T, rtol=1e-4, atol=1e-4)
+    with pytest.raises(stagec.errors.DtypeError, match="b is int32"):
+        spsolve(mat.data, mat.indices, mat.indptr, np.arange(5))

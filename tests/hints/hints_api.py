@@ -22,6 +22,15 @@ def square(x):
     return x * x
 
 
+def offload(saved, moved):
+    return stagec.checkpoint_policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=saved,
+        names_which_can_be_offloaded=moved,
+        offload_src="device",
+        offload_dst="pinned_host",
+    )
+
+
 def custom_jvp(rule, fun=square):
     made = stagec.custom_jvp(fun)
     made.defjvp(rule)
@@ -134,6 +143,17 @@ CASES = [
         "choose a function that has operations on arguments with elements",
         lambda: stagec.view(lambda x: x, 1.0),
         lambda: stagec.view(lambda x: -x, 1.0),
+    ),
+    (
+        "leave it out, or correct it: the names of XLA's options begin with xla_",
+        lambda: stagec.jit(lambda x: x, compiler_options={"fast": True}),
+        lambda: stagec.jit(lambda x: x, compiler_options={"xla_cpu_enable_fast_math": True})(X),
+    ),
+    ("keep each name in one list", lambda: offload(["kept"], ["kept"]), lambda: offload(["kept"], ["other"])),
+    (
+        "give a dict, or leave it out",
+        lambda: stagec.jit(lambda x: x, compiler_options=["xla_cpu_enable_fast_math"]),
+        lambda: stagec.jit(lambda x: x, compiler_options={})(X),
     ),
     (
         "give True, False or 'exact'",

@@ -87,6 +87,17 @@ CASES = [
         lambda: sparse.BCSR((np.ones(3), np.zeros(3, int), np.zeros(3, int)), shape=(3, 3)),
         lambda: sparse.BCSR((np.ones(3), np.arange(3), np.arange(4)), shape=(3, 3)),
     ),
+    (
+        "give (rows, columns) as the shape, an array with a row and one with a column for each value; "
+        "in CSR, indptr has rows + 1 elements in place of the rows, in CSC columns + 1 in place of the columns",
+        lambda: sparse.CSR((np.ones(2), np.zeros(2, int), np.zeros(3, int)), shape=(3, 3)),
+        lambda: sparse.CSR((np.ones(2), np.zeros(2, int), np.arange(3)), shape=(2, 3)),
+    ),
+    (
+        "give a vector of the dtype of data",
+        lambda: sparse.linalg.spsolve(np.ones(2, np.float32), np.arange(2), np.arange(3), np.arange(2)),
+        lambda: sparse.linalg.spsolve(np.ones(2, np.float32), np.arange(2), np.arange(3), np.ones(2, np.float32)),
+    ),
     ("divide by other.todense()", lambda: M / M, lambda: M / (M.todense() + 1)),
     (
         "give one with two of them",
@@ -123,8 +134,8 @@ CASES = [
         lambda: made(lambda x: snp.cos(sparse.todense(x)), M),
     ),
     (
-        "use one of bcoo, bcsr",
-        lambda: sparse.eye(3, sparse_format="csc"),
-        lambda: [sparse.eye(3, sparse_format=f) for f in ("bcoo", "bcsr")],
+        "use one of bcoo, bcsr, coo, csr, csc",
+        lambda: sparse.eye(3, sparse_format="dia"),
+        lambda: [sparse.eye(3, sparse_format=f) for f in ("bcoo", "csc")],
     ),
 ]

@@ -33,6 +33,10 @@ def with_jvp(rule):
 THREE = np.ones(3, np.float32)
 
 CALLS = {
+    "an option that XLA lacks": (
+        lambda j: j.jit(lambda x: x, compiler_options={"fast": True})(V),
+        "jit: compiler_options has 'fast', which is no option of XLA",
+    ),
     "grad int": (
         lambda j: j.grad(lambda x: x.sum())(N),
         "grad requires real or complex floating arguments, got int32[3]",

@@ -15,12 +15,19 @@ from stagec.experimental.sparse.bcoo import BCOO
 from stagec.experimental.sparse.bcsr import BCSR
 from stagec.experimental.sparse.coordinates import for_each
 from stagec.experimental.sparse.layout import bcoo_sort_indices
+from stagec.experimental.sparse.matrices import COO, CSC, CSR
 
 __all__ = ["empty", "eye", "random_bcoo"]
 
 
 def _in_format(mat: BCOO, sparse_format: str) -> Any:
-    formats: dict[str, Callable[[BCOO], Any]] = {"bcoo": lambda m: m, "bcsr": BCSR.from_bcoo}
+    formats: dict[str, Callable[[BCOO], Any]] = {
+        "bcoo": lambda m: m,
+        "bcsr": BCSR.from_bcoo,
+        "coo": COO._from_bcoo,
+        "csr": CSR._from_bcoo,
+        "csc": CSC._from_bcoo,
+    }
     if sparse_format not in formats:
         raise location.error(
             errors.UnsupportedError, f"sparse: format {sparse_format!r}", fix=f"use one of {', '.join(formats)}"
