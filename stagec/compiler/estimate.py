@@ -28,8 +28,8 @@ _PARTS = ("slice", "dynamic_slice", "gather")
 _UPDATES = ("dynamic_update_slice", "scatter")
 # Steps of functions that are loops or series in compiled code, and of memory that is not written.
 _SERIES = {"digamma": 16.0, "gcd": 64.0, "lgamma": 16.0, "polygamma": 64.0, "zeta": 16.0, "uninitialized": 0.0}
-# What a round of a loop takes besides its operations.
-_ROUND_SECONDS = 2e-6
+# What a round of a loop takes besides its operations, and what Python takes to go from one of these to the next.
+_ROUND_SECONDS, _STEP_SECONDS = 2e-6, 8e-6
 # Up to this many nanoseconds an element, compiled code is not much quicker: in one thread, and in several.
 QUICK_NS, _QUICK_NS_IN_THREADS = 4.0, 0.3
 # Compiled operations of at least so many elements are shared among threads.
@@ -53,6 +53,8 @@ _SHORT_ROW, _ROW_NS, _ROW_SECONDS = 8, 15.0, 5e-5
 _VIEWS = ("broadcast_in_dim", "rev", "slice", "squeeze", "transpose")
 # Fast transforms, of several steps for each element.
 TRANSFORMS = ("fft", "rfft", "irfft")
+# Operations whose graphs Python evaluates, one operation after the other.
+_IN_PYTHON = ("cond", "while", "scan")
 # Operations that the host waits for, or repeats.
 _HOST = ("cond", "while", "scan", "sort", "top_k", "gcd")
 
@@ -125,6 +127,13 @@ def numpy_seconds_of(equation: Equation, of_views: bool = False) -> float:
     size, steps = _work(equation)
     seconds = 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
     return max(seconds, _seconds_of_rows(equation, of_views))
+
+
+def python_seconds_of(equation: Equation) -> float:
+    """How long Python takes to go through the operations in the loops and branches of an operation, one by one."""
+    step = _STEP_SECONDS if equation.primitive.name in _IN_PYTHON else 0.0
+    steps = lambda graph: sum(step + python_seconds_of(e) for e in graph.equations)  # noqa: E731
+    return _inner(equation, steps, step, math.inf) or 0.0
 
 
 def is_view(equation: Equation) -> bool:

@@ -57,9 +57,12 @@ from stagec.numpy.ufuncs import attach as _attach
 from stagec.runtime.plans import cover as _cover
 
 # Outside `jit`, functions run by recorded plans, which only compute. So these do not: some take data that is not an
-# array yet or have side effects, and a trace of `copy` is empty.
-_unplanned = "array asarray copy array_repr array_str fromfile get_printoptions iterable load printoptions save savez"
-_cover(globals(), methods.OF_NUMBERS, {*_unplanned.split(), "set_printoptions"})
+# array yet or have side effects, a trace of `copy` is empty, and `diag_indices` returns one array several times.
+_unplanned = (
+    "array asarray copy array_repr array_str diag_indices fromfile get_printoptions iterable load printoptions save "
+    "savez set_printoptions"
+)
+_cover(globals(), methods.OF_NUMBERS, _unplanned.split())
 _attach(globals())
 _array_methods = methods.of_arrays(globals())
 

@@ -21,6 +21,7 @@ from stagec.primitives.axes import as_int, as_shape, shape_error
 from stagec.primitives.checks import check_dtype
 from stagec.primitives.convert import convert_element_type
 from stagec.primitives.iota import full, full_like, iota
+from stagec.runtime.plans import planned
 from stagec.typing import ArrayLike, DTypeLike
 
 __all__ = [
@@ -229,13 +230,17 @@ def ix_(*args: ArrayLike | Sequence[Any]) -> tuple[Array, ...]:
     return tuple(out)
 
 
+# Not `diag_indices` itself, whose program would write the same positions for each axis.
+_iota = planned(iota)
+
+
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """The positions of the main diagonal of an array with `ndim` axes of size `n`.
 
     >>> diag_indices(2)
     (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
     """
-    flat_indices = iota(dtypes.default_int(), as_int(n, "diag_indices", "n"))
+    flat_indices = _iota(dtypes.default_int(), as_int(n, "diag_indices", "n"))
     return (flat_indices,) * as_int(ndim, "diag_indices", "ndim")
 
 

@@ -191,6 +191,7 @@ conv_general_dilated_p: SinglePrimitive = SinglePrimitive(
     transpose=lambda ct, *operands, **params: rules.conv_transpose(conv_general_dilated_p, ct, *operands, **params),
     batch=rules.conv_batch,
     numpy_ns=5,
+    numpy_us=50,
 )
 
 

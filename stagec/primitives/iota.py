@@ -45,6 +45,7 @@ iota_p = SinglePrimitive(
     jvp=NO_OPERANDS,
     transpose=NO_OPERANDS,
     batch=NO_OPERANDS,
+    numpy_ns=0.4,
 )
 
 

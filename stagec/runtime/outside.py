@@ -3,8 +3,9 @@
 NumPy computes what takes it less than about 12 microseconds, and what it computes as quickly as compiled code: single
 operations, and products, transforms, sorts and factorizations, also several of them. Everything else is a program:
 functions that are composed of many operations, special functions, loops, and calls of jitted functions under a
-transformation. The choice follows from the graph alone, its operations, shapes and dtypes, so a call gives the same
-bits each time.
+transformation. For loops in functions of stagec's own, which later calls do not record again, the time that Python
+takes between two operations counts, too; a user's loop is recorded in each call, which takes longer than that. The
+choice follows from the graph alone, its operations, shapes and dtypes, so a call gives the same bits each time.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def program(
     *,
     called: bool = False,
     exactly: bool = False,
+    kept: bool = False,
 ) -> Callable[[Sequence[Any]], Any] | None:
     """What runs a graph as a compiled program; None where NumPy computes it.
 
@@ -53,13 +55,14 @@ def program(
       tree: the structure of the results; by default, they are a list.
       called: whether the graph is that of a jitted function.
       exactly: whether the results must have the bits that compiled code gives them.
+      kept: whether later calls use what is returned, without recording a graph again.
     """
     if config.disable_jit:
         return None
     reproducible = config.reproduces()
     exactly = exactly or reproducible
     always = called or (exactly and not is_exact(graph, Target.parse(config.target), reproducible))
-    if not (always or is_program(graph)) or has_users_callbacks(graph):
+    if not (always or is_program(graph, kept)) or has_users_callbacks(graph):
         return None
     if not _programs:
         _programs.append(_load())
@@ -67,14 +70,18 @@ def program(
     return None if make is None else make(graph, captured, name, tree, exactly)
 
 
-def is_program(graph: Graph) -> bool:
-    """Whether a call is compiled, unless it calls the user's functions."""
+def is_program(graph: Graph, kept: bool = False) -> bool:
+    """Whether a call is compiled, unless it calls the user's functions.
+
+    Args:
+      kept: as `program` has it.
+    """
     if any(map(calls_jitted, graph.equations)):
         return True
     views = {e.outputs[0] for e in graph.equations if estimate.is_view(e)}
     of_views = [not views.isdisjoint(e.inputs) for e in graph.equations]
     seconds = list(map(estimate.numpy_seconds_of, graph.equations, of_views))
-    total = sum(seconds)
+    total = sum(seconds) + (sum(map(estimate.python_seconds_of, graph.equations)) if kept else 0.0)
     if total <= _SECONDS:
         return False
     spread = {e.outputs[0] for e in graph.equations if e.primitive.name == "broadcast_in_dim" and e.inputs[0].aval.ndim}

@@ -331,7 +331,7 @@ def _recorded(
         return _REFUSED
     if graph.effects:
         return _REFUSED
-    program = outside.program(graph, captured, name, structure[0], exactly=exactly)
+    program = outside.program(graph, captured, name, structure[0], exactly=exactly, kept=True)
     if program is None:
         of_numpy = [v for v in inputs if isinstance(v, (np.ndarray, np.generic))]
         if any(v.nbytes > _COPIED or (v.dtype.kind in "biu" and not v.ndim) for v in of_numpy):
