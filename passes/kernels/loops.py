@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
-from passes import bindings
+from passes import bindings, build
 from passes.analysis.counters import compared, counter, trip_count
 from passes.analysis.strided import row_strides
-from passes.kernels import control, cost, inner_products, sums, updates, views
+from passes.kernels import control, cost, inner_products, joined, sums, updates, views
 from passes.kernels.arithmetic import apply, can
 from passes.kernels.dispatch import Kernel, Kernels
 from passes.kernels.elements import RefusedError
@@ -16,7 +17,7 @@ from passes.kernels.kernel import LARGE, Lowering, Rule, element_type
 from passes.kernels.linear import ZERO
 from passes.kernels.nests import Write
 from passes.kernels.processor import Processor
-from passes.kernels.values import Buffer, Value
+from passes.kernels.values import Buffer, Value, View
 from passes.match import (
     before_barriers,
     captured_values,
@@ -178,20 +179,31 @@ def _loop(kernels: Kernels, processor: Processor, op: Any, rounds: int = 1) -> b
     if groups > 1:
         k.share = k.symbols.new(str(k.writer.workgroup(0, groups)), 0, groups - 1), groups
     used = [result for result in op.results if any(True for _ in result.uses)]
+    given, splats = [], []
+    for value in dict.fromkeys((*op.operands, *captured_values(op))):
+        known = before_barriers(value) if is_uninitialized(value) else value
+        if splat_of(known) is not None and known.owner.name == "stablehlo.constant":
+            splats.append((value, known))
+        else:
+            given.append(value)
+    lying_together = joined.operands(given, len(used), op)
     try:
         with k.writer.at(op.location):
-            for value in dict.fromkeys((*op.operands, *captured_values(op))):
-                known = before_barriers(value) if is_uninitialized(value) else value
-                if splat_of(known) is not None and known.owner.name == "stablehlo.constant":
-                    k.lower(known.owner.operation)
-                    k.env[value] = k.env[known]
-                else:
+            for value, known in splats:
+                k.lower(known.owner.operation)
+                k.env[value] = k.env[known]
+            for operands in lying_together:
+                operands.read(k)
+            for value in given:
+                if value not in k.env:
                     k.operand(value)
             k.lower(op)
             outputs = _outputs(k, [k.env[result] for result in used])
         if groups > 1:
             cost.check_shared(k.total)
     except RefusedError as error:
+        for operands in lying_together:
+            operands.erase()
         if groups == 1:
             kernels.plan.refuse("loop", op.location, str(error))
         return False
@@ -201,18 +213,33 @@ def _loop(kernels: Kernels, processor: Processor, op: Any, rounds: int = 1) -> b
     return True
 
 
-def _outputs(k: Lowering, values: Sequence[Value]) -> list[Buffer]:
-    """A buffer for each value, which holds its elements in row-major order and nothing else."""
-    found: list[Buffer] = []
-    for value in values:
+def _outputs(k: Lowering, values: Sequence[Value]) -> list[View]:
+    """Where each value is in row-major order: in memory of its own, or that of several small ones if there are many."""
+    found: dict[int, View] = {}
+    if len(values) + len(k.operands) > cost.MAX_BUFFERS and k.share is None:
+        for group in joined.together([(v.size, v.element) for v in values]):
+            whole = k.temporary((sum(values[i].size for i in group),), values[group[0]].element)
+            start = 0
+            for i in group:
+                found[i] = View(whole.buffer, row_strides(values[i].shape), whole.offset + start)
+                k.write([Write(values[i], found[i])])
+                start += values[i].size
+    taken: list[Buffer] = []
+    for i, value in enumerate(values):
+        if i in found:
+            continue
         view = value.view
-        if view is None or view.buffer not in k.scratch or view.buffer in found or not _is_whole(k, value):
+        if view is None or view.buffer not in k.scratch or view.buffer in taken or not _is_whole(k, value):
             view = k.temporary(value.shape, value.element)
             k.write([Write(value, view)])
-        found.append(view.buffer)
-    if len(found) + len(k.operands) + len(_spilled(k, found)) > cost.MAX_BUFFERS:
-        raise RefusedError(f"{len(found) + len(k.operands)} operands and results")
-    return found
+        found[i] = view
+        taken.append(view.buffer)
+    views = [found[i] for i in range(len(values))]
+    buffers = {view.buffer for view in views}
+    count = len(buffers) + len(k.operands)
+    if count + len(_spilled(k, [*buffers])) > cost.MAX_BUFFERS:
+        raise RefusedError(f"{count} operands and results")
+    return views
 
 
 def _spilled(k: Lowering, outputs: Sequence[Buffer]) -> list[Buffer]:
@@ -238,12 +265,13 @@ def _dispatch(
     kernels: Kernels,
     k: Lowering,
     name: str,
-    outputs: list[Buffer],
+    views: list[View],
     results: Sequence[Any],
     before: Any,
     groups: int = 1,
 ) -> list[Any]:
     """Insert the kernel, and its call before an operation; returns the results of the call."""
+    outputs = list(dict.fromkeys(view.buffer for view in views))
     scratch = [buffer for buffer in k.scratch if buffer not in outputs]
     spilled = _spilled(k, outputs)
     body, k.writer.instructions = k.writer.instructions, []
@@ -254,9 +282,14 @@ def _dispatch(
     k.writer.instructions += body
     inputs = [buffer.binding for _, buffer in k.operands]
     kernel = Kernel.written(name, k.writer, inputs, [b.binding for b in (*outputs, *spilled)], (groups,))
-    types = [value.type for value in results]
+    types = {view.buffer: value.type for view, value in zip(views, results)}
     with bindings.ir.InsertionPoint(before), before.location:
-        made = kernels.dispatch(kernel, [_outside(value, before) for value, _ in k.operands], types)
+        for buffer, type_ in types.items():
+            if math.prod(type_.shape) < buffer.size:
+                types[buffer] = build.tensor_type((buffer.size,), type_.element_type)
+        arrays = kernels.dispatch(kernel, [_outside(value, before) for value, _ in k.operands], [*types.values()])
+        by_buffer = dict(zip(types, arrays))
+        made = [joined.separate(by_buffer[view.buffer], view, value.type) for view, value in zip(views, results)]
     kernels.plan.accept(name, before.location, len(k.writer.instructions), sum(b.bytes for b in scratch))
     return made
 

@@ -9,6 +9,7 @@ from typing import Any
 from stagec.api.arguments import ArgumentRules
 from stagec.api.flat import operand
 from stagec.api.references import passed_references
+from stagec.control import apart
 from stagec.core import errors, location, pytree
 from stagec.core.axis import Axis, as_names, check_name
 from stagec.core.boundary import short_tracebacks
@@ -137,6 +138,8 @@ class Division:
         entries: list[Any] = [UNCONSTRAINED] * rank
         entries[dim] = name
         return sharding_constraint_p(x, mesh=self.mesh, spec=Axes.of(PartitionSpec(*entries), rank))
+
+    batch = staticmethod(apart.batch)
 
 
 # Pytrees that libraries want to be mapped in a way of their own, instead of leaf by leaf.

@@ -11,7 +11,7 @@ from stagec.compiler import log
 from stagec.control.partition import Partition
 from stagec.control.partition_axes import Spec, part
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph
+from stagec.core.graph import Equation, Graph, prune
 from stagec.core.host import Exchange
 from stagec.core.recording import trace_closed
 from stagec.primitives.callback import io_callback_p
@@ -31,6 +31,7 @@ def partitioned(
       a graph whose inputs are the numbers of this process along the mesh's axes, and then the parts of the inputs; how
       its results are divided; and which operations gather their operands, in words.
     """
+    graph, _ = prune(graph, keep_inputs=True)  # or processes would communicate for what nobody reads
     places = ShapedArray.of((max(1, len(grid.names)),), np.dtype(np.int32))
     avals = [part(a, s, grid) for a, s in zip(graph.in_avals, specs)]
     found: list[Spec] = []
@@ -72,9 +73,7 @@ class _Processes(Partition):
         shape = [n * self.grid.parts(names) if i == axis else n for i, n in enumerate(aval.shape)]
         return _exchanged(lambda x: all_gather(company, axis, x), value, aval.update(shape=shape))
 
-    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
-        if not names:
-            return value
+    def reduced(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
         company = self.grid.company(names)
         return _exchanged(lambda x: all_reduce(company, operation, x), value, aval_of(value))
 

@@ -21,7 +21,7 @@ from stagec.control.partition import Partition, slices_of_one
 from stagec.control.partition_axes import Divided, Spec, part, whole
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal
+from stagec.core.graph import Equation, Graph, Literal, all_equations
 from stagec.core.recording import trace_closed
 from stagec.primitives.arithmetic import div, rem
 from stagec.primitives.complex import complex as complex_of, imag, real
@@ -205,9 +205,10 @@ class _Devices(Partition):
         groups = self.grid.groups(names)
         return _along(axis, value, lambda v: device_rows.device_all_gather_p(v, groups=groups))
 
-    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
-        if not names:
-            return value
+    def communicates(self, graph: Graph) -> bool:
+        return any(e.primitive in device_rows.COMMUNICATING for e in all_equations(graph))
+
+    def reduced(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
         dtype = aval_of(value).dtype
         groups = self.grid.groups(names)
         if dtypes.is_bool(dtype):
@@ -217,7 +218,7 @@ class _Devices(Partition):
             rows = self.whole_axis(reshape(value, (1, *aval_of(value).shape)), 0, names)
             return _REDUCTIONS[operation](rows, (0,))
 
-        def reduced(v: Any) -> Any:
+        def each(v: Any) -> Any:
             own = aval_of(v).dtype
             if operation not in ("max", "min") or not dtypes.is_signed(own):
                 return device_rows.device_all_reduce_p(v, operation=operation, groups=groups)
@@ -226,7 +227,7 @@ class _Devices(Partition):
             found = device_rows.device_all_reduce_p(bitwise_xor(v, sign), operation=operation, groups=groups)
             return bitwise_xor(found, sign)
 
-        total = _each(value, reduced)
+        total = _each(value, each)
         if operation == "sum":
             self._sums[id(total)] = total, value, tuple(names)
         return total

@@ -21,24 +21,24 @@ from stagec.control.partition_rules import loop, repeated
 from stagec.control.scan import scan_p
 from stagec.core.aval import ShapedArray
 from stagec.core.dims import is_open
-from stagec.core.graph import Equation, Graph, all_equations, prune, replay, run_equation
+from stagec.core.graph import Equation, Graph, all_equations, replay, run_equation
 from stagec.core.recording import trace_closed
-from stagec.primitives.broadcast import broadcast_in_dim_p
 from stagec.primitives.iota import iota
-from stagec.primitives.logic import select_n_p
+from stagec.primitives.joining import concatenate
 from stagec.primitives.operand import aval_of
-from stagec.primitives.reduce import reduce_or_p
 from stagec.primitives.shape import expand_dims, reshape, transpose
-from stagec.primitives.slicing import index_in_dim
+from stagec.primitives.slicing import index_in_dim, slice_in_dim
 
 # The most parts, and the least elements of each: fewer leave vectors empty. Where a round computes a number for
 # each row, so do few rows, unless they are long: 64 Markov chains of 32 numbers take 0.8 of the time in 4 parts.
 _PARTS, _ELEMENTS = 16, 256
 _ROWS, _LONG_ROWS = 16, 1024
-# Element operations of a loop that is worth it, and of a round whose own operations threads can share.
-_LEAST, _LONG_ROUND = 1 << 20, 1 << 20
+# Element operations of a loop that is worth it.
+_LEAST = 1 << 20
 # How much more all parts may compute, because each computes what does not belong to the batch.
 _AGAIN = 1.25
+# Of more results, those of few elements lie in one array, since a kernel has only so many.
+_RESULTS, _SMALL = 8, 1024
 _NAME = object()  # no axis of a mesh has this name
 # Which of a loop's inputs belong to a batch: the first of these with which no part depends on another one.
 _DIVIDED = (("const", "carry", "row"), ("carry", "row"), ("carry",))
@@ -52,7 +52,7 @@ def divided(graph: Graph) -> Graph:
     found: Graph | None = graph.derived.get(divided)
     if found is None:
         found = graph
-        if any(map(_divisions, _outer(graph))):
+        if any(_divisions(e) or _is_wide(e) for e in _outer(graph)):
             found = trace_closed(lambda *args: replay(graph, args, _in_parts), graph.in_avals)
         graph.derived[divided] = found
     return found
@@ -107,13 +107,14 @@ def _divisions(e: Equation) -> list[_Division]:
     found = _Loop.of(e)
     if found is None or any(i.primitive.effects for i in all_equations(found.graph)):
         return []
-    if sharing.total(found.graph) > _LONG_ROUND or sharing.total_of(e) < _LEAST:
+    if sharing.is_worth_it(found.graph) or sharing.total_of(e) < _LEAST:
         return []
     carry = [a.aval for a in e.inputs[found.first : found.last]]
-    sizes = {v.aval.size for i in all_equations(found.graph) for v in i.outputs}
+    computed = [v.aval for i in all_equations(found.graph) for v in i.outputs]
+    sizes = {a.size for a in computed}
     made = []
     for axis, rows, size in _batches(carry):
-        elements = max((a.size for a in carry if a.shape[axis : axis + 1] == (size,)), default=0)
+        elements = max((a.size for a in computed if size in a.shape), default=0)
         counts = [n for n in range(2, min(_PARTS, elements // _ELEMENTS) + 1) if size % n == 0]
         if rows in sizes:
             counts = [n for n in counts if rows // n >= _ROWS or elements // n >= _LONG_ROWS] or counts
@@ -145,25 +146,7 @@ class _DependentError(Exception):
 
 
 class _Batch(Partition):
-    """A part of a batch, which knows no other.
-
-    Attributes:
-      is_condition: whether this is the condition of a loop whose parts may end one by one.
-    """
-
-    is_condition = False
-
-    def condition(self, e: Equation, specs: list[Spec]) -> Graph:
-        self.is_condition = _stands_still(e)
-        try:
-            return super().condition(e, specs)
-        finally:
-            self.is_condition = False
-
-    def at(self, place: Any, trial: bool = False) -> Partition:
-        made = _Batch(self.grid, place)
-        made.is_condition = self.is_condition
-        return made
+    """A part of a batch, which knows no other."""
 
     def report(self, e: Equation, avals: Sequence[ShapedArray]) -> None:
         raise _DependentError
@@ -171,10 +154,8 @@ class _Batch(Partition):
     def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
         raise _DependentError
 
-    def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
-        if names and not self.is_condition:
-            raise _DependentError
-        return value
+    def reduced(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
+        raise _DependentError
 
     def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
         if shift:
@@ -182,57 +163,36 @@ class _Batch(Partition):
         return value
 
 
-def _stands_still(e: Equation) -> bool:
-    """Whether a loop goes on until all elements of a batch are done, and leaves those that are done as they are.
-
-    `vmap` makes such loops of those whose condition depends on the element.
-    """
-    cond, body, asked = e.params["cond"], e.params["body"], e.params["cond_consts"]
-    last = cond.equations[-1] if cond.equations else None
-    if last is None or last.primitive is not reduce_or_p or cond.outputs != last.outputs:
-        return False
-    if e.inputs[:asked] != e.inputs[asked : 2 * asked]:
-        return False
-    consts = e.params["body_consts"]
-    makers = {v: made for made in body.equations for v in made.outputs}
-    going = set()
-    for out, old in zip(body.outputs, body.inputs[consts:]):
-        chosen = makers.get(out)
-        if out is old:
-            continue
-        if chosen is None or chosen.primitive is not select_n_p or chosen.inputs[1] is not old:
-            return False
-        flags = chosen.inputs[0]
-        spread = makers.get(flags)
-        going.add(flags if spread is None or spread.primitive is not broadcast_in_dim_p else spread.inputs[0])
-    if len(going) != 1:
-        return False
-    in_cond, read = prune(Graph(cond.inputs, cond.equations[:-1], [last.inputs[0]]))
-    in_body, used = prune(Graph(body.inputs, body.equations, [*going]))
-    same = read == [*used[:asked], *used[consts:]] and not any(used[asked:consts])
-    return same and in_cond.digest() == in_body.digest()
-
-
 def _in_parts(e: Equation, values: Sequence[Any]) -> Sequence[Any]:
     """The results of an operation, by a loop over the parts of a batch where it has one."""
     if e.primitive.lower is graph_rules.lower:
         return replay(e.params["graph"], values, _in_parts)
+    if _is_wide(e):
+        return _run_wide(values, e.params)
     tried = ((d, _body(e, d, kinds)) for d in _divisions(e) for kinds in _DIVIDED)
     found = next(((d, made) for d, made in tried if made is not None), None)
     if found is None:
         return run_equation(e, values)
     (count, _, _), (body, specs) = found
-    parts = scan_p(
-        *values,
-        iota(np.dtype(np.int32), count),
-        graph=body,
-        length=count,
-        reverse=False,
-        unroll=1,
-        num_consts=len(values),
-        num_carry=0,
+    parts = _run_wide(
+        [*values, iota(np.dtype(np.int32), count)],
+        {
+            "graph": body,
+            "length": count,
+            "reverse": False,
+            "unroll": 1,
+            "num_consts": len(values),
+            "num_carry": 0,
+        },
     )
     return [_joined(p, spec) for p, spec in zip(parts, specs)]
+
+
+def _is_wide(e: Equation) -> bool:
+    """Whether an operation is a scan whose rounds cores can share, with many small results."""
+    if e.primitive is not scan_p or e.params["num_carry"] or sharing.total_of(e) < _LEAST:
+        return False
+    return len(e.outputs) > _RESULTS
 
 
 def _body(e: Equation, division: _Division, kinds: Sequence[str]) -> tuple[Graph, list[Spec]] | None:
@@ -273,6 +233,35 @@ def _body(e: Equation, division: _Division, kinds: Sequence[str]) -> tuple[Graph
     except _DependentError:
         return None
     return (made, specs) if sharing.total(made) * count <= _AGAIN * sharing.total_of(e) else None
+
+
+def _run_wide(values: Sequence[Any], params: dict[str, Any]) -> Sequence[Any]:
+    """A scan over what does not depend on one another, whose small results of a kind lie in one array.
+
+    They are taken apart after it: a kernel has only so many results.
+    """
+    graph: Graph = params["graph"]
+    avals = graph.out_avals
+    by_kind: dict[Any, list[int]] = {}
+    for i, a in enumerate(avals):
+        is_one_of_many = len(avals) > _RESULTS and a.size <= _SMALL
+        by_kind.setdefault((a.dtype, a.weak_type) if is_one_of_many else i, []).append(i)
+    groups = [*by_kind.values()]
+
+    def joined(*args: Any) -> list[Any]:
+        outs = replay(graph, args, run_equation)
+        flat = [reshape(v, (a.size,)) for v, a in zip(outs, avals)]
+        return [outs[g[0]] if len(g) == 1 else concatenate([flat[i] for i in g], 0) for g in groups]
+
+    rows = scan_p(*values, **{**params, "graph": trace_closed(joined, graph.in_avals)})
+    found: dict[int, Any] = {}
+    for group, value in zip(groups, rows):
+        start = 0
+        for i in group:
+            part = value if len(group) == 1 else slice_in_dim(value, start, start + avals[i].size, 1, 1)
+            found[i] = reshape(part, (params["length"], *avals[i].shape))
+            start += avals[i].size
+    return [found[i] for i in range(len(avals))]
 
 
 def _joined(parts: Any, spec: Spec) -> Any:

@@ -18,8 +18,8 @@ from stagec.core.aval import ShapedArray
 from stagec.core.primitive import MissingRule, SinglePrimitive
 
 __all__ = [
-    "device_all_gather_p", "device_all_reduce_p", "device_all_to_all_p", "device_number_p", "device_permute_p",
-    "device_reduce_scatter_p",
+    "COMMUNICATING", "device_all_gather_p", "device_all_reduce_p", "device_all_to_all_p", "device_number_p",
+    "device_permute_p", "device_reduce_scatter_p",
 ]  # fmt: skip
 
 _COMPILED = MissingRule("only what is compiled for several devices has it")
@@ -100,3 +100,8 @@ device_reduce_scatter_p = _row(
 device_all_to_all_p = _row("device_all_to_all", lambda x, *, groups: x.strip_weak_type(), _lower_to_all)
 # The value of another device, by pairs of a source and a target; zeros where there is no source.
 device_permute_p = _row("device_permute", lambda x, *, pairs: x.strip_weak_type(), _lower_permute)
+
+# Those in which a device waits for others.
+COMMUNICATING = frozenset(
+    {device_all_reduce_p, device_all_gather_p, device_reduce_scatter_p, device_all_to_all_p, device_permute_p}
+)

@@ -20,14 +20,16 @@ from stagec.control.partition_axes import Divided, Spec, part, whole
 from stagec.control.partition_indexing import window
 from stagec.control.partition_rules import results
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, replay
+from stagec.core.graph import Equation, Graph, Literal, prune, replay
 from stagec.core.recording import trace_closed
+from stagec.primitives.broadcast import broadcast_in_dim_p
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.iota import iota
 from stagec.primitives.joining import concatenate_p, pad
-from stagec.primitives.logic import bitwise_and, ge, lt, select
+from stagec.primitives.logic import bitwise_and, ge, lt, select, select_n_p
 from stagec.primitives.operand import aval_of, literal
 from stagec.primitives.padding import slice_p
+from stagec.primitives.reduce import reduce_or_p
 from stagec.primitives.shape import broadcast_in_dim
 from stagec.primitives.slicing import dynamic_slice_in_dim, slice_in_dim
 
@@ -48,10 +50,17 @@ class Partition(abc.ABC):
 
     Args:
       place: the numbers of this part along the names of the grid.
+
+    Attributes:
+      is_alone: whether this is the condition of a loop that each part may end by itself.
     """
+
+    is_alone = False
 
     def __init__(self, grid: Grid, place: Any) -> None:
         self.grid, self.place = grid, place
+        # What trials have found: graphs, by the graphs that they are of and how the inputs are divided.
+        self.tried: dict[Any, tuple[Graph, list[Spec]]] = {}
 
     def at(self, place: Any, trial: bool = False) -> Partition:
         """The same in the body of a loop, where the numbers are another value."""
@@ -61,9 +70,17 @@ class Partition(abc.ABC):
     def whole_axis(self, value: Any, axis: int, names: Sequence[Any]) -> Any:
         """All parts along an axis, put together."""
 
-    @abc.abstractmethod
     def combined(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
-        """A value combined among all along some names."""
+        """A value combined among all along some names; in what each asks for itself, its own."""
+        return value if not names or self.is_alone else self.reduced(value, operation, names)
+
+    @abc.abstractmethod
+    def reduced(self, value: Any, operation: str, names: Sequence[Any]) -> Any:
+        """The same, of values that have to be combined."""
+
+    def communicates(self, graph: Graph) -> bool:
+        """Whether who runs the part of a graph waits for others."""
+        return bool(graph.effects)
 
     @abc.abstractmethod
     def shifted(self, value: Any, spec: Spec, axis: int, shift: int) -> Any:
@@ -203,9 +220,13 @@ class Partition(abc.ABC):
           trial: what it gathers is not reported.
         """
         found: list[Spec] = []
+        key = graph, *specs
+        if trial and key in self.tried:
+            return self.tried[key]
 
         def local(place: Any, *parts: Any) -> list[Any]:
             inner = self.at(place, trial)
+            inner.tried, inner.is_alone = self.tried, self.is_alone
             outs = inner.replay(graph, list(zip(parts, specs)))
             for i, wanted in enumerate(state or []):
                 outs[i] = inner.moved(*outs[i], wanted)
@@ -213,11 +234,21 @@ class Partition(abc.ABC):
             return [v for v, _ in outs]
 
         avals = [part(a, s, self.grid) for a, s in zip(graph.in_avals, specs)]
-        return trace_closed(local, [aval_of(self.place), *avals], name="loop"), found
+        made = trace_closed(local, [aval_of(self.place), *avals], name="loop"), found
+        if trial:
+            self.tried[key] = made
+        return made
 
-    def condition(self, e: Equation, specs: list[Spec]) -> Graph:
-        """The part of a loop's condition."""
-        return self.body(e.params["cond"], specs)[0]
+    def condition(self, e: Equation, specs: list[Spec], body: Graph) -> Graph:
+        """The part of a loop's condition, of which the body is known.
+
+        Where a round neither waits for others nor changes what is done, a part is done when its elements are.
+        """
+        self.is_alone = not self.communicates(body) and _stands_still(e)
+        try:
+            return self.body(e.params["cond"], specs)[0]
+        finally:
+            self.is_alone = False
 
 
 def _starts(e: Equation) -> list[int]:
@@ -236,3 +267,34 @@ def slices_of_one(e: Equation, args: list[Divided]) -> list[tuple[int, Slice]]:
     size = e.outputs[0].aval.shape[axis]
     is_one = all(v.base[0] is slices[0][1].base[0] and v.axis == axis and v.size == size for _, v in slices)
     return slices if is_one else []
+
+
+def _stands_still(e: Equation) -> bool:
+    """Whether a loop goes on until all elements of a batch are done, and leaves those that are done as they are.
+
+    `vmap` makes such loops of those whose condition depends on the element.
+    """
+    cond, body, asked = e.params["cond"], e.params["body"], e.params["cond_consts"]
+    last = cond.equations[-1] if cond.equations else None
+    if last is None or last.primitive is not reduce_or_p or cond.outputs != last.outputs:
+        return False
+    if e.inputs[:asked] != e.inputs[asked : 2 * asked]:
+        return False
+    consts = e.params["body_consts"]
+    makers = {v: made for made in body.equations for v in made.outputs}
+    going = set()
+    for out, old in zip(body.outputs, body.inputs[consts:]):
+        chosen = makers.get(out)
+        if out is old:
+            continue
+        if chosen is None or chosen.primitive is not select_n_p or chosen.inputs[1] is not old:
+            return False
+        flags = chosen.inputs[0]
+        spread = makers.get(flags)
+        going.add(flags if spread is None or spread.primitive is not broadcast_in_dim_p else spread.inputs[0])
+    if len(going) != 1:
+        return False
+    in_cond, read = prune(Graph(cond.inputs, cond.equations[:-1], [last.inputs[0]]))
+    in_body, used = prune(Graph(body.inputs, body.equations, [*going]))
+    same = read == [*used[:asked], *used[consts:]] and not any(used[asked:consts])
+    return same and in_cond.digest() == in_body.digest()

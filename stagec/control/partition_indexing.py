@@ -75,6 +75,10 @@ def written(p: Parts, e: Equation, args: list[Divided]) -> list[Divided] | None:
     (_, own), (_, rows), (_, given) = args
     shape, sizes = e.inputs[0].aval.shape, e.inputs[2].aval.shape
     numbers = e.params["dimension_numbers"].as_gather()
+    in_batch = [i for i in range(len(given)) if i not in numbers.offset_dims]
+    rows = tuple(
+        [s or given[in_batch[j]] if j in numbers.start_indices_batching_dims else s for j, s in enumerate(rows)]
+    )
     placed = _placed(numbers, own, rows, [sizes[i] for i in numbers.offset_dims], shape)
     if placed is None or any(names and j not in numbers.start_indices_batching_dims for j, names in enumerate(rows)):
         return None

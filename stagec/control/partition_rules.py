@@ -161,32 +161,43 @@ def settled(
     Args:
       before, after: how the other inputs of the loop's body are divided.
     """
-    _, found = p.body(graph, [*before, *state, *after], trial=True)
-    state = [s if any(s) else a for s, a in zip(state, found)]
+    fitting: list[Spec] = []
     while True:
         _, found = p.body(graph, [*before, *state, *after], trial=True)
+        fitting = [s if any(s) else a for s, a in zip(state, found)]
+        if fitting == state:
+            break
+        state = fitting
+    while True:
         fitting = [s if s == a else whole(len(s)) for s, a in zip(state, found)]
         if fitting == state:
             return state
         state = fitting
+        _, found = p.body(graph, [*before, *state, *after], trial=True)
 
 
 def loop(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
-    """A scan whose state is divided in the same way in all rounds."""
+    """A scan whose state is divided in the same way in all rounds, or whose rounds are, if it has no state."""
     graph, consts, carry = e.params["graph"], e.params["num_consts"], e.params["num_carry"]
     first = consts + carry
-    given = [p.moved(v, s, ((), *s[1:])) if i >= first else (v, s) for i, (v, s) in enumerate(args)]
-    along = [a.aval for a, (_, s) in zip(e.inputs[first:], args[first:]) if s[0]]
-    if along:
-        p.report(e, along)
+    rounds: tuple[Any, ...] = next((s[0] for _, s in args[first:] if s[0] and not carry), ())
+    # Who computes other rounds has no part in this one.
+    shared = [tuple([names if not set(rounds) & set(names) else () for names in s]) for _, s in args]
+    wanted = [(rounds, *s[1:]) if i >= first else s for i, s in enumerate(shared)]
+    moves = zip(e.inputs, args, wanted)
+    gathers = [a.aval for a, (_, s), w in moves if any(have and have != want for have, want in zip(s, w))]
+    if gathers:
+        p.report(e, gathers)
+    given = [p.moved(v, s, w) for (v, s), w in zip(args, wanted)]
     before = [s for _, s in given[:consts]]
     rows = [s[1:] for _, s in given[first:]]
     state = settled(p, graph, before, [s for _, s in given[consts:first]], rows)
     body, found = p.body(graph, [*before, *state, *rows], state)
     moved = [p.moved(v, s, w)[0] for (v, s), w in zip(given[consts:first], state)]
     values = [p.place, *[v for v, _ in given[:consts]], *moved, *[v for v, _ in given[first:]]]
-    outs = scan_p(*values, **{**e.params, "graph": body, "num_consts": consts + 1})
-    return list(zip(outs, [*state, *[((), *s) for s in found[carry:]]], strict=True))
+    length = e.params["length"] // p.grid.parts(rounds) if rounds else e.params["length"]
+    outs = scan_p(*values, **{**e.params, "graph": body, "num_consts": consts + 1, "length": length})
+    return list(zip(outs, [*state, *[(rounds, *s) for s in found[carry:]]], strict=True))
 
 
 def repeated(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
@@ -197,7 +208,7 @@ def repeated(p: Parts, e: Equation, args: list[Divided]) -> list[Divided]:
     before = [s for _, s in used]
     specs = settled(p, e.params["body"], before, [s for _, s in state])
     body, _ = p.body(e.params["body"], [*before, *specs], specs)
-    cond = p.condition(e, [*[s for _, s in asked], *specs])
+    cond = p.condition(e, [*[s for _, s in asked], *specs], body)
     moved = [p.moved(v, s, w)[0] for (v, s), w in zip(state, specs)]
     values = [p.place, *[v for v, _ in asked], p.place, *[v for v, _ in used], *moved]
     sizes = {"cond_consts": counts[0] + 1, "body_consts": counts[1] + 1}

@@ -15,8 +15,8 @@ class Axis(int):
       typed: whether values that are the same along the axis are another kind of value than those that differ, as in
         `shard_map`: then a sum's cotangent is not summed again, and the gradient of what does not differ is a sum.
       spmd: the axes of a mesh along which constraints inside of the batch split it.
-      division: `(x, dim, name) -> x`, which records that each device has its own elements along an axis of a value, or
-        all if the name is None; None for a batch that devices do not divide.
+      division: of a batch that devices divide, `(x, dim, name) -> x`, which records that each device has its own
+        elements along an axis of a value, or all if the name is None; its `batch` stands for all batching rules.
     """
 
     name: Any

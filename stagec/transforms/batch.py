@@ -69,7 +69,9 @@ class BatchTrace(Trace):
                 return primitive(*values, **params)
             if isinstance(primitive.batch, MissingRule):
                 raise no_rule(primitive, "batched", primitive.batch)
-            out, out_dims = primitive.batch(primitive, values, places, self.size, params)
+            division = getattr(self.size, "division", None)
+            rule = primitive.batch if division is None else division.batch
+            out, out_dims = rule(primitive, values, places, self.size, params)
         if primitive.multiple:
             return [self.join(o, d) for o, d in zip(out, out_dims, strict=True)]
         return self.join(out, out_dims)
@@ -77,7 +79,7 @@ class BatchTrace(Trace):
     def reads_axis(self, params: dict[str, Any]) -> bool:
         """Whether an operation with these parameters depends on the batch by the axis's name."""
         name = self.axis.name
-        return name is not None and _reads(params, name)
+        return name is not None and reads_axis(params, name)
 
     def split(self, value: Any) -> tuple[Any, int | None]:
         if type(value) is BatchTracer and (value._trace is self or value._trace.axis is self.resumed):
@@ -90,12 +92,13 @@ class BatchTrace(Trace):
         return value if dim is None else BatchTracer(self, value, dim)
 
 
-def _reads(params: dict[str, Any], name: Any) -> bool:
+def reads_axis(params: dict[str, Any], name: Any) -> bool:
+    """Whether an operation with these parameters, or one in its graphs, depends on the axis of that name."""
     if "axis_name" in params:
         return params["axis_name"] == name
     for value in params.values():
         for graph in value if isinstance(value, tuple) else (value,):
-            if isinstance(graph, Graph) and any(_reads(e.params, name) for e in graph.equations):
+            if isinstance(graph, Graph) and any(reads_axis(e.params, name) for e in graph.equations):
                 return True
     return False
 

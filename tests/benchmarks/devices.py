@@ -2,9 +2,10 @@
 
 The same program on one device with one thread, on two devices of one process with two threads, and in two processes of
 MPI with one thread each. `mlp` and `cnn` are steps of training whose rows are split, `chains` Markov chains that do not
-communicate; all three do the same work in each way. `stencil` exchanges halos, and each device has a grid of its own
-size, so that two devices do twice the work: its speed is work over time. `psum` adds numbers of all devices up, and is
-compared with a copy of as many bytes. The ways take turns, and the fastest call of each counts.
+communicate, `waits` chains with loops that end sooner in one than in another; all four do the same work in each way.
+`stencil` exchanges halos, and each device has a grid of its own size, so that two devices do twice the work: its speed
+is work over time. `psum` adds numbers of all devices up, and is compared with a copy of as many bytes. The ways take
+turns, and the fastest call of each counts.
 """
 
 from __future__ import annotations
@@ -127,6 +128,25 @@ def programs(tiny: bool) -> dict[str, Callable[[], Any]]:
 
         return lax.scan(step, snp.zeros(32), stagec.random.split(key, 4 if tiny else 500))[0]
 
+    data = snp.asarray(rng.standard_normal((2000, 8), np.float32))
+
+    def trajectories(key: Any) -> Any:
+        """Hamiltonian steps of 1 to 9 rounds for a logistic regression, half of which are taken."""
+        slope = stagec.grad(lambda x: nn.softplus(data @ x).sum() + (x**2).sum())
+
+        def step(x: Any, key: Any) -> tuple[Any, None]:
+            rounds = stagec.random.randint(key, (), 1, 10)
+
+            def move(state: Any) -> Any:
+                i, x, p = state
+                p = p - 0.01 * slope(x)
+                return i + 1, x + 0.01 * p, p
+
+            _, found, _ = lax.while_loop(lambda s: s[0] < rounds, move, (0, x, stagec.random.normal(key, (8,))))
+            return snp.where(stagec.random.bernoulli(key), found, x), None
+
+        return lax.scan(step, snp.zeros(8), stagec.random.split(key, 4 if tiny else 500))[0]
+
     def diffuse(u: Any) -> Any:
         """Rounds of a five-point stencil, with the neighbours' rows as halos."""
         up, down = [(i, (i + 1) % count) for i in range(count)], [(i, (i - 1) % count) for i in range(count)]
@@ -141,15 +161,22 @@ def programs(tiny: bool) -> dict[str, Callable[[], Any]]:
 
     rows, width, side = (8, 4, 8) if tiny else (4096, 256, 1024)
     keys = stagec.device_put(stagec.random.split(stagec.random.key(0), 64), NamedSharding(mesh, P("i")))
-    chains, stencil, sums = (
+    few = stagec.device_put(stagec.random.split(stagec.random.key(0), 2), NamedSharding(mesh, P("i")))
+    chains, waits, stencil, sums = (
         stagec.jit(stagec.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=out))
-        for f, out in ((stagec.vmap(chain), P("i")), (diffuse, P("i")), (lambda x: lax.psum(x, "i"), P()))
+        for f, out in (
+            (stagec.vmap(chain), P("i")),
+            (stagec.vmap(trajectories), P("i")),
+            (diffuse, P("i")),
+            (lambda x: lax.psum(x, "i"), P()),
+        )
     )
     grid = put(P("i"), side * count, side)
     calls = {
         "mlp": training(mlp, [put(P(), width, width) for _ in range(3)], put(P("i"), rows, width)),
         "cnn": training(cnn, [put(P(), 3, 3, 3, 16), put(P(), 3, 3, 16, 32)], put(P("i"), rows // 64, 32, 32, 3)),
         "chains": lambda: stagec.block_until_ready(chains(keys)),
+        "waits": lambda: stagec.block_until_ready(waits(few)),
         "stencil": lambda: stagec.block_until_ready(stencil(grid)),
     }
     for name, size in BYTES.items():

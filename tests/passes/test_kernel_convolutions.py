@@ -247,3 +247,43 @@ def test_convolutions_of_one_feature_are_sums_of_shifted_arrays(shape, window, o
     kept = "window_strides" in options
     assert bool(re.search(r"^// convolution .*: a kernel of", compiled.as_text("kernels"), re.MULTILINE)) == kept
     np.testing.assert_allclose(compiled.compile()(x, w), filtered(snp.asarray(x), snp.asarray(w)), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "complex64"])
+@pytest.mark.parametrize(
+    ("images", "window", "options"),
+    [
+        ((48, 20, 20, 3), (3, 3, 3, 16), {"window_strides": (2, 2)}),
+        ((48, 18, 21, 2), (2, 3, 2, 5), {"padding": "VALID"}),
+        ((30, 16, 16, 4), (5, 1, 4, 8), {"rhs_dilation": (1, 2)}),
+    ],
+)
+def test_workgroups_share_the_sums_of_a_small_gradient(images, window, options, dtype):
+    def gradient(x, w):
+        out, pulled = stagec.vjp(lambda w: convolution(x, w, **options), w)
+        return pulled(out)[0] * 2 + w
+
+    with stagec.enable_x64():
+        rng = np.random.default_rng(0)
+        x, w = (snp.asarray(rng.normal(size=shape).astype(dtype)) for shape in (images, window))
+        compiled = stagec.jit(gradient).lower(x, w)
+        if dtype == "float32":
+            counts = re.findall(
+                r"@convolution\w* workgroups.*?stream.return (\S+), (\S+), (\S+) :", compiled.as_text("kernels"), re.S
+            )
+            assert any(third != "%c1" for _, _, third in counts), "the last counts the shares"
+        found = compiled.compile()(x, w)
+        exact = np.complex128 if dtype == "complex64" else np.float64
+        wanted = gradient(x.astype(exact), w.astype(exact))
+        scale = abs(np.asarray(wanted)).max()
+        tolerance = {"float16": 3e-3, "float64": 1e-13}.get(dtype, 5e-6)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found / scale, wanted / scale, atol=tolerance)
+
+
+def test_a_layer_and_the_gradient_of_its_kernel_read_one_padded_image():
+    def gradient(x, w):
+        return stagec.grad(lambda w: (convolution(x, w) ** 2).sum())(w)
+
+    text = stagec.jit(gradient).lower(snp.ones((8, 16, 16, 3)), snp.ones((3, 3, 3, 16))).as_text("kernels")
+    assert text.count("-> tensor<8x18x18x3xf32>") == 1 and "tensor<8x18x18x3xf32>, tensor<8x18x18x3xf32>)" not in text

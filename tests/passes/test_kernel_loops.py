@@ -479,3 +479,28 @@ def test_flat_state_that_is_seen_as_rows_is_in_place_as_rows_are():
     assert plans[0] == plans[1] and "a kernel of" in plans[0]
     found = stagec.jit(flat)(x.reshape(-1))
     np.testing.assert_array_equal(np.asarray(found).reshape(40, 30), np.asarray(rows(x)))
+
+
+def test_a_loop_may_have_more_arrays_than_a_dispatch():
+    dtypes = ["float32", "int32", "bool", "uint8", "complex64", "float64", "int32", "float32"]
+    shapes = [(), (5,), (2, 3), (1,)]
+    rng = np.random.default_rng(0)
+    with stagec.enable_x64():
+        arrays = [rng.integers(0, 2, shapes[i % 4]).astype(d) for i, d in enumerate(dtypes * 6)]
+        large = rng.random((40, 50)).astype(np.float32)
+
+        def program(large, arrays):
+            def step(state, i):
+                large, *rest = state
+                rest = [x ^ (i % 2 == 0) if x.dtype == bool else (x + 2).astype(x.dtype) for x in rest]
+                return (large * 0.5, *rest[8:], *rest[:8]), (rest[0], rest[1].sum(), rest[2])
+
+            return lax.scan(step, (large, *arrays), snp.arange(6))
+
+        assert "stablehlo.while" not in stagec.jit(program).lower(large, arrays).as_text("kernels")
+        with stagec.disable_jit():
+            wanted = program(large, arrays)
+        found = stagec.jit(program)(large, arrays)
+        for one, other in zip(stagec.tree.leaves(found), stagec.tree.leaves(wanted), strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)

@@ -54,6 +54,13 @@ OPERATIONS: dict[str, Step] = {
     "convolved": lambda x, w: lax.conv(x[:, None], w[None, None, :3], (1,), "SAME")[:, 0],
     "kernel": lambda x, w: x + stagec.grad(lambda w: (lax.conv(x[:, None], w[None, None], (1,), "SAME") ** 2).sum())(w),
     "while": lambda x, w: lax.while_loop(lambda s: snp.abs(s).sum() > 4, lambda s: s * 0.5 - s.mean(0), x),
+    "halved": lambda x, w: lax.map(
+        lambda r: lax.while_loop(lambda s: snp.abs(s).max() > 1, lambda s: s * 0.5 + w / 64, r), x
+    ),
+    "halved together": lambda x, w: stagec.vmap(
+        lambda r: lax.while_loop(lambda s: snp.abs(s).max() > 1, lambda s: s.at[0].set(s[0] / 4) * 0.5, r)
+    )(x),
+    "mapped": lambda x, w: lax.map(lambda r: r[0] * w + x.mean(0), x),
     "switch": lambda x, w: lax.switch((x.sum() > 0) + 0, [snp.sin, lambda x: x - x.sum(0), lambda x: x], x),
     "columns moved": lambda x, w: snp.pad(x[:, 2:], ((0, 0), (1, 1))) + snp.flip(x, 1),
     "columns sorted": lambda x, w: snp.sort(x, 0) + snp.cumsum(x, 1) / 8,

@@ -11,6 +11,7 @@ from platforms import first_device
 import stagec
 import stagec.numpy as snp
 from stagec import NamedSharding, P, lax
+from stagec.core.graph import prune
 from stagec.sharding import AbstractMesh, AxisType, Mesh, SingleDeviceSharding
 
 
@@ -374,3 +375,49 @@ def test_full_arrays_are_made_where_they_are_wanted(mesh):
     assert lax.full_like(x, 2, sharding=rows).sharding == rows
     assert stagec.jit(lambda x: lax.full_like(x, 2, sharding=rows))(snp.ones(4)).sharding == rows
     assert not lax.full_like(snp.ones(4), 2).committed
+
+
+def halvings(x, key):
+    """Its loops have rounds of their own for each element, within a loop of as many rounds for all."""
+
+    def step(s, k):
+        count, s = lax.while_loop(
+            lambda c: snp.abs(c[1]).max() > 1,
+            lambda c: (c[0] + 1, c[1] * 0.5 + 0.01),
+            (0, s + stagec.random.normal(k, (3,))),
+        )
+        return lax.cond(count > 1, lambda s: s * 3, lambda s: s - 1, s), count
+
+    return lax.scan(step, x, stagec.random.split(key, 20))
+
+
+@pytest.mark.parametrize("way", ["pmap", "shard_map", "shard_map, unchecked"])
+def test_devices_do_not_wait_for_the_loops_of_others(way):
+    xs, keys = snp.arange(12.0).reshape(4, 3), stagec.random.split(stagec.random.key(0), 4)
+    mapped = stagec.pmap(halvings)
+    if way != "pmap":
+        of_parts = stagec.shard_map(
+            lambda x, k: stagec.tree.map(lambda v: v[None], halvings(x[0], k[0])),
+            mesh=stagec.make_mesh((4,), ("x",)), in_specs=P("x"), out_specs=P("x"), check_vma=way == "shard_map",
+        )  # fmt: skip
+        mapped = stagec.jit(of_parts)
+    one = stagec.jit(halvings)
+    for found, wanted in zip(mapped(xs, keys), zip(*[one(x, k) for x, k in zip(xs, keys)])):
+        np.testing.assert_array_equal(found, snp.stack(wanted))
+    graph, _ = prune(stagec.make_graph(mapped)(xs, keys).graph)
+    assert "reduce_or" not in str(graph)  # which a loop asks that goes on until all are done
+    gradient = stagec.jit(stagec.grad(lambda x: mapped(x, keys)[0].sum()))(xs)
+    slope = stagec.grad(lambda x, k: one(x, k)[0].sum())
+    wanted = [slope(x, k) for x, k in zip(xs, keys)]
+    np.testing.assert_array_equal(gradient, snp.stack(wanted))
+
+
+def test_a_loop_that_devices_share_has_one_result_for_all():
+    def counted(x):
+        count = lax.while_loop(lambda n: n < x.shape[0], lambda n: n + 1, 0)
+        return x * count, count
+
+    run = stagec.shard_map(counted, mesh=stagec.make_mesh((4,), ("x",)), in_specs=P("x"), out_specs=(P("x"), P()))
+    doubled, count = run(snp.arange(8.0))
+    np.testing.assert_array_equal(doubled, 2 * np.arange(8.0))
+    assert count == 2

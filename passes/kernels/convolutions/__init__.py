@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from passes import bindings, build
-from passes.kernels.convolutions import direct
-from passes.kernels.convolutions.shapes import Found, read
+from passes.kernels.convolutions import direct, shares
+from passes.kernels.convolutions.shapes import Convolution, Found, read
 from passes.kernels.convolutions.tiles import Tiling, tiling
 from passes.kernels.dispatch import Kernels
 from passes.kernels.processor import Processor
@@ -24,18 +24,46 @@ __all__ = ["form"]
 def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     """Replace the convolutions of a module by kernels where they are supported; returns their number."""
     count = 0
+    arranged: dict[Any, Any] = {}
     for op in kernels.found("stablehlo.convolution"):
         found = read(op.opview)
         if found is None:
             kernels.plan.refuse("convolution", op.location, "element types or layouts that kernels have no code for")
         else:
-            _form(kernels, processor, op, found, tiling(found.convolution, processor))
+            images = _arranged(op, found, arranged)
+            how = tiling(found.convolution, processor)
+            convolution = shares.of(found.convolution, how)
+            if convolution != found.convolution:
+                op = shares.added_up(op, convolution)
+            _form(kernels, processor, op, images, found.rhs.value, convolution, how)
             count += 1
     return {"convolutions": count} if count else {}
 
 
-def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Tiling) -> None:
-    convolution = found.convolution
+def _arranged(op: Any, found: Found, known: dict[Any, Any]) -> Any:
+    """The images in the order in which a kernel reads them, with their edges.
+
+    A layer and the gradient of its kernel read the same, which is made once.
+
+    Args:
+      known: what has been made for operations before, by the block, the images, their order, and their edges.
+    """
+    lhs, edges = found.lhs.value, found.edges
+    key = op.block, lhs, found.lhs.copied, edges
+    if key not in known:
+        with bindings.ir.InsertionPoint(op), op.location:
+            lhs = build.transpose(lhs, found.lhs.copied) if found.lhs.copied else lhs
+            if edges.any:
+                zero = build.constant(np.zeros((), dtype_of(lhs)))
+                lhs = build.pad(lhs, zero, edges.low, edges.high, edges.between)
+                assert shape_of(lhs) == edges.shape(found.lhs.memory), "padding gives the expected shape"
+        known[key] = lhs
+    return known[key]
+
+
+def _form(
+    kernels: Kernels, processor: Processor, op: Any, images: Any, rhs: Any, convolution: Convolution, how: Tiling
+) -> None:
     # The epilogue sees the convolution as a product, whose rows are the pixels.
     matrix = Matrix(convolution.kind, 0, 0, 0)
     pixels = size_of(op.results[0]) // convolution.features
@@ -43,14 +71,9 @@ def _form(kernels: Kernels, processor: Processor, op: Any, found: Found, how: Ti
     epilogue = epilogues.find(op, product)
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
-        lhs = build.transpose(found.lhs.value, found.lhs.copied) if found.lhs.copied else found.lhs.value
-        if found.edges.any:
-            edges, dtype = found.edges, dtype_of(lhs)
-            lhs = build.pad(lhs, build.constant(np.zeros((), dtype)), edges.low, edges.high, edges.between)
-            assert shape_of(lhs) == edges.shape(found.lhs.memory), "padding gives the expected shape"
         vectors = Vectors(Writer(), convolution.element, how.lanes, processor)
         kernel = direct.kernel(convolution, how, vectors, epilogue, location)
         types = [value.type for value in epilogue.results]
-        made = kernels.dispatch(kernel, [lhs, found.rhs.value, *epilogue.operands], types)
+        made = kernels.dispatch(kernel, [images, rhs, *epilogue.operands], types)
         kernels.plan.accept("convolution", location, len(kernel.body) - 1, kernel.scratch)
     epilogues.replace(epilogue, made, op)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from passes.kernels.convolutions.shapes import Axis, Convolution
-from passes.kernels.convolutions.tiles import Tiling
+from passes.kernels.convolutions.tiles import Tiling, tiles_of
 from passes.kernels.dispatch import Kernel
 from passes.kernels.elements import ELEMENTS
 from passes.kernels.products.epilogue import Epilogue
@@ -44,16 +44,11 @@ class _Direct:
     def write(self) -> tuple[int, int, int]:
         """Write the kernel's body; returns the workgroups' counts.
 
-        A workgroup has the whole innermost axis of pixels, so that it has enough work. The workgroups of one part
-        follow those of another.
+        The workgroups of one part follow those of another.
         """
         convolution, tiling, w = self.convolution, self.tiling, self.w
-        tiles = [
-            [-(-axis.extent // size) for axis, size in zip(part.pixels[:-1], sizes)]
-            for part, sizes in zip(convolution.parts, tiling.pixels)
-        ]
+        tiles, panels = tiles_of(convolution, tiling)
         counts = [math.prod(tall) for tall in tiles]
-        panels = -(-convolution.columns // self.width)
         groups = (sum(counts), panels, convolution.groups.extent)
         terms = max(math.prod(axis.extent for axis in part.window) for part in convolution.parts)
         pixels = max(map(math.prod, tiling.pixels))
@@ -95,6 +90,7 @@ class _Direct:
         """A tile of pixels, of which those at the end of an axis may be smaller."""
         w, convolution, part = self.w, self.convolution, self.part
         first = w.add(w.mul(self.group, convolution.groups.second), column)
+        rhs = w.add(w.add(w.mul(self.group, convolution.group_rhs), column), part.rhs)
         lhs = w.add(w.mul(self.group, convolution.groups.first), part.lhs)
         result = w.add(first, part.result)
         for start, axis in zip(starts, part.pixels):
@@ -106,7 +102,7 @@ class _Direct:
         def sized(extents: list[int]) -> None:
             """Code for each size of the tile."""
             if len(extents) == len(starts):
-                self._sums(extents, lhs, first, result, row, count)
+                self._sums(extents, lhs, rhs, first, result, row, count)
                 return
             number = len(extents)
             start, axis, size = starts[number], part.pixels[number], self.sizes[number]
@@ -128,7 +124,9 @@ class _Direct:
         """The vectors of the sums: whole ones of columns, or one of all columns."""
         return self.v if self.tiling.vectors else Vectors(self.w, self.v.element, count, self.v.processor)
 
-    def _sums(self, extents: list[int], lhs: Index, first: Index, result: Index, row: Index, count: int) -> None:
+    def _sums(
+        self, extents: list[int], lhs: Index, rhs: Index, first: Index, result: Index, row: Index, count: int
+    ) -> None:
         """Compute the sums of a tile, and apply the epilogue to them or store them for the loop that does it."""
         w, part = self.w, self.part
         pixels = list(itertools.product(*map(range, extents)))
@@ -136,7 +134,7 @@ class _Direct:
         v = self._narrow(count)
         counts = [min(v.lanes, count - j) for j in range(0, count, v.lanes)]
         if self.tiling.vectors:
-            sums = self._across(lhs, w.add(part.rhs, first), reads, counts)
+            sums = self._across(lhs, rhs, reads, counts)
         else:
             sums = self._along(v, lhs, part.rhs, reads)
         for r, pixel in enumerate(pixels):

@@ -57,8 +57,8 @@ class Convolution:
 
     Attributes:
       parts: the pixels, and the window elements that they read.
-      groups: groups of features, or of batches and features, with strides in the left operand, and in the right operand
-        and the result.
+      groups: groups of features, or of batches and features, with strides in the left operand, and in the
+        result.
       columns: output features of a group, which are contiguous in the result.
       column_stride: their stride in the right operand.
       channelwise: whether each column has its own part of the left operand, which are contiguous too.
@@ -66,6 +66,7 @@ class Convolution:
       kind: the operands' element type.
       element: the type that is computed in.
       result: the element type of the result.
+      group_rhs: the step from a group to the next in the right operand.
     """
 
     parts: tuple[Part, ...]
@@ -78,6 +79,7 @@ class Convolution:
     kind: str
     element: str
     result: str
+    group_rhs: int
 
     @property
     def features(self) -> int:
@@ -217,6 +219,7 @@ def read(op: Any) -> Found | None:
     convolution = Convolution(
         *(parts, Axis(groups, group_step, columns), columns, rhs_steps[dims.rhs_output], channelwise),
         *(math.prod(whole), math.prod(rhs.memory), element_name(op.lhs), element, element_name(result)),
+        group_rhs=columns,
     )
     return Found(convolution, lhs, rhs, edges)
 

@@ -45,6 +45,25 @@ def tiling(convolution: Convolution, processor: Processor) -> Tiling:
     return Tiling(best[1], best[2], lanes)
 
 
+def tiles_of(convolution: Convolution, how: Tiling) -> tuple[list[list[int]], int]:
+    """For each part, how many tiles there are along each axis of pixels but the innermost; and how many of columns.
+
+    A workgroup has the whole innermost axis of pixels, so that it has enough work.
+    """
+    width = how.vectors * how.lanes or convolution.columns
+    tiles = [
+        [-(-axis.extent // size) for axis, size in zip(part.pixels[:-1], sizes)]
+        for part, sizes in zip(convolution.parts, how.pixels)
+    ]
+    return tiles, -(-convolution.columns // width)
+
+
+def workgroups(convolution: Convolution, how: Tiling) -> int:
+    """How many workgroups compute a group of features."""
+    tiles, panels = tiles_of(convolution, how)
+    return sum(map(math.prod, tiles)) * panels
+
+
 def _pixels(axes: tuple[Axis, ...], rows: int) -> tuple[int, ...]:
     """A tile of up to `rows` pixels: along the axis first whose neighbours are nearest in the left operand."""
     found = [1] * len(axes)
