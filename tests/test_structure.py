@@ -290,7 +290,6 @@ EXPRESSIONS = {
     "passes.printed": "what MLIR prints",
     "stagec.compat.extend.mlir.dialects": "names of classes",
     "stagec.compiler.cache_directory": "names of files",
-    "stagec.compiler.cache_file": "digests",
     "stagec.compiler.diagnostics": "messages of the compiler, and names of files",
     "stagec.compiler.key": "the version of IREE in its package",
     "stagec.compiler.refused": "names of files",

@@ -42,6 +42,7 @@ _FIELDS = struct.Struct("<8sIIQ")
 _DIGEST_BYTES = 32
 _PRELUDE_BYTES = _FIELDS.size + _DIGEST_BYTES
 _INTEGER_DIGITS = 19
+_HEXADECIMAL = frozenset("0123456789abcdef")
 # Files up to this size are read whole, and weights from this size on are mapped where the file is not.
 _WHOLE_BYTES = 16 << 20
 _MAPPED_BYTES = 1 << 20
@@ -355,7 +356,7 @@ class Container:
             if not (isinstance(row, list) and len(row) == 3):
                 raise self._bad_table()
             offset, size, digest = row
-            if type(offset) is not int or type(size) is not int or not _is_digest(digest) or size < 0:
+            if type(offset) is not int or type(size) is not int or not is_digest(digest) or size < 0:
                 raise self._bad_table()
             if offset != (_paged(end) - start) or start + offset + size > self.nbytes:
                 raise self._bad_table()
@@ -413,8 +414,9 @@ def _paged(offset: int) -> int:
     return -(-offset // PAGE) * PAGE
 
 
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
+def is_digest(value: object) -> bool:
+    """Whether a value is a SHA-256 in lower-case hexadecimal."""
+    return isinstance(value, str) and len(value) == 64 and _HEXADECIMAL.issuperset(value)
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, is_key, read_entry, read_header
+from stagec.artifact.container import is_digest
+from stagec.compiler.cache_file import Entry, EntryError, EntryHeader, read_entry, read_header
 from stagec.core.errors import CacheWarning, message
 
 # Of files with programs, and of those with kernels.
@@ -47,7 +48,7 @@ class CacheDirectory:
                     yield header
 
     def _path(self, key: str, suffix: str = SUFFIX) -> str:
-        if not is_key(key):
+        if not is_digest(key):  # the only form that may become a file name
             raise ValueError(f"a cache key is a SHA-256 in lower-case hexadecimal, not {key!r}")
         return os.path.join(self.directory, key + suffix)
 

@@ -13,17 +13,14 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from stagec.artifact.container import Container, File, Format, SectionTable, encode, read_aligned
+from stagec.artifact.container import Container, File, Format, SectionTable, encode, is_digest, read_aligned
 from stagec.runtime.memory import aligned_empty
-
-_KEY = re.compile(r"[0-9a-f]{64}")
 
 
 class EntryError(Exception):
@@ -53,11 +50,6 @@ class EntryHeader(NamedTuple):
     payload_bytes: int
     file_bytes: int
     used: float
-
-
-def is_key(key: object) -> bool:
-    """Whether `key` is a SHA-256 in lower-case hexadecimal, the only form that may become a file name."""
-    return isinstance(key, str) and _KEY.fullmatch(key) is not None
 
 
 def encode_head(key: str, contributors: Mapping[str, str], meta: Mapping[str, Any], payload: memoryview) -> bytes:
@@ -170,7 +162,7 @@ def _header(container: Container) -> dict[str, Any]:
     header = container.manifest
     if not (
         isinstance(header, dict)
-        and is_key(header.get("key"))
+        and is_digest(header.get("key"))
         and isinstance(header.get("meta"), dict)
         and isinstance(header.get("contributors"), dict)
         and all(isinstance(value, str) for value in header["contributors"].values())
