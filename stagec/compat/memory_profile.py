@@ -43,7 +43,7 @@ def device_memory_profile(backend: str | None = None) -> bytes:
     """
     count, size = collections.Counter[tuple[str, str]](), collections.Counter[tuple[str, str]]()
     for array in live_arrays(backend):
-        kind = array.aval.long(), f"{array.home.platform}:{array.home.id}"
+        kind = array.aval.long(), str(array.home)
         count[kind] += 1
         size[kind] += array.nbytes
     texts: dict[str, int] = {"": 0}

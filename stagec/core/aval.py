@@ -144,5 +144,8 @@ class ShapedArray:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.long()}{weak})"
 
+    def __str__(self) -> str:
+        return f"{'~' if self.weak_type else ''}{self.long()}"
+
     def __reduce__(self) -> Any:
         return ShapedArray, (self.shape, self.dtype, self.weak_type)

@@ -255,7 +255,7 @@ def arange(
     return on_device(from_numpy(value, wanted), device)
 
 
-def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
     """Coordinate matrices from coordinate vectors.
 
     Args:
@@ -287,12 +287,12 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     full_shape = [0] * len(order)
     for axis, size in zip(order, sizes):
         full_shape[axis] = size
-    out = []
+    out: list[Array] = []
     for x, axis in zip(vectors, order):
         shape = [size if i == axis else 1 for i, size in enumerate(full_shape)]
         x = x.reshape(shape)
         out.append(x if sparse else to_array(broadcast_to_shape(x, full_shape)))
-    return tuple(out)
+    return out
 
 
 @overload

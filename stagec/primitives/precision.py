@@ -19,6 +19,9 @@ class Precision(enum.Enum):
     HIGH = 1
     HIGHEST = 2
 
+    def __str__(self) -> str:
+        return self.name
+
 
 class DotAlgorithmPreset(enum.Enum):
     """The rounding that a product may have: the types of operands and sums, and the number of products for one.

@@ -90,7 +90,7 @@ class Device(HalDevice):
         return f"{self.platform.capitalize()}Device(id={self.id})"
 
     def __str__(self) -> str:
-        return f"{self.platform.upper()}_{self.id}"
+        return f"{self.platform}:{self.id}"
 
     def __reduce__(self) -> Any:
         return find, (f"{self.platform}:{self.id}",)

@@ -96,7 +96,7 @@ def test_code_for_v4_never_runs_without_it(monkeypatch):
         with pytest.raises(ArtifactError) as caught:
             stagec.load(content)(X)
         text = str(caught.value)
-        assert "holds no variant of f that CPU_0 can run" in text
+        assert "holds no variant of f that cpu:0 can run" in text
         assert "needs avx512bw avx512cd avx512dq avx512f avx512vl" in text
         assert "cpu:x86-64-v3" in text and "this machine" in text
         assert "Fix: install stagec with its compiler here, or export" in text

@@ -75,6 +75,19 @@ def test_stages_have_what_those_of_jax_have():
     assert compiled.runtime_executable() is compiled.runtime_executable() is not None
 
 
+def test_values_are_printed_as_by_jax():
+    theirs = pytest.importorskip("jax")
+    for m in (stagec, theirs):
+        shown = [m.typeof(m.numpy.ones((2, 3))), m.typeof(1.0), m.typeof(m.random.key(0)), m.lax.Precision.HIGHEST]
+        expected = ["float32[2,3]", "~float32[]", "key<fry>[]", "HIGHEST"]
+        assert [*map(str, shown), str(m.devices("cpu")[0])] == [*expected, "cpu:0"]
+
+
+def test_grids_are_a_list_that_can_be_appended_to():
+    grids = snp.meshgrid(snp.arange(2), snp.arange(3))
+    assert [x.shape for x in grids + [snp.ones(4)]] == [(3, 2), (3, 2), (4,)]
+
+
 def test_axes_may_be_any_sequence():
     x = snp.arange(6).reshape(2, 3)
     assert snp.expand_dims(x, range(2)).shape == (1, 1, 2, 3)

@@ -470,5 +470,5 @@ def test_vulkan_runs_one_program_for_every_size(vulkan):
 @pytest.mark.parametrize("target", ["cuda:sm_80", "rocm:gfx942", "vulkan:portable"])
 def test_files_for_gpus_serve_every_size(target):
     exported = stagec.export(lambda x: nn.softmax(snp.sin(x) @ W), targets=[target])("f32[b,5]")
-    assert [str(a) for a in exported.out_avals] == ["ShapedArray(float32[b,3])"]
+    assert [str(a) for a in exported.out_avals] == ["float32[b,3]"]
     assert len(exported.serialize()) > 1000

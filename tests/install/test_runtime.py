@@ -49,7 +49,7 @@ def test_a_missing_name_is_told_as_with_the_compiler(runtime):
 def test_what_no_variant_fits_says_that_there_is_no_compiler(runtime, models):
     code = "import numpy as np, stagec; stagec.load('other.stagec')(np.ones((2, 40), np.float32))"
     said = runtime.run("-c", code, cwd=models, code=1)
-    assert "no variant of <lambda> that CPU_0 can run, and there is no compiler" in said
+    assert "no variant of <lambda> that cpu:0 can run, and there is no compiler" in said
 
 
 def test_a_compiler_alone_is_not_enough_to_compile(runtime, models, tmp_path):
