@@ -216,6 +216,13 @@ class Lowering:
             self._records[value] = recorder
         return self._records[value]
 
+    def pass_on(self, value: Value, other: Value) -> None:
+        """Keep for another value, which is the same function, what is known of one that is about to change."""
+        if value in self._records and other.function is not None:
+            self._records[other] = recorder = self._records.pop(value)
+            recorder.visited.remove(value)
+            recorder.visited.add(other)
+
     def forget(self, value: Value) -> None:
         """Drop what is known of values that are computed from one that is about to change."""
         self._records = {v: record for v, record in self._records.items() if value not in record.visited}
