@@ -208,8 +208,13 @@ class Lowering:
             again, so that the time does not grow with the length of an expression.
         """
         if value not in self._records:
-            known = [self._records[v] for v in operands if v in self._records and v.shape == value.shape]
-            recorder = max(known, key=lambda r: r.cost).copy() if known else Recorder(self.symbols)
+            known = [v for v in operands if v in self._records and v.shape == value.shape]
+            if known:
+                longest = max(known, key=lambda v: self._records[v].cost)
+                recorder = self._records[longest].copy()
+                recorder.in_order &= all(v.splat is not None for v in operands[: operands.index(longest)])
+            else:
+                recorder = Recorder(self.symbols)
             recorder.get(value, self.space(value.shape).symbols)
             if len(self._records) == _RECORDS:
                 del self._records[next(iter(self._records))]

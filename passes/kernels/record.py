@@ -43,6 +43,7 @@ class Recorder(Builder):
       undecided_parts: how many elements come from a part that the range of the index does not determine.
       visited: the values that have been evaluated.
       has_computed: whether elements that are read decide which others are.
+      in_order: whether operands were evaluated from the first to the last one, which the order of reads shows.
       cuts: where the range of a symbol must be cut, so that each piece reads one part of a joined array.
     """
 
@@ -58,6 +59,7 @@ class Recorder(Builder):
         self.cuts: dict[int, set[int]] = {}
         self.undecided_parts = 0
         self.has_computed = False
+        self.in_order = True
         self.visited: set[Value] = set()
 
     def copy(self) -> Recorder:
@@ -65,7 +67,7 @@ class Recorder(Builder):
         made = Recorder(self.symbols, self.width)
         made.cost, made.length = self.cost, self.length
         made.gathers, made.undecided_parts = self.gathers, self.undecided_parts
-        made.has_computed = self.has_computed
+        made.has_computed, made.in_order = self.has_computed, self.in_order
         made.reads, made.forms, made.fixed = list(self.reads), list(self.forms), set(self.fixed)
         made.cuts = {symbol: set(ends) for symbol, ends in self.cuts.items()}
         made.visited, made._memo = set(self.visited), dict(self._memo)

@@ -400,8 +400,8 @@ class Reading:
         else:
             values = [node.inner]
         recorder = self.k.record(values[0])
-        if len(values) > 1 or recorder.undecided_parts:
-            # What parts cost together depends on the order in which they are evaluated.
+        if len(values) > 1 or recorder.undecided_parts or not recorder.in_order:
+            # What parts cost together, and which groups are tried first, depends on the order of evaluation.
             recorder = Recorder(self.k.symbols)
             for value in values:
                 recorder.get(value, self.k.space(node.shape).symbols)
