@@ -40,6 +40,8 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _MAX_ITERATIONS = 64
 # How many of the ops that one rewrite made, and of those made in their place, are rewritten at once.
 _MAX_SETTLED = 64
+# What makes values for which `splat_of` may know a number.
+_FILLING = frozenset(("stablehlo.constant", *operations.where(layout=True)))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -319,9 +321,10 @@ class _Group:
         """The patterns whose `of` has one of the makers of an operation's operands, and those without."""
         if not self._asks_for_makers:
             return self._patterns
-        names = {maker.name for _, maker in operands if maker is not None}
-        if self._asks_for_splats and names and any(splat_of(value) is not None for value, _ in operands):
-            names.add(SPLAT)
+        made = [(maker.name, value) for value, maker in operands if maker is not None]
+        names = [name for name, _ in made]
+        if self._asks_for_splats and any(name in _FILLING and splat_of(value) is not None for name, value in made):
+            names.append(SPLAT)
         key = frozenset(names)
         found = self._by_makers.get(key)
         if found is None:

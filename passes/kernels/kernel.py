@@ -208,13 +208,25 @@ class Lowering:
             again, so that the time does not grow with the length of an expression.
         """
         if value not in self._records:
-            known = [self._records[v] for v in operands if v in self._records and v.shape == value.shape]
-            recorder = max(known, key=lambda r: r.cost).copy() if known else Recorder(self.symbols)
+            known = [v for v in operands if v in self._records and v.shape == value.shape]
+            if known:
+                longest = max(known, key=lambda v: self._records[v].cost)
+                recorder = self._records[longest].copy()
+                recorder.in_order &= all(v.splat is not None for v in operands[: operands.index(longest)])
+            else:
+                recorder = Recorder(self.symbols)
             recorder.get(value, self.space(value.shape).symbols)
             if len(self._records) == _RECORDS:
                 del self._records[next(iter(self._records))]
             self._records[value] = recorder
         return self._records[value]
+
+    def pass_on(self, value: Value, other: Value) -> None:
+        """Keep for another value, which is the same function, what is known of one that is about to change."""
+        if value in self._records and other.function is not None:
+            self._records[other] = recorder = self._records.pop(value)
+            recorder.visited.remove(value)
+            recorder.visited.add(other)
 
     def forget(self, value: Value) -> None:
         """Drop what is known of values that are computed from one that is about to change."""

@@ -42,6 +42,8 @@ class Recorder(Builder):
       fixed: the symbols whose values are used as numbers, or divided.
       undecided_parts: how many elements come from a part that the range of the index does not determine.
       visited: the values that have been evaluated.
+      has_computed: whether elements that are read decide which others are.
+      in_order: whether operands were evaluated from the first to the last one, which the order of reads shows.
       cuts: where the range of a symbol must be cut, so that each piece reads one part of a joined array.
     """
 
@@ -56,6 +58,8 @@ class Recorder(Builder):
         self.fixed: set[int] = set()
         self.cuts: dict[int, set[int]] = {}
         self.undecided_parts = 0
+        self.has_computed = False
+        self.in_order = True
         self.visited: set[Value] = set()
 
     def copy(self) -> Recorder:
@@ -63,6 +67,7 @@ class Recorder(Builder):
         made = Recorder(self.symbols, self.width)
         made.cost, made.length = self.cost, self.length
         made.gathers, made.undecided_parts = self.gathers, self.undecided_parts
+        made.has_computed, made.in_order = self.has_computed, self.in_order
         made.reads, made.forms, made.fixed = list(self.reads), list(self.forms), set(self.fixed)
         made.cuts = {symbol: set(ends) for symbol, ends in self.cuts.items()}
         made.visited, made._memo = set(self.visited), dict(self._memo)
@@ -125,6 +130,17 @@ class Recorder(Builder):
             self.gathers += 1
             self.cost += self.width
         return Item(NOWHERE, bool(address.stride))
+
+    def index_of(self, item: Item, element: Element, low: int = 0, high: int | None = None) -> Linear:
+        """Record that an element is an index."""
+        self.has_computed = True
+        return super().index_of(item, element, low, high)
+
+    def is_contiguous(self, symbol: int) -> bool:
+        """Whether vectors along an axis are known to be whole ones in memory, or to be formed of such."""
+        if self.fixed or self.has_computed or len(self.forms) > len(self.reads):
+            return False
+        return all(abs(read.address.coefficient(symbol)) in (0, 1, *STEPS) for read in self.reads)
 
     def position(self, form: Linear) -> str:
         """Record the symbols: their values matter, not only the addresses computed from them."""

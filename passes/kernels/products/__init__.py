@@ -31,16 +31,23 @@ def form(kernels: Kernels, processor: Processor) -> dict[str, int]:
     count = 0
     expand_complex(kernels)
     written: dict[Any, Kernel] = {}
+    tilings: dict[tuple[Product, bool], Tiling | None] = {}
     for op in kernels.found("stablehlo.dot_general"):
         product = read(op.opview)
         if product is None and (ordered := matrices(op)) is not None:
             op, product = ordered, read(ordered.opview)
         if product is None:
             kernels.plan.refuse("product", op.location, "element types or axes that kernels have no code for")
-        elif (how := tiling(product, processor, _is_known(kernels, op, product), kernels.alone)) is None:
+            continue
+        operands = _operands(op, product)
+        # A right operand that is the same at each call is packed before the first one, if it is packed at all.
+        key = product, kernels.weights.is_weight(operands[1])
+        if key not in tilings:
+            tilings[key] = tiling(product, processor, key[1], kernels.alone)
+        if (how := tilings[key]) is None:
             kernels.plan.refuse("product", op.location, "few columns, which the compiler's own code is better for")
         else:
-            _form(kernels, processor, op, product, how, written)
+            _form(kernels, processor, op, operands, product, how, written)
             count += 1
     return {"products": count} if count else {}
 
@@ -56,10 +63,16 @@ def expand_complex(kernels: Kernels) -> None:
 
 
 def _form(
-    kernels: Kernels, processor: Processor, op: Any, product: Product, how: Tiling, written: dict[Any, Kernel]
+    kernels: Kernels,
+    processor: Processor,
+    op: Any,
+    operands: tuple[Any, Any],
+    product: Product,
+    how: Tiling,
+    written: dict[Any, Kernel],
 ) -> None:
     epilogue = epilogues.find(op, product)
-    lhs, rhs = _operands(op, product)
+    lhs, rhs = operands
     location = epilogues.location_of(epilogue, op)
     with bindings.ir.InsertionPoint(epilogues.last_operation(epilogue, op)), location:
         # Everything that the kernel's code depends on, apart from locations.
@@ -82,11 +95,6 @@ def _form(
         name = f"product {'x'.join(map(str, (*product.batch, product.m, product.n, product.k)))}, {how.form}"
         kernels.plan.accept(name, location, len(kernel.body) - 1, kernel.scratch)
     epilogues.replace(epilogue, made, op)
-
-
-def _is_known(kernels: Kernels, op: Any, product: Product) -> bool:
-    """Whether the right operand is packed before the first call, if it is packed at all."""
-    return kernels.weights.is_weight(_operands(op, product)[1])
 
 
 def _operands(op: Any, product: Product) -> tuple[Any, Any]:

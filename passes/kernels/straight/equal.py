@@ -41,8 +41,8 @@ class Reach:
                 root = reading.root(item)
                 if root is not None and root in mine:
                     continue
-                op = getattr(item.owner, "operation", None)
-                if root is not None or op is None or op not in reading.lowered:
+                op = reading.producer(item)
+                if root is not None or op not in reading.lowered:
                     self.outside[item] = None
                     continue
                 item = op

@@ -78,6 +78,8 @@ class Reading:
         self.makers: dict[Buffer, Any] = {}
         self.starts: set[Buffer] = set()
         self.order: dict[Any, int] = {op: i for i, op in enumerate(self.operations)}
+        # Asking MLIR for the operation that makes a value takes longer.
+        self._producers = {result: op for op in self.operations for result in op.results}
         self._roots: dict[Any, Node] = {}
         for value in (*block.arguments, *captured(block)):
             self._external(value, None)
@@ -95,7 +97,11 @@ class Reading:
 
     def is_constant(self, value: Any) -> bool:
         """Whether a value depends on constants alone."""
-        return getattr(value.owner, "operation", None) in self.constant
+        return self.producer(value) in self.constant
+
+    def producer(self, value: Any) -> Any:
+        """The operation of the block that makes a value; None for values from outside."""
+        return self._producers.get(value)
 
     def _read(self, op: Any) -> None:
         scatter = cut_from(op)
@@ -142,7 +148,7 @@ class Reading:
         sources = []
         while todo:
             value = todo.pop()
-            op = getattr(value.owner, "operation", None)
+            op = self.producer(value)
             if value in self._roots or op not in self.lowered:
                 sources.append(value)
                 continue
@@ -316,7 +322,10 @@ class Reading:
                 self._kept(op.operands[counts.index(max(counts))])
 
     def _reads_few(self, value: Value) -> bool:
-        return self._arrays(value) <= MOST_ARRAYS
+        return self._reads(value) <= MOST_ARRAYS or self._arrays(value) <= MOST_ARRAYS
+
+    def _reads(self, value: Value) -> int:
+        return len(self.k.record(value).reads) if value.splat is None else 0
 
     def _is_of_few(self, value: Value) -> bool:
         return value.splat is not None or are_few(self._pieces(value), value.size, self.k.record(value).length)
@@ -336,8 +345,8 @@ class Reading:
         known = self.k.env.get(value)
         if known is None or known.splat is not None:
             return []
-        op = getattr(value.owner, "operation", None)
-        if op is None or op not in self.lowered:
+        op = self.producer(value)
+        if op not in self.lowered:
             return [known.view.buffer] if known.view is not None else []
         if value in self._roots:
             node = self._roots[value]
@@ -363,6 +372,7 @@ class Reading:
         )
         node = Node(op, [value], known.shape, ())
         known.scalar = known.linear = None
+        self.k.pass_on(known, inner)
         self._stand(node)
         node.inner = inner
         return node.buffers
@@ -380,18 +390,21 @@ class Reading:
             with self.k.code.scope():
                 self.k.lower(op)
             made = self.k.env[result]
+            self.k.forget(value)
             value.function, value.view = made.function, made.view
             self.k.env[result] = known
 
     def _measure(self, node: Node) -> None:
-        recorder = Recorder(self.k.symbols)
-        index = self.k.space(node.shape).symbols
         if node.is_reduction:
             values = [self.k.env[v] for v in list(node.op.operands)[: len(node.results)]]
         else:
             values = [node.inner]
-        for value in values:
-            recorder.get(value, index)
+        recorder = self.k.record(values[0])
+        if len(values) > 1 or recorder.undecided_parts or not recorder.in_order:
+            # What parts cost together, and which groups are tried first, depends on the order of evaluation.
+            recorder = Recorder(self.k.symbols)
+            for value in values:
+                recorder.get(value, self.k.space(node.shape).symbols)
         node.reads = [(read.buffer, read.address) for read in recorder.reads]
         # Start indices are read once, and parts of joined arrays maybe not at all, but they are operands all the same.
         known = {buffer for buffer, _ in node.reads}
@@ -401,14 +414,16 @@ class Reading:
         node.cost, node.length = recorder.cost + len(values), recorder.length + len(values)
         node.is_cut = bool(recorder.undecided_parts)
         node.cuts = cuts_of(recorder, node.shape, self.k)
-        node.is_scattered = self._is_scattered(node, values)
+        node.is_scattered = self._is_scattered(node, values, recorder)
         if self.k.processor.is_portable:
             node.merges = order.merges(self.k, values, node.shape)
 
-    def _is_scattered(self, node: Node, values: list[Value]) -> bool:
-        """Whether elements along the last axis are read one by one."""
+    def _is_scattered(self, node: Node, values: list[Value], single: Recorder) -> bool:
+        """Whether elements along the last axis are read one by one; `single` has recorded one element."""
         axis = max(node.axes, default=None)
         if axis is None or node.shape[axis] <= SHORT:
+            return False
+        if single.is_contiguous(self.k.space(node.shape).symbol(axis)):
             return False
         recorder = self._in_lanes(values, node.shape, axis)
         return recorder is None or recorder.gathers > GATHERED * max(1, len(recorder.reads))

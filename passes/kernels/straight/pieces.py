@@ -41,6 +41,8 @@ def pieces_of(cuts: Mapping[int, Collection[int]]) -> int:
 
 def cuts_of(recorder: Recorder, shape: Sequence[int], k: Lowering) -> dict[int, set[int]]:
     """The cuts of the axes of more than one element, by their order among these."""
+    if not recorder.cuts:
+        return {}
     space, axes = k.space(shape), [axis for axis, n in enumerate(shape) if n > 1]
     found = [recorder.cuts.get(space.symbol(axis), ()) for axis in axes]
     return {i: {at for at in ends if 0 < at < shape[axis]} for i, (axis, ends) in enumerate(zip(axes, found)) if ends}
