@@ -7,7 +7,6 @@ over strips of columns, or over all elements (`writing`, `sweep`). Each workgrou
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from passes import bindings, build
@@ -124,7 +123,7 @@ class _Block:
         own = [unfused.op for unfused in reading.unfused.values() if unfused.has_own_kernel]
         done = [op for op in own if form_own_kernel(self.kernels, RULES, self.processor, op)]
         if count or done:
-            _erase_unused(reading, {*FORMS, "stablehlo.slice"})
+            _erase_unused(reading)
         return count + len(done)
 
     def _sink_constants(self) -> None:
@@ -240,22 +239,17 @@ class _Block:
             for result, buffer in zip(node.results, node.buffers):
                 if buffer in self.made:
                     result.replace_all_uses_with(self.made[buffer])
-        _erase_unused(reading)
         _sort(self.block, reading)
 
 
-def _erase_unused(reading: Reading, names: Collection[str] = ()) -> None:
-    """Erase the operations of kernels whose results are unused, and other operations of some names."""
+def _erase_unused(reading: Reading) -> None:
+    """Erase the operations whose results are unused."""
     # Compared by identity: the hash of an operation depends on its operands, which have changed.
     lowered = {id(op) for op in reading.lowered}
-    left = []
     for op in reversed(reading.operations):
-        is_ours = id(op) in lowered or op.name in names
+        is_ours = id(op) in lowered or op.name in FORMS or op.name == "stablehlo.slice"
         if is_ours and not any(True for result in op.results for _ in result.uses):
             op.erase()
-        else:
-            left.append(op)
-    reading.operations = left[::-1]
 
 
 def _needed(reading: Reading, planner: Planner) -> set[Buffer]:

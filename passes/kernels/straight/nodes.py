@@ -400,8 +400,9 @@ class Reading:
         else:
             values = [node.inner]
         recorder = self.k.record(values[0])
-        if len(values) > 1 or recorder.undecided_parts or not recorder.in_order:
-            # What parts cost together, and which groups are tried first, depends on the order of evaluation.
+        if len(values) > 1 or recorder.undecided_parts or recorder.has_computed or not recorder.in_order:
+            # What parts cost together, and which groups are tried first, depends on the order of evaluation. And each
+            # evaluation of a computed index has a symbol of its own.
             recorder = Recorder(self.k.symbols)
             for value in values:
                 recorder.get(value, self.k.space(node.shape).symbols)
