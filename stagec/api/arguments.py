@@ -60,6 +60,16 @@ class ShapeDtypeStruct:
             x = aval_of(as_operand(x, "ShapeDtypeStruct.like"))
         return cls(x.shape, x.dtype, getattr(x, "weak_type", False))
 
+    def update(self, **kwargs: Any) -> ShapeDtypeStruct:
+        """A description with some of `shape`, `dtype`, `weak_type` and `sharding` replaced.
+
+        >>> import stagec
+        >>> stagec.ShapeDtypeStruct((2, 3), "float32").update(shape=(4,))
+        ShapeDtypeStruct(shape=(4,), dtype=float32)
+        """
+        known = {name: getattr(self, name) for name in ("shape", "dtype", "weak_type", "sharding")}
+        return ShapeDtypeStruct(**{**known, **kwargs})
+
     @property
     def ndim(self) -> int:
         return len(self.shape)

@@ -117,7 +117,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             checked = config.checks_values()
             run = run_checked if checked else Runnable.run
             outs = run(runnable, values, committed, evaluation(runnable, self._settings.tiered))
-            shardings = sign_results(trace.graph, everything, outs)
+            shardings = sign_results(trace.graph, self._settings.followed(everything), outs)
             known = state.has_fast_paths and not checked and not refs
             if known and (runnable.is_ready or runnable.trivial):
                 arrange = self._settings.rules.arranger(args, kwargs)

@@ -85,6 +85,10 @@ class JitSettings:
             lambda i: f"a value that {trace.name} closes over" if i < hidden else names[i - hidden],
         )
 
+    def followed(self, values: list[Any]) -> list[Any]:
+        """The values that say how a call's results are split: with a device of its own, a call has none of these."""
+        return values if self.device is None else [None] * len(values)
+
     def options(self, device: Device | None = None, graph: Graph | None = None) -> ProgramOptions:
         """What a compile for a device, by default the chosen one, depends on now, which a graph may add to."""
         fast_math = config.fast_math if self.fast_math is None else self.fast_math

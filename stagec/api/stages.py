@@ -29,9 +29,10 @@ from stagec.core.open_graph import is_open
 from stagec.core.primitive import Primitive
 from stagec.core.trace import Tracer
 from stagec.runtime.devices import Device, default
+from stagec.runtime.mesh import PartitionSpec
 from stagec.runtime.propagation import call_shardings, sign_results
 from stagec.runtime.runnable import Runnable
-from stagec.runtime.sharding import SingleDeviceSharding
+from stagec.runtime.sharding import NamedSharding, SingleDeviceSharding
 
 if TYPE_CHECKING:
     from passes import Report
@@ -143,7 +144,8 @@ class Traced(Stage):
         self._settings = settings
         self._trace = trace
         self._device = device
-        given, self._out_shardings = call_shardings(trace.graph, [*trace.captured, *values])
+        everything = settings.followed([*trace.captured, *values])
+        given, self._out_shardings = call_shardings(trace.graph, everything)
         self._in_shardings = given[len(trace.captured) :]
         self.fun_name = trace.name
 
@@ -374,7 +376,11 @@ class Compiled(FastPathDispatch, Stage):
         return None if self._lowered._runnable.trivial else self._lowered._runnable.executable()
 
     def _placed(self, shardings: Sequence[Any]) -> list[Any]:
-        alone = SingleDeviceSharding(self._lowered._device or default())
+        traced = self._lowered._traced
+        meshes = [s.mesh for s in (*traced._in_shardings, *traced._out_shardings) if type(s) is NamedSharding]
+        alone: Any = SingleDeviceSharding(self._lowered._device or default())
+        if meshes:  # what is not split is on all devices of the mesh
+            alone = NamedSharding(meshes[0], PartitionSpec())
         return [alone if sharding is None else sharding for sharding in shardings]
 
     def memory_analysis(self) -> MemoryStats | None:
@@ -450,7 +456,8 @@ class Compiled(FastPathDispatch, Stage):
         run = run_checked if checked else Runnable.run
         committed = self._lowered._device is not None
         outs, tree = run(runnable, found.values, committed), self.out_tree
-        shardings = None if has_open else sign_results(trace.graph, [*trace.captured, *found.values], outs)
+        everything = self._lowered._traced._settings.followed([*trace.captured, *found.values])
+        shardings = None if has_open else sign_results(trace.graph, everything, outs)
         if state.has_fast_paths and found.lasting and not checked:
             run_of = functools.partial(runner, runnable, committed, tree, shardings)
             self._remember(tables, runnable.name, run_of, args, kwargs, found.arrange)

@@ -19,7 +19,7 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.devices import Device, find
 from stagec.runtime.memory import aligned_empty
-from stagec.runtime.mesh import Axes, PartitionSpec
+from stagec.runtime.mesh import Axes, Mesh, PartitionSpec
 from stagec.runtime.propagation import spec_of
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 
@@ -126,9 +126,13 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     array = array_argument(value, what)
     aval = aval_of(array)
     # A mesh without axes is that of a type outside of any mesh.
+    if isinstance(target, SingleDeviceSharding) and type(array) is ConcreteArray and state.trace is None:
+        return array.on(target.device, True)
     if not isinstance(target, NamedSharding) or target.mesh.empty:
         return array
     target.shard_shape(aval.shape)
+    if type(array) is ConcreteArray and not isinstance(target.mesh, Mesh):
+        target = _on_devices_of(array, target, what)
     manual = () if state.mesh is None else state.mesh.manual_axes
     for name in (n for names in target.spec.axes() for n in names if n in manual):
         raise location.error(
@@ -139,6 +143,18 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
         return array.split(target)
     return sharding_constraint_p(array, mesh=target.mesh, spec=Axes.of(target.spec, aval.ndim))
+
+
+def _on_devices_of(array: ConcreteArray, target: NamedSharding, what: str) -> NamedSharding:
+    """A sharding of axes without devices, on the devices that an array is split among along the same axes."""
+    given = array.sharding
+    if not isinstance(given, NamedSharding) or given.mesh.abstract_mesh != target.mesh:
+        raise location.error(
+            ValueError,
+            f"{what}: {target.mesh} has no devices, and the array, of sharding {given}, is not on a mesh of that shape",
+            fix="pass a NamedSharding of a Mesh, which has devices",
+        )
+    return NamedSharding(given.mesh, target.spec)
 
 
 def is_traced(*values: Any) -> bool:

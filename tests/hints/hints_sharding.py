@@ -162,6 +162,11 @@ CASES = [
         lambda: (under(one(), lambda: stagec.device_put(1.0, P())), stagec.device_put(1.0, NamedSharding(one(), P()))),
     ),
     (
+        "pass a NamedSharding of a Mesh, which has devices",
+        lambda: lax.with_sharding_constraint(snp.ones(1), NamedSharding(one().abstract_mesh, P("x"))),
+        lambda: lax.with_sharding_constraint(snp.ones(1), NamedSharding(one(), P("x"))),
+    ),
+    (
         "pass a NamedSharding, a PartitionSpec under stagec.set_mesh(mesh), or a device",
         lambda: lax.with_sharding_constraint(1.0, 3),
         lambda: (

@@ -421,3 +421,37 @@ def test_a_loop_that_devices_share_has_one_result_for_all():
     doubled, count = run(snp.arange(8.0))
     np.testing.assert_array_equal(doubled, 2 * np.arange(8.0))
     assert count == 2
+
+
+def test_a_jitted_function_with_a_device_has_its_results_there():
+    split = stagec.device_put(snp.arange(8.0), NamedSharding(stagec.make_mesh((2,), ("x",)), P("x")))
+    device = stagec.devices()[1]
+    doubled = stagec.jit(lambda x: x * 2, device=device)
+    for _ in range(2):
+        assert doubled(split).sharding == SingleDeviceSharding(device)
+    assert doubled.lower(split).compile()(split).sharding == SingleDeviceSharding(device)
+
+
+def test_a_constraint_of_axes_without_devices_is_on_those_of_the_array(mesh):
+    split = stagec.device_put(snp.arange(8.0).reshape(2, 4), NamedSharding(mesh, P("x", "y")))
+    rows = NamedSharding(mesh.abstract_mesh, P("x"))
+    assert lax.with_sharding_constraint(split, rows).sharding == NamedSharding(mesh, P("x"))
+    with pytest.raises(ValueError, match="has no devices"):
+        lax.with_sharding_constraint(snp.ones((2, 4)), rows)
+
+
+def test_a_constraint_to_a_device_commits_to_it():
+    device = stagec.devices()[2]
+    moved = lax.with_sharding_constraint(snp.ones(3), SingleDeviceSharding(device))
+    assert moved.committed and moved.device == device
+
+
+def test_arguments_of_a_program_that_are_not_split_are_on_its_mesh(mesh):
+    split = stagec.device_put(snp.ones((2, 4)), NamedSharding(mesh, P("x")))
+    compiled = stagec.jit(lambda x, y: (x, y)).lower(split, np.ones(3)).compile()
+    assert compiled.input_shardings[0][1] == NamedSharding(mesh, P())
+
+
+def test_a_description_is_updated():
+    described = stagec.ShapeDtypeStruct((2, 2), "int32", sharding="rows").update(shape=(4,), weak_type=True)
+    assert (described.shape, described.dtype, described.weak_type, described.sharding) == ((4,), "int32", True, "rows")
