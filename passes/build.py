@@ -8,7 +8,6 @@ has a location.
 from __future__ import annotations
 
 import contextlib
-import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -163,6 +162,10 @@ def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:
     constants, since the compiler aborts on the dense form.
     """
     array = np.asarray(array, dtype=None if dtype is None else np.dtype(dtype))
+    element = element_type(array.dtype)
+    if array.size > 1 and not any(array.strides):
+        # A broadcast scalar: its copies need not be compared.
+        return full(array[(0,) * array.ndim], tensor_type(array.shape, element), loc=loc)
     if (
         array.dtype == np.complex128
         and array.size > 1
@@ -171,10 +174,6 @@ def constant(array: Any, *, dtype: Any = None, loc: Any = None) -> Any:
         real = constant(np.ascontiguousarray(array.real), loc=loc)
         imag = constant(np.ascontiguousarray(array.imag), loc=loc)
         return op("stablehlo.complex", [real, imag], tensor_type(array.shape, np.complex128), loc=loc)
-    element = element_type(array.dtype)
-    if array.size > 1 and array.dtype.kind != "c" and not any(array.strides):
-        # A broadcast scalar: its copies need not be compared.
-        return full(array[(0,) * array.ndim], tensor_type(array.shape, element), loc=loc)
     return _constant(_dense(array, element), array.shape, element, loc)
 
 
@@ -196,14 +195,8 @@ def full(number: Any, like: Any, *, loc: Any = None) -> Any:
     shape = tuple(type_.shape)
     if 0 in shape:
         return constant(np.empty(shape, numpy_dtype(element)), loc=loc)
-    dtype = numpy_dtype(element)
-    scalar = np.asarray(number).astype(dtype).reshape(())
-    if dtype.kind != "c":
-        return _constant(_splat(scalar, type_, element), shape, element, loc)
-    # The bindings have no scalar attribute of complex type.
-    if math.prod(shape) <= 1024:
-        return constant(np.full(shape, scalar), loc=loc)
-    return broadcast_in_dim(constant(scalar, loc=loc), shape, (), loc=loc)
+    scalar = np.asarray(number).astype(numpy_dtype(element)).reshape(())
+    return _constant(_splat(scalar, type_, element), shape, element, loc)
 
 
 def _splat(scalar: np.ndarray, type_: Any, element: Any) -> Any:
@@ -212,7 +205,13 @@ def _splat(scalar: np.ndarray, type_: Any, element: Any) -> Any:
     key = scalar.tobytes(), type_
     found = None if cache is None else cache.get(key)
     if found is None:
-        found = bindings.ir.DenseElementsAttr.get_splat(type_, _dense(scalar, element).get_splat_value())
+        dense = bindings.ir.DenseElementsAttr
+        # The bindings have no attribute for one complex number, but fill an array with one of a buffer.
+        found = (
+            dense.get(scalar, type=element, shape=tuple(type_.shape))
+            if scalar.dtype.kind == "c"
+            else dense.get_splat(type_, _dense(scalar, element).get_splat_value())
+        )
         if cache is not None:
             cache[key] = found
     return found

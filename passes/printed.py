@@ -148,6 +148,8 @@ _BOOLEANS = {"false": "0", "true": "1"}
 def dense(text: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray:
     """The elements of `dense<...>` in the text of an attribute, or of an operation with one such attribute.
 
+    One number is broadcast, without a copy for each element.
+
     >>> dense("dense<[1.0, 0x7F80]> : tensor<2xbf16>", np.dtype("bfloat16"), (2,))
     array([1, inf], dtype=bfloat16)
     """
@@ -158,7 +160,7 @@ def dense(text: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray
         flat = None
     if flat is None or flat.size not in (size, 1) or (flat.size == 0) != (size == 0):
         _refuse("a constant", f"dense<one number, or {size} of them> : tensor<...>", text)
-    return np.full(shape, flat[0]) if flat.size == 1 else flat.reshape(shape).copy()
+    return np.broadcast_to(flat.reshape(()), shape) if flat.size == 1 else flat.reshape(shape).copy()
 
 
 def _elements(text: str, dtype: np.dtype[Any]) -> np.ndarray | None:

@@ -33,12 +33,14 @@ OBJECTS = {
     "jitted": (lambda: JITTED, {"clear_cache", "eval_shape", "lower", "trace"}),
     "traced": (
         lambda: JITTED.trace(1.0),
-        SIGNATURE | {"fun_name", "graph", "jaxpr", "lower"},
+        SIGNATURE | {"fun_name", "graph", "jaxpr", "lower", "out_avals"},
     ),
     "lowered": (lambda: JITTED.lower(1.0), STAGES | {"compile", "compiler_ir", "serialize"}),
     "compiled": (
         lambda: JITTED.lower(1.0).compile(),
-        STAGES | {"export", "input_shardings", "memory_analysis", "output_shardings", "save"},
+        STAGES
+        | {"export", "input_formats", "input_shardings", "memory_analysis", "output_formats", "output_shardings"}
+        | {"runtime_executable", "save"},
     ),
     "exported": (
         lambda: stagec.export(JITTED)(1.0),
@@ -58,7 +60,7 @@ OBJECTS = {
     ),
     "shape": (
         lambda: stagec.ShapeDtypeStruct((2,), "float32"),
-        {"dtype", "like", "ndim", "shape", "sharding", "size", "weak_type"},
+        {"dtype", "like", "ndim", "shape", "sharding", "size", "update", "weak_type"},
     ),
 }
 

@@ -61,16 +61,16 @@ def _hear(record: log.Record) -> None:
         _took("jaxpr_trace", record.time, fields["seconds"], name)
     elif record.kind == "lower" and "passes_seconds" in fields:
         _took("jaxpr_to_mlir_module", record.time - fields["passes_seconds"], fields["seconds"], program)
-    elif record.kind == "cache" and what in ("compiled", "found on disk", "found in memory"):
+    elif record.kind == "cache" and what in ("found nowhere", "found on disk", "found in memory"):
         if fields.get("cached", True):
             record_event("/jax/compilation_cache/compile_requests_use_cache")
-            record_event(f"/jax/compilation_cache/cache_{'misses' if what == 'compiled' else 'hits'}")
+            record_event(f"/jax/compilation_cache/cache_{'misses' if what == 'found nowhere' else 'hits'}")
         if what == "found on disk":
             saved = fields["compile_seconds"] - fields["seconds"]
             record_event_duration_secs("/jax/compilation_cache/compile_time_saved_sec", saved)
             record_event_duration_secs("/jax/compilation_cache/cache_retrieval_time_sec", fields["seconds"])
         if what != "found in memory":
-            seconds = fields["compile_seconds" if what == "compiled" else "seconds"]
+            seconds = fields["compile_seconds" if what == "found nowhere" else "seconds"]
             _took("backend_compile", record.time, seconds, program)
 
 

@@ -207,7 +207,7 @@ def fetch(contributors: dict[str, str], name: str, compile: Callable[[str], tupl
                 started = time.perf_counter()
                 payload, meta = compile(digest)
             took = time.perf_counter() - started
-            log.event("cache", f"{name}: compiled", key=digest, compile_seconds=took, cached=store is not None)
+            log.event("cache", f"{name}: found nowhere", key=digest, compile_seconds=took, cached=store is not None)
             stored = store.put(digest, contributors, meta, payload) if store is not None else None
         if store is not None:
             store.send(digest, contributors, meta, payload)

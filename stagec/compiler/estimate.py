@@ -49,6 +49,8 @@ _OF_BLAS = {dtypes.float32, dtypes.float64}
 # NumPy's loops run along the last axis. If that is as short as this, each row takes so many nanoseconds of an operation
 # that looks along it, or whose operand is a view that has other strides; from so many seconds on, compiled code pays.
 _SHORT_ROW, _ROW_NS, _ROW_SECONDS = 8, 15.0, 5e-5
+# Rows that are padded are slow up to so many elements.
+_PADDED_ROW = 32
 # Operations whose results are views in NumPy.
 _VIEWS = ("broadcast_in_dim", "rev", "slice", "squeeze", "transpose")
 # Fast transforms, of several steps for each element.
@@ -146,13 +148,15 @@ def is_view(equation: Equation) -> bool:
 
 def _seconds_of_rows(equation: Equation, of_views: bool) -> float:
     """What NumPy takes for short rows, one after another; 0 if it takes the arrays as one row each."""
-    shape = max((a.aval.shape for a in (*equation.inputs, *equation.outputs)), key=math.prod, default=())
     name, params = equation.primitive.name, equation.params
-    if len(shape) < 2 or not 1 < shape[-1] <= _SHORT_ROW or name in (*_VIEWS, "iota"):
+    pads = name == "pad" and any(params["padding_config"][-1])
+    arrays = equation.inputs[:1] if pads else (*equation.inputs, *equation.outputs)
+    shape = max((a.aval.shape for a in arrays), key=math.prod, default=())
+    if len(shape) < 2 or not 1 < shape[-1] <= (_PADDED_ROW if pads else _SHORT_ROW) or name in (*_VIEWS, "iota"):
         return 0.0
     axes = params.get("axes", (params.get("axis", params.get("dimension")),))
     along = len(shape) - 1 in axes and len(axes) < len(shape)
-    if not (of_views or along or (name == "pad" and any(params["padding_config"][-1]))):
+    if not (of_views or along or pads):
         return 0.0
     return 1e-9 * _ROW_NS * math.prod(shape[:-1])
 

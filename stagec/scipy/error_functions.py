@@ -121,14 +121,16 @@ def _wofz_slope(value: Any, z: Array) -> Any:
 
 @derived(_wofz_slope, name="wofz")
 def _wofz(z: Array) -> Array:
-    scale, coefficients = _weideman(48 if dtype_of(z) == dtypes.complex128 else 16)
+    # The terms of the series and of the fraction, and from where on the latter is used.
+    count, depth, bound = (48, 16, 8) if dtype_of(z) == dtypes.complex128 else (16, 8, 6)
+    scale, coefficients = _weideman(count)
     low = snp.imag(z) < 0
     up = snp.where(low, -z, z)
     # Far from 0, a continued fraction (DLMF 7.9.3) is exact.
-    far = abs(up) > (8 if dtype_of(z) == dtypes.complex128 else 6)
+    far = abs(up) > bound
     outer = snp.where(far, up, 10j)
     fraction = outer
-    for k in range(16, 0, -1):
+    for k in range(depth, 0, -1):
         fraction = outer - (k / 2) / fraction
     inner = snp.where(far, 0, up)
     denominator = scale - 1j * inner

@@ -70,8 +70,9 @@ def test_trace_prints_each_trace_with_its_signature(traces_and_hits):
 
 
 def test_cache_prints_where_a_program_was_found(traces_and_hits):
-    kernels, line = of_kind(traces_and_hits, "cache")
+    kernels, missed, line = of_kind(traces_and_hits, "cache")
     assert kernels.endswith("stagec cache: kernels known=0 generated=1")
+    assert "stagec cache: half: found nowhere" in missed
     assert "stagec cache: half: found on disk" in line
 
 
