@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_graphs
+from stagec.core.graph import Equation, Graph, Literal, all_equations
 from stagec.core.primitive import Primitive
 from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
@@ -134,12 +134,15 @@ def operation_sharding(
         spec = params["spec"].after(_spec(given, avals[0].ndim))
         return [NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None]
     shardings = list(map(_sharding, args))
-    mesh = next((s.mesh for s in shardings if type(s) is NamedSharding), None)
-    if mesh is None:
-        return [None] * len(outs)
+    walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, avals)]
-    found = _Walk(mesh).operation(primitive, avals, outs, params, specs)
-    return [NamedSharding(mesh, as_partitions(s)) for s in found]
+    return [walk.placed(s) for s in walk.operation(primitive, avals, outs, params, specs)]
+
+
+def names_meshes(params: dict[str, Any]) -> bool:
+    """Whether an operation with these parameters says how values are split, as one with a graph may."""
+    values = [part for v in params.values() for part in (v if type(v) is tuple else (v,))]
+    return "mesh" in params or any(constrains(v) for v in values if type(v) is Graph)
 
 
 def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) -> list[NamedSharding | None] | None:
@@ -252,7 +255,7 @@ class _Walk:
             self.sizes |= self.mesh.shape
             self.meshes.append(self.mesh)
             known[e.outputs[0]] = e.params["spec"].after(given[0])
-        elif any(given) or constrains_inside(e):
+        elif any(given) or names_meshes(e.params):
             outs = [v.aval for v in e.outputs]
             avals = [a.aval for a in e.inputs]
             known.update(zip(e.outputs, self.operation(e.primitive, avals, outs, e.params, given)))
@@ -313,11 +316,6 @@ class _Walk:
         return [
             ((), *spec) if spec and a.aval.ndim < out.ndim else spec for spec, a, out in zip(found, inner.outputs, outs)
         ]
-
-
-def constrains_inside(equation: Equation) -> bool:
-    """Whether a graph of the operation says how a value is split."""
-    return any(map(constrains, inner_graphs(equation)))
 
 
 def _called(params: dict[str, Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray]) -> Graph | None:

@@ -455,3 +455,16 @@ def test_arguments_of_a_program_that_are_not_split_are_on_its_mesh(mesh):
 def test_a_description_is_updated():
     described = stagec.ShapeDtypeStruct((2, 2), "int32", sharding="rows").update(shape=(4,), weak_type=True)
     assert (described.shape, described.dtype, described.weak_type, described.sharding) == ((4,), "int32", True, "rows")
+
+
+def test_what_a_loop_or_a_branch_constrains_is_split_outside_of_jit(mesh):
+    def doubled(x):
+        return lax.with_sharding_constraint(x * 2, NamedSharding(mesh, P("x", "y")))
+
+    x = snp.ones((2, 8))
+    results = [
+        lax.scan(lambda c, _: (doubled(c), None), x, None, length=3)[0],
+        lax.cond(True, doubled, doubled, x),
+        lax.fori_loop(0, 2, lambda _, x: doubled(x), x),
+    ]
+    assert [r.sharding.shard_shape(r.shape) for r in results] == [(1, 2)] * 3
