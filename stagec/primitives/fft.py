@@ -42,28 +42,18 @@ def _checked(name: str, x: ShapedArray, accepts: frozenset[Any], axis: int = -1)
         raise open_error(name, x.long())
 
 
-def _is_of_scipy(x: Any) -> bool:
-    return x.dtype in (dtypes.float32, dtypes.complex64) and x.size >= _SCIPY and has_scipy()
-
-
-def _library(name: str, x: Any, points: int | None = None, axis: int = -1, overwrites: bool = False) -> Any:
-    """The transform by NumPy or SciPy.
-
-    Args:
-      overwrites: SciPy may write the result over `x`.
-    """
-    if _is_of_scipy(x):
+def _library(name: str, x: Any, points: int | None = None, axis: int = -1) -> Any:
+    """The transform by NumPy or SciPy."""
+    if x.dtype in (dtypes.float32, dtypes.complex64) and x.size >= _SCIPY and has_scipy():
         from scipy import fft  # takes long to import
 
         # Threads share rows, so the bits do not depend on their number.
         workers = thread_count() if x.size >= _IN_THREADS else 1
-        return getattr(fft, name)(x, points, axis, overwrite_x=overwrites, workers=workers)
+        return getattr(fft, name)(x, points, axis, workers=workers)
     return getattr(np.fft, name)(x, points, axis)
 
 
-def _row(
-    name: str, shape: Any, eval: Any, compute: Callable[..., Operand], transpose: Any, python: Any = None
-) -> SinglePrimitive:
+def _row(name: str, shape: Any, eval: Any, compute: Callable[..., Operand], transpose: Any) -> SinglePrimitive:
     return SinglePrimitive(
         name,
         shape=shape,
@@ -72,21 +62,11 @@ def _row(
         jvp=linear(),
         transpose=cotangents(transpose),
         batch=in_front(),
-        python=python,
         numpy_ns=_NS,
     )
 
 
 # Complex numbers.
-
-
-def _fft_python(code: Any, x: Any, *, inverse: bool, axis: int) -> Any:
-    """The transform in place where nothing else reads the operand, as along the axes after the first."""
-    if not _is_of_scipy(x.aval):
-        return None
-    overwrites = code.is_free(x, x.aval)
-    operands = f'"{"ifft" if inverse else "fft"}", {code.array(x)}, None, {axis}, {overwrites}'
-    return code.assign(f"{code.constant(_library)}({operands})", fresh=True)
 
 
 def _fft_shape(x: ShapedArray, *, inverse: bool, axis: int) -> ShapedArray:
@@ -117,7 +97,6 @@ fft_p: SinglePrimitive = _row(
     _fft,
     # The matrix is symmetric.
     lambda ct, x, **params: fft_p(ct, **params),
-    _fft_python,
 )
 
 
