@@ -75,7 +75,7 @@ def test_programs_run_on_two_devices_and_in_two_processes():
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: pip install '.[mpi]'")
     report = json.loads(run("devices", "--tiny", "--json"))
     assert {name: [*times] for name, times in report.items() if "psum" not in name} == {
-        name: ["1", "2 devices", "2 processes"] for name in ("mlp", "cnn", "chains", "stencil")
+        name: ["1", "2 devices", "2 processes"] for name in ("mlp", "cnn", "chains", "waits", "stencil")
     }
     assert all(time > 0 for times in report.values() for time in times.values())
 
