@@ -76,7 +76,8 @@ def test_shardings_are_those_that_it_was_lowered_for():
     alone = SingleDeviceSharding(stagec.devices("cpu")[0])
     for x in (stagec.device_put(X, sharding), stagec.ShapeDtypeStruct(X.shape, X.dtype, sharding=sharding)):
         compiled = stagec.jit(lambda x, y: (x + 1, y.sum())).lower(x, X).compile()
-        assert compiled.input_shardings == ((sharding, alone), {})
+        # As in JAX, all devices of the mesh have what is not split.
+        assert compiled.input_shardings == ((sharding, NamedSharding(sharding.mesh, P())), {})
         assert compiled.output_shardings[0] == sharding
     plain = stagec.jit(lambda x: snp.sum(lax.sin(x))).lower(X).compile()
     assert (plain.input_shardings, plain.output_shardings) == (((alone,), {}), alone)
