@@ -35,6 +35,18 @@ def random_function(rng, count, depth, kinds):
     return function
 
 
+def repeated(function):
+    """A loop of such a function, whose number of rounds depends on the vectors; returns it, and the last vectors."""
+
+    def unfinished(state):
+        return (state[0] < 6) & (state[1][0].sum() < 2)
+
+    def step(state):
+        return state[0] + 1, function([snp.tanh(v) for v in state[1]])
+
+    return lambda *vectors: lax.while_loop(unfinished, step, (0, function(list(vectors))))
+
+
 def apply(v, kind, a, b, functions, n, i, flag):
     if kind == "mix":
         v[a] = v[a] * 0.5 + v[b] * v[a] * 0.25

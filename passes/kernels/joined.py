@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from passes import bindings, build
@@ -10,7 +10,6 @@ from passes.analysis.strided import row_strides
 from passes.kernels import cost
 from passes.kernels.elements import RefusedError
 from passes.kernels.kernel import Lowering, element_type
-from passes.kernels.linear import ZERO
 from passes.kernels.values import Value, View
 
 # The most elements of an array that is copied to lie with others, and the most arrays that lie together.
@@ -33,6 +32,14 @@ def together(kinds: Sequence[tuple[int, Any]]) -> Iterator[list[int]]:
                 yield group[first : first + _MOST]
 
 
+def parts(whole: View, kinds: Iterable[Value]) -> Iterator[View]:
+    """Where arrays lie that follow one another in memory."""
+    start = 0
+    for kind in kinds:
+        yield View(whole.buffer, row_strides(kind.shape), whole.offset + start)
+        start += kind.size
+
+
 class Operands:
     """Small operands of a kernel, in one array.
 
@@ -51,11 +58,9 @@ class Operands:
         k.operand(self._array)
         view = k.env[self._array].view
         assert view is not None, "two elements are no scalar"
-        start = 0
-        for value, kind in self.values.items():
-            kind.view = View(view.buffer, row_strides(kind.shape), ZERO + start)
+        for (value, kind), place in zip(self.values.items(), parts(view, self.values.values())):
+            kind.view = place
             k.env[value] = k.loaded(kind) if kind.size == 1 else kind
-            start += kind.size
 
     def erase(self) -> None:
         """Remove the array again."""

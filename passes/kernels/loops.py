@@ -219,11 +219,9 @@ def _outputs(k: Lowering, values: Sequence[Value]) -> list[View]:
     if len(values) + len(k.operands) > cost.MAX_BUFFERS and k.share is None:
         for group in joined.together([(v.size, v.element) for v in values]):
             whole = k.temporary((sum(values[i].size for i in group),), values[group[0]].element)
-            start = 0
-            for i in group:
-                found[i] = View(whole.buffer, row_strides(values[i].shape), whole.offset + start)
-                k.write([Write(values[i], found[i])])
-                start += values[i].size
+            for i, place in zip(group, joined.parts(whole, [values[i] for i in group])):
+                k.write([Write(values[i], place)])
+                found[i] = place
     taken: list[Buffer] = []
     for i, value in enumerate(values):
         if i in found:

@@ -12,7 +12,7 @@ from typing import Any
 from stagec.control.loops import while_p
 from stagec.control.scan import scan_p
 from stagec.core.axis import Axis
-from stagec.core.graph import Graph, all_equations
+from stagec.core.graph import all_equations, graphs_in
 from stagec.core.primitive import Primitive
 from stagec.core.recording import trace_closed
 from stagec.primitives.broadcast import moveaxis_to_front
@@ -38,8 +38,7 @@ def batch(primitive: Primitive, args: Sequence[Any], dims: Sequence[Any], size: 
 
 def _waits(primitive: Primitive, params: dict[str, Any]) -> bool:
     """Whether an operation is, or has in it, a loop whose number of rounds may differ."""
-    values = [part for v in params.values() for part in (v if isinstance(v, tuple) else (v,))]
-    inner = [v for v in values if isinstance(v, Graph)]
+    inner = graphs_in(params)
     if primitive.effects or any(graph.effects for graph in inner):
         return False
     return primitive is while_p or any(e.primitive is while_p for graph in inner for e in all_equations(graph))

@@ -244,11 +244,11 @@ class Partition(abc.ABC):
 
         Where a round neither waits for others nor changes what is done, a part is done when its elements are.
         """
-        self.is_alone = not self.communicates(body) and _stands_still(e)
+        before, self.is_alone = self.is_alone, not self.communicates(body) and _stands_still(e)
         try:
             return self.body(e.params["cond"], specs)[0]
         finally:
-            self.is_alone = False
+            self.is_alone = before
 
 
 def _starts(e: Equation) -> list[int]:

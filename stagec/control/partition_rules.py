@@ -161,7 +161,6 @@ def settled(
     Args:
       before, after: how the other inputs of the loop's body are divided.
     """
-    fitting: list[Spec] = []
     while True:
         _, found = p.body(graph, [*before, *state, *after], trial=True)
         fitting = [s if any(s) else a for s, a in zip(state, found)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -198,8 +198,13 @@ class Graph(OwnCopy):
 
 def inner_graphs(equation: Equation) -> list[Graph]:
     """The graphs among an equation's parameters, in the order of these parameters' names."""
+    return graphs_in(equation.params)
+
+
+def graphs_in(params: Mapping[str, Any]) -> list[Graph]:
+    """The same of parameters."""
     found: list[tuple[str, list[Graph]]] = []
-    for name, value in equation.params.items():
+    for name, value in params.items():
         if isinstance(value, Graph):
             found.append((name, [value]))
         elif isinstance(value, tuple) and (inner := [part for part in value if isinstance(part, Graph)]):

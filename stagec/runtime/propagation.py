@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, all_equations
+from stagec.core.graph import Equation, Graph, Literal, all_equations, graphs_in
 from stagec.core.primitive import Primitive
 from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
@@ -140,9 +140,8 @@ def operation_sharding(
 
 
 def names_meshes(params: dict[str, Any]) -> bool:
-    """Whether an operation with these parameters says how values are split, as one with a graph may."""
-    values = [part for v in params.values() for part in (v if type(v) is tuple else (v,))]
-    return "mesh" in params or any(constrains(v) for v in values if type(v) is Graph)
+    """Whether a graph among the parameters of an operation says how values are split."""
+    return any(map(constrains, graphs_in(params)))
 
 
 def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) -> list[NamedSharding | None] | None:

@@ -10,7 +10,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.axis import Axis, OpenAxis
 from stagec.core.config import state
 from stagec.core.dims import is_open
-from stagec.core.graph import Graph
+from stagec.core.graph import graphs_in
 from stagec.core.primitive import MissingRule, Primitive
 from stagec.core.trace import Trace, Tracer, current, leaked, under
 from stagec.primitives.broadcast import moveaxis_to_front
@@ -96,11 +96,7 @@ def reads_axis(params: dict[str, Any], name: Any) -> bool:
     """Whether an operation with these parameters, or one in its graphs, depends on the axis of that name."""
     if "axis_name" in params:
         return params["axis_name"] == name
-    for value in params.values():
-        for graph in value if isinstance(value, tuple) else (value,):
-            if isinstance(graph, Graph) and any(reads_axis(e.params, name) for e in graph.equations):
-                return True
-    return False
+    return any(reads_axis(e.params, name) for graph in graphs_in(params) for e in graph.equations)
 
 
 def batch_flat(

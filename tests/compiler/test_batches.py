@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from test_random_control_flow import random_function
+from test_random_control_flow import random_function, repeated
 
 import stagec
 import stagec.numpy as snp
@@ -155,17 +155,8 @@ def test_random_loops_over_batches_compute_what_they_do_one_by_one(seed, monkeyp
     monkeypatch.setattr(batches, "_AGAIN", 100)
     monkeypatch.setattr("passes.kernels.cost._SHARED", 0)
     rng = random.Random(seed)
-    function = random_function(rng, 3, 2, set())
+    looped = repeated(random_function(rng, 3, 2, set()))
     data = np.random.default_rng(seed).uniform(-1, 1, (3, 12, 3)).astype(np.float32)
-
-    def looped(*vectors):
-        def unfinished(state):
-            return (state[0] < 6) & (state[1][0].sum() < 2)
-
-        def step(state):
-            return state[0] + 1, function([snp.tanh(v) for v in state[1]])
-
-        return lax.while_loop(unfinished, step, (0, function(list(vectors))))
 
     found = stagec.jit(stagec.vmap(looped))(*data)
     monkeypatch.setattr(batches, "_PARTS", 1)

@@ -5,10 +5,9 @@ import random
 
 import numpy as np
 import pytest
-from test_random_control_flow import random_function
+from test_random_control_flow import random_function, repeated
 
 import stagec
-import stagec.numpy as snp
 from stagec import P, lax
 
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "1"))
@@ -24,13 +23,7 @@ def test_devices_compute_what_a_batch_does(way, seed):
     data = np.random.default_rng(seed).uniform(-1, 1, (3, 4, 3)).astype(np.float32)
 
     def looped(*vectors):
-        def unfinished(state):
-            return (state[0] < 6) & (state[1][0].sum() < 2)
-
-        def step(state):
-            return state[0] + 1, function([snp.tanh(v) for v in state[1]])
-
-        rounds, found = lax.while_loop(unfinished, step, (0, function(list(vectors))))
+        rounds, found = repeated(function)(*vectors)
         return rounds, [lax.pmean(v, "x") + v for v in found] if communicates else found
 
     def of_parts(*parts):

@@ -75,6 +75,13 @@ class _Matrix(JAXSparse):
     def todense(self) -> Any:
         return self._of_bcoo().todense()
 
+    @abc.abstractmethod
+    def _transposed(self) -> Any:
+        """The transpose, which is made of the same arrays."""
+
+    def transpose(self, axes: Sequence[int] | None = None) -> Any:
+        return self._transposed() if axes is None else super().transpose(axes)
+
 
 class COO(_Matrix):
     """A sparse matrix: values, and the row and the column of each.
@@ -119,9 +126,7 @@ class COO(_Matrix):
         """A matrix of the elements that are not zero; see `bcoo_fromdense`."""
         return coo_fromdense(mat, nse=nse, index_dtype=index_dtype)
 
-    def transpose(self, axes: Sequence[int] | None = None) -> Any:
-        if axes is not None:
-            return super().transpose(axes)
+    def _transposed(self) -> Any:
         order = dict(rows_sorted=self._cols_sorted, cols_sorted=self._rows_sorted)
         return COO((self.data, self.col, self.row), shape=self.shape[::-1], **order)
 
@@ -170,8 +175,8 @@ class CSR(_Compressed):
         """A matrix of the elements that are not zero; see `bcoo_fromdense`."""
         return csr_fromdense(mat, nse=nse, index_dtype=index_dtype)
 
-    def transpose(self, axes: Sequence[int] | None = None) -> Any:
-        return CSC(self._parts, shape=self.shape[::-1]) if axes is None else super().transpose(axes)
+    def _transposed(self) -> Any:
+        return CSC(self._parts, shape=self.shape[::-1])
 
 
 class CSC(_Compressed):
@@ -208,8 +213,8 @@ class CSC(_Compressed):
         found: CSC = csr_fromdense(snp.asarray(mat).T, nse=nse, index_dtype=index_dtype).T
         return found
 
-    def transpose(self, axes: Sequence[int] | None = None) -> Any:
-        return CSR(self._parts, shape=self.shape[::-1]) if axes is None else super().transpose(axes)
+    def _transposed(self) -> Any:
+        return CSR(self._parts, shape=self.shape[::-1])
 
 
 def _flatten(mat: _Matrix) -> tuple[tuple[Any, ...], Any]:
