@@ -266,8 +266,9 @@ def _pad(k: Lowering, op: Any) -> None:
                 return builder.get(value, tuple(i - n for i, n in zip(at, low)))
             if not low[axis] and not high[axis]:
                 return along(axis + 1)
-            if value.shape[axis] == 1 and (value.splat is not None or value.view is not None):
-                # The element is cheap to read, so a select takes less code than a nest for each part.
+            if value.shape[axis] == 1 and (value.splat is not None or k.record(value).cost <= 1):
+                # The element is cheap to read, so a select takes less code than a nest for each part. What it costs is
+                # the same before and after it has a place in memory.
                 return builder.where(at[axis], low[axis], along(axis + 1), outside(), element)
             bounds = [low[axis], low[axis] + value.shape[axis]]
             return builder.part(at[axis], bounds, [outside, lambda: along(axis + 1), outside], element)

@@ -6,6 +6,9 @@ from guarded import guarded
 
 import stagec
 import stagec.numpy as snp
+from passes.kernels.elements import RefusedError
+from passes.kernels.straight.writing import Writing
+from stagec.compiler import log
 
 # The sizes of parts along the last axis: shorter than any vector, than some, and longer.
 PARTS = [(1, 70), (70, 1), (1, 37, 2), (3, 5), (5, 16, 7, 1), (2000, 1, 300)]
@@ -134,3 +137,48 @@ def test_transposed_arrays_that_are_reduced_with_others_stay_in_kernels(reduced)
     compiled = stagec.jit(lambda x: reduced(snp, x)).lower(x)
     assert "stays outside" not in compiled.as_text("kernels")
     np.testing.assert_allclose(compiled.compile()(x), reduced(np, x), rtol=1e-4, atol=1e-2)
+
+
+def compiled_directly(lowered):
+    """The compiled program, of which kernels are all."""
+    log.clear()
+    with stagec.config.override(enable_cache=False):
+        compiled = lowered.compile()
+    assert [r.fields["flags"] for r in log.records("compile") if "flags" in r.fields] == ["direct"]
+    return compiled
+
+
+def sums_in_an_array(x):
+    """A sum that stands in an array of as many elements, beside others over these."""
+    e = snp.exp(x)
+    return snp.pad(x.sum(keepdims=True), (0, x.size - 1)), e, e.sum()
+
+
+def test_a_padded_sum_is_in_the_kernel_that_sums():
+    x = np.arange(5.0, dtype=np.float32)
+    padded, _, total = compiled_directly(stagec.jit(sums_in_an_array).lower(x))(x)
+    np.testing.assert_array_equal(np.asarray(padded), [10, 0, 0, 0, 0])
+    np.testing.assert_allclose(float(total), np.exp(x).sum(), rtol=1e-6)
+
+
+def test_what_cannot_be_one_kernel_becomes_several(monkeypatch):
+    measured = Writing._measure
+
+    def refusing(self):
+        if len(self.group.nodes) > 1:
+            raise RefusedError("several at once")
+        measured(self)
+
+    monkeypatch.setattr(Writing, "_measure", refusing)
+    x = np.arange(12.0, dtype=np.float32).reshape(3, 4)
+
+    def softmax(x):
+        e = snp.exp(x - x.max(1, keepdims=True))
+        return e / e.sum(1, keepdims=True), e.sum()
+
+    lowered = stagec.jit(softmax).lower(x)
+    assert "not in the kernel" in lowered.as_text("kernels") and "(several at once)" in lowered.as_text("kernels")
+    compiled = compiled_directly(lowered)
+    e = np.exp(x - x.max(1, keepdims=True))
+    for found, expected in zip(compiled(x), (e / e.sum(1, keepdims=True), e.sum())):
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)

@@ -117,7 +117,7 @@ class _Block:
         for node, maker, reason in planner.divided:
             self.kernels.plan.divide(_name(node.group), node.op.location, maker.op.location, reason)
         needed = _needed(reading, planner)
-        count = sum(self._write(reading, group, needed) for group in planner.ordered())
+        count = sum(self._write(reading, planner, group, needed) for group in planner.ordered())
         if count:
             self._replace(reading)
         own = [unfused.op for unfused in reading.unfused.values() if unfused.has_own_kernel]
@@ -156,15 +156,23 @@ class _Block:
                     result.replace_all_uses_with(build.op(_BARRIER, [operand]))
             op.erase()
 
-    def _write(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
+    def _write(self, reading: Reading, planner: Planner, group: Group, needed: set[Buffer]) -> int:
+        """Write the kernel of a group, or kernels of its nodes where it cannot be one; returns how many."""
         location, reach = group.nodes[0].op.location, Reach(reading, group)
         if all(map(reading.is_constant, reach.outside)) and self._compute(reading, group, needed):
-            return True
+            return 1
         try:
             written, inputs = self._written(reading, group, needed, reach)
         except (RefusedError, NotVectorsError) as error:
-            self.kernels.plan.refuse(_name(group), location, str(error) or "elements that are computed one by one")
-            return False
+            reason = str(error) or "elements that are computed one by one"
+            if len(group.nodes) == 1:
+                self.kernels.plan.refuse(_name(group), location, reason)
+                return 0
+            parts = planner.split(group)
+            for part in parts[1:]:
+                self.kernels.plan.divide(_name(part), part.nodes[0].op.location, location, reason)
+            needed |= _needed(reading, planner)
+            return sum(self._write(reading, planner, part, needed) for part in parts)
         buffers = [buffer for node in group.nodes for buffer in node.buffers]
         outputs = [(buffers[n], buffer) for n, buffer in written.outputs]
         with bindings.ir.InsertionPoint(reading.end), location:
@@ -173,7 +181,7 @@ class _Block:
         for (known, _), result in zip(outputs, results):
             self.made[known] = result
         self.kernels.plan.accept(_name(group), location, written.lines, written.scratch)
-        return True
+        return 1
 
     def _compute(self, reading: Reading, group: Group, needed: set[Buffer]) -> bool:
         """Compute a small group that depends on constants alone, such as a triangular mask, at compile time."""

@@ -36,8 +36,7 @@ class Group:
       kept: the axes that are not reduced, or None as long as there is no reduction.
     """
 
-    def __init__(self, bit: int, node: Node) -> None:
-        self.bit = bit
+    def __init__(self, node: Node) -> None:
         self.nodes: list[Node] = []
         self.sizes = node.sizes
         self.kept: tuple[int, ...] | None = None
@@ -87,6 +86,22 @@ class Planner:
     def ordered(self) -> list[Group]:
         """The groups in topological order."""
         return sorted(self.groups, key=lambda group: self._before[group].bit_count())
+
+    def split(self, group: Group) -> list[Group]:
+        """The nodes of a group as groups of their own, which take its place."""
+        self.groups.remove(group)
+        found = [self._begin(node) for node in group.nodes]
+        for node in group.nodes:
+            node.level = 0
+        for node, made in zip(group.nodes, found):
+            self._enter(node, made)
+        return found
+
+    def _begin(self, node: Node) -> Group:
+        group = Group(node)
+        self.groups.append(group)
+        self._add(group, 0)
+        return group
 
     def _add_unfused(self, unfused: Unfused) -> None:
         before = self._mask(unfused.needs)
@@ -143,10 +158,7 @@ class Planner:
                 what = maker.op.name.removeprefix("stablehlo.")
                 alone = "a product, a convolution or a loop" if what == "flow.dispatch" else what
                 self.divided.append((node, maker, f"that is for {alone} alone"))
-        group = Group(0, node)
-        self.groups.append(group)
-        self._add(group, 0)
-        return self._enter(node, group)
+        return self._enter(node, self._begin(node))
 
     def _enter(self, node: Node, group: Group) -> None:
         node.group = group
