@@ -287,3 +287,14 @@ def test_a_layer_and_the_gradient_of_its_kernel_read_one_padded_image():
 
     text = stagec.jit(gradient).lower(snp.ones((8, 16, 16, 3)), snp.ones((3, 3, 3, 16))).as_text("kernels")
     assert text.count("-> tensor<8x18x18x3xf32>") == 1 and "tensor<8x18x18x3xf32>, tensor<8x18x18x3xf32>)" not in text
+
+
+@pytest.mark.parametrize("padding", [[(-1, 1), (0, 2)], [(-2, -1), (-1, 0)]])
+def test_negative_padding_leaves_out_edges_of_the_image(padding):
+    x, w = (np.random.default_rng(0).normal(size=shape).astype("float32") for shape in ((2, 7, 8, 4), (3, 2, 4, 6)))
+    function = stagec.jit(lambda x, w: convolution(x, w, padding=padding))
+    assert "stablehlo.pad" not in function.lower(x, w).as_text("kernels")
+    image = np.pad(x, [(0, 0), *((max(low, 0), max(high, 0)) for low, high in padding), (0, 0)])
+    rows, columns = (slice(max(-low, 0), n + min(high, 0)) for n, (low, high) in zip(image.shape[1:], padding))
+    expected = convolution(image[:, rows, columns], w, padding="VALID")
+    np.testing.assert_allclose(np.asarray(function(x, w)), np.asarray(expected), atol=1e-5)
