@@ -26,7 +26,7 @@ def is_inexact(array):
 
 
 def calls(name, dtype):
-    """A function of arrays, and the first of these that it takes, and whether it has derivatives; None if there are none."""
+    """A function, the first arrays that it takes, and whether it has derivatives; None if it takes none of them."""
     function = Library("stagec").function(name)
     for kind, make in arguments((ELEMENTS,), dtype).items():
         if kind.startswith("key") and not name.startswith("random."):
