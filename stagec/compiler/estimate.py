@@ -45,7 +45,7 @@ _SLOW_SORT = 10.0
 _SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
 # Nanoseconds for a quotient of integers, whose divisor may be zero.
 _OF_INTEGERS = 9.0
-_OF_BLAS = {dtypes.float32, dtypes.float64}
+_OF_BLAS = {dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128}
 # NumPy's loops run along the last axis. If that is as short as this, each row takes so many nanoseconds of an operation
 # that looks along it, or whose operand is a view that has other strides; from so many seconds on, compiled code pays.
 _SHORT_ROW, _ROW_NS, _ROW_SECONDS = 8, 15.0, 5e-5
@@ -173,7 +173,7 @@ def is_quick_in_numpy(equation: Equation, spreads: bool = False, of_views: bool 
     size, steps = _work(equation)
     if equation.primitive.name == "top_k":
         return size < _SELECTED
-    if equation.primitive.name == "dot_general" and size * steps >= _LARGE_PRODUCT:
+    if equation.primitive.name == "dot_general" and (size * steps >= _LARGE_PRODUCT or not _has_blas(equation)):
         return False
     if size < _IN_THREADS or steps > 1:
         return _numpy_ns(equation) <= QUICK_NS
@@ -189,12 +189,17 @@ def is_of_library(equation: Equation) -> bool:
     return not inner_graphs(equation) and _work(equation)[1] > 1
 
 
+def _has_blas(equation: Equation) -> bool:
+    """Whether BLAS has a product of the dtypes of an operation."""
+    return {a.aval.dtype for a in (*equation.inputs, *equation.outputs)} <= _OF_BLAS
+
+
 def _numpy_ns(equation: Equation) -> float:
     dtypes_of = {a.aval.dtype for a in (*equation.inputs, *equation.outputs)}
     real, complex_ = equation.primitive.numpy_ns
     if any(dtypes.is_complex(dtype) for dtype in dtypes_of):
         return complex_
-    if equation.primitive.name == "dot_general" and not dtypes_of <= _OF_BLAS:
+    if equation.primitive.name == "dot_general" and not _has_blas(equation):
         return _WITHOUT_BLAS * real
     if equation.primitive.name == "sort" and len(equation.inputs) > 1:
         return real * _SLOW_SORT

@@ -27,6 +27,7 @@ def open_ended(x):
 jitted = stagec.jit(lambda x: (snp.tanh(x) * x).sum())
 KEY = random.key(0)
 SQUARE = snp.asarray(LARGE[:4096].reshape(64, 64)) + 9 * snp.eye(64)
+BYTES, HALVES = SQUARE.astype("int8"), SQUARE.astype("bfloat16")
 # What is called, and how many programs that takes.
 CALLS = {
     "one cheap operation": (lambda x, y: x + 1, 0),
@@ -36,6 +37,10 @@ CALLS = {
     "a reduction of a large array": (lambda x, y: snp.sum(y), 1),
     "a product of matrices, and its transform": (lambda x, y: snp.fft.fft(y[:4096].reshape(64, 64) @ SQUARE), 0),
     "a large product": (lambda x, y: snp.zeros((800, 700)) @ snp.ones((700, 800)), 1),
+    "a product of floats": (lambda x, y: SQUARE @ SQUARE, 0),
+    "a product of integers": (lambda x, y: BYTES @ BYTES, 1),
+    "a product of 16-bit numbers": (lambda x, y: HALVES @ HALVES, 1),
+    "a small product of integers": (lambda x, y: BYTES[:9] @ BYTES[0], 0),
     "few short rows": (lambda x, y: snp.diff(y[:3000].reshape(1000, 3)), 0),
     "many short rows": (lambda x, y: snp.diff(y[:30_000].reshape(10_000, 3)), 1),
     "the order of short rows": (lambda x, y: snp.sort(y[:30_000].reshape(10_000, 3)), 1),
