@@ -39,7 +39,9 @@ _IN_THREADS = 1 << 18
 _LARGE_PRODUCT = 1 << 28
 # Compiled code selects the largest of so many elements, which NumPy sorts.
 _SELECTED = 1 << 11
-# NumPy sorts several arrays by one, or indices, in a slower way.
+# Compiled code counts the digits of so many elements along an axis, NumPy those of 8 and 16 bits alone.
+_SORTED = 1 << 12
+# NumPy sorts several arrays by one, indices and complex numbers in a slower way.
 _SLOW_SORT = 10.0
 # How much longer NumPy takes for elements that processors do not compute with, and for products without BLAS.
 _SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
@@ -173,6 +175,11 @@ def is_quick_in_numpy(equation: Equation, spreads: bool = False, of_views: bool 
     size, steps = _work(equation)
     if equation.primitive.name == "top_k":
         return size < _SELECTED
+    if equation.primitive.name == "sort" and len(equation.inputs) == 1:
+        aval = equation.inputs[0].aval
+        counted = not dtypes.is_inexact(aval.dtype) and aval.dtype.itemsize <= 2
+        if not counted and not _SHORT_ROW < aval.shape[equation.params["dimension"]] < _SORTED:
+            return False
     if equation.primitive.name == "dot_general" and (size * steps >= _LARGE_PRODUCT or not _has_blas(equation)):
         return False
     if size < _IN_THREADS or steps > 1:
@@ -197,12 +204,13 @@ def _has_blas(equation: Equation) -> bool:
 def _numpy_ns(equation: Equation) -> float:
     dtypes_of = {a.aval.dtype for a in (*equation.inputs, *equation.outputs)}
     real, complex_ = equation.primitive.numpy_ns
-    if any(dtypes.is_complex(dtype) for dtype in dtypes_of):
+    is_complex = any(dtypes.is_complex(dtype) for dtype in dtypes_of)
+    if equation.primitive.name == "sort" and (is_complex or len(equation.inputs) > 1):
+        return real * _SLOW_SORT
+    if is_complex:
         return complex_
     if equation.primitive.name == "dot_general" and not _has_blas(equation):
         return _WITHOUT_BLAS * real
-    if equation.primitive.name == "sort" and len(equation.inputs) > 1:
-        return real * _SLOW_SORT
     if equation.primitive.name == "div" and all(map(dtypes.is_integer, dtypes_of)):
         return _OF_INTEGERS
     return real * _SLOW_DTYPES if dtypes_of & HALF else real

@@ -28,6 +28,7 @@ jitted = stagec.jit(lambda x: (snp.tanh(x) * x).sum())
 KEY = random.key(0)
 SQUARE = snp.asarray(LARGE[:4096].reshape(64, 64)) + 9 * snp.eye(64)
 BYTES, HALVES = SQUARE.astype("int8"), SQUARE.astype("bfloat16")
+MANY_BYTES, COMPLEX = snp.asarray((99 * LARGE[:9999]).astype("int8")), snp.asarray(LARGE[:999].astype("complex64"))
 # What is called, and how many programs that takes.
 CALLS = {
     "one cheap operation": (lambda x, y: x + 1, 0),
@@ -44,6 +45,11 @@ CALLS = {
     "few short rows": (lambda x, y: snp.diff(y[:3000].reshape(1000, 3)), 0),
     "many short rows": (lambda x, y: snp.diff(y[:30_000].reshape(10_000, 3)), 1),
     "the order of short rows": (lambda x, y: snp.sort(y[:30_000].reshape(10_000, 3)), 1),
+    "the order of short columns": (lambda x, y: snp.sort(y[:30_000].reshape(3, 10_000), 0), 1),
+    "the order of rows": (lambda x, y: snp.sort(y[:30_000].reshape(300, 100)), 0),
+    "the order of many numbers": (lambda x, y: snp.sort(y[:10_000]), 1),
+    "the order of many bytes": (lambda x, y: snp.sort(MANY_BYTES), 0),
+    "the order of complex numbers": (lambda x, y: snp.sort(COMPLEX), 1),
     "short rows one by one": (lambda x, y: y[:30_000].reshape(10_000, 3) * 2, 0),
     "a factorization": (lambda x, y: snp.linalg.inv(SQUARE), 0),
     "a factorization that NumPy lacks": (lambda x, y: stagec.lax.linalg.hessenberg(SQUARE), 1),
