@@ -53,6 +53,8 @@ _OF_BLAS = {dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128}
 _SHORT_ROW, _ROW_NS, _ROW_SECONDS = 8, 15.0, 5e-5
 # Rows that are padded are slow up to so many elements.
 _PADDED_ROW = 32
+# Nanoseconds for an element of an array that is copied.
+_COPY_NS = 0.3
 # Operations whose results are views in NumPy.
 _VIEWS = ("broadcast_in_dim", "rev", "slice", "squeeze", "transpose")
 # Fast transforms, of several steps for each element.
@@ -128,8 +130,11 @@ def numpy_seconds_of(equation: Equation, of_views: bool = False) -> float:
     inner = _inner(equation, numpy_seconds, _ROUND_SECONDS, math.inf)
     if inner is not None:
         return inner
-    size, steps = _work(equation)
+    is_scatter = equation.primitive.name.startswith("scatter")
+    size, steps = _work(equation, is_scatter)
     seconds = 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
+    if is_scatter:
+        seconds += 1e-9 * _COPY_NS * equation.inputs[0].aval.size
     return max(seconds, _seconds_of_rows(equation, of_views))
 
 
@@ -173,6 +178,9 @@ def is_quick_in_numpy(equation: Equation, spreads: bool = False, of_views: bool 
     if inner_graphs(equation) or _seconds_of_rows(equation, of_views) > _ROW_SECONDS:
         return False
     size, steps = _work(equation)
+    if equation.primitive.name.startswith("scatter"):
+        # Little is written into a copy.
+        return _work(equation, True)[0] * _numpy_ns(equation) <= _COPY_NS * size
     if equation.primitive.name == "top_k":
         return size < _SELECTED
     if equation.primitive.name == "sort" and len(equation.inputs) == 1:

@@ -42,6 +42,8 @@ CALLS = {
     "a product of integers": (lambda x, y: BYTES @ BYTES, 1),
     "a product of 16-bit numbers": (lambda x, y: HALVES @ HALVES, 1),
     "a small product of integers": (lambda x, y: BYTES[:9] @ BYTES[0], 0),
+    "few elements written into a large array": (lambda x, y: y.at[snp.argsort(x)].add(x), 0),
+    "many elements written": (lambda x, y: y.at[snp.arange(30_000)].add(y[:30_000]), 1),
     "few short rows": (lambda x, y: snp.diff(y[:3000].reshape(1000, 3)), 0),
     "many short rows": (lambda x, y: snp.diff(y[:30_000].reshape(10_000, 3)), 1),
     "the order of short rows": (lambda x, y: snp.sort(y[:30_000].reshape(10_000, 3)), 1),

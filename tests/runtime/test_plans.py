@@ -495,6 +495,21 @@ def test_large_arrays_of_numpy_are_planned_and_results_are_no_views_of_them(laid
     assert plans_of(snp.sin) == plans_of(snp.split) == plans_of(snp.transpose) == 1
 
 
+def test_updates_of_few_elements_are_planned(monkeypatch):
+    from stagec.numpy import writes
+
+    x, places = snp.arange(8.0), snp.asarray([2, -1, 9])
+    calls = []
+    monkeypatch.setattr(
+        writes, "_broadcast_values", lambda v, shape, f=writes._broadcast_values: calls.append(0) or f(v, shape)
+    )
+    for value in range(4):
+        expected = np.arange(8.0)
+        expected[[2, 7]] = value
+        np.testing.assert_array_equal(x.at[places].set(value), expected)
+    assert len(calls) == 1
+
+
 def test_numpy_is_given_arrays_without_gaps(monkeypatch):
     strides = []
     monkeypatch.setattr(stagec.lax.sin_p, "eval", lambda x, **params: strides.append(x.strides) or np.sin(x))
