@@ -48,6 +48,7 @@ LIBRARIES = ("stagec", "jax")
 SIZES = ((10,), (1000,), (1_000_000,))
 # How long a turn lasts, and the processor time that the calls of one may take: carefully, and quickly.
 _SECONDS, _LONGEST = (0.02, 0.005), (20, 4)
+_FEWEST = 10  # calls of a turn, if they are short: other processes lengthen single ones
 _CALLS = 200  # whose memory is counted
 DTYPES = ("float32", "float64", "complex64", "float16", "bfloat16", "int8", "int32", "uint8", "bool")
 # Modules by their names in stagec and in JAX.
@@ -261,11 +262,12 @@ def measured(library: Library, name: str, kind: str, case: Case, new: bool) -> d
     if not call() and not name.startswith("array."):
         raise TypeError("it returns no array")
     first, best = max(time.process_time() - start, 1e-6), math.inf  # the clock has steps
-    started = time.perf_counter()
-    while time.perf_counter() - started < _SECONDS[case.quick]:
+    started, calls, longest = time.perf_counter(), 0, _SECONDS[case.quick]
+    while (passed := time.perf_counter() - started) < longest or (calls < _FEWEST and passed < _FEWEST * longest):
         start = time.perf_counter()
         call()
         best = min(best, time.perf_counter() - start)
+        calls += 1
     return {"first": first, "steady": best}
 
 
