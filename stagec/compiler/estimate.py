@@ -39,18 +39,22 @@ _IN_THREADS = 1 << 18
 _LARGE_PRODUCT = 1 << 28
 # Compiled code selects the largest of so many elements, which NumPy sorts.
 _SELECTED = 1 << 11
-# NumPy sorts several arrays by one, or indices, in a slower way.
+# Compiled code counts the digits of so many elements along an axis, NumPy those of 8 and 16 bits alone.
+_SORTED = 1 << 12
+# NumPy sorts several arrays by one, indices and complex numbers in a slower way.
 _SLOW_SORT = 10.0
 # How much longer NumPy takes for elements that processors do not compute with, and for products without BLAS.
 _SLOW_DTYPES, _WITHOUT_BLAS = 15.0, 20.0
 # Nanoseconds for a quotient of integers, whose divisor may be zero.
 _OF_INTEGERS = 9.0
-_OF_BLAS = {dtypes.float32, dtypes.float64}
+_OF_BLAS = {dtypes.float32, dtypes.float64, dtypes.complex64, dtypes.complex128}
 # NumPy's loops run along the last axis. If that is as short as this, each row takes so many nanoseconds of an operation
 # that looks along it, or whose operand is a view that has other strides; from so many seconds on, compiled code pays.
 _SHORT_ROW, _ROW_NS, _ROW_SECONDS = 8, 15.0, 5e-5
 # Rows that are padded are slow up to so many elements.
 _PADDED_ROW = 32
+# Nanoseconds for an element of an array that is copied.
+_COPY_NS = 0.3
 # Operations whose results are views in NumPy.
 _VIEWS = ("broadcast_in_dim", "rev", "slice", "squeeze", "transpose")
 # Fast transforms, of several steps for each element.
@@ -126,8 +130,11 @@ def numpy_seconds_of(equation: Equation, of_views: bool = False) -> float:
     inner = _inner(equation, numpy_seconds, _ROUND_SECONDS, math.inf)
     if inner is not None:
         return inner
-    size, steps = _work(equation)
+    is_scatter = equation.primitive.name.startswith("scatter")
+    size, steps = _work(equation, is_scatter)
     seconds = 1e-6 * equation.primitive.numpy_us + 1e-9 * size * steps * _numpy_ns(equation)
+    if is_scatter:
+        seconds += 1e-9 * _COPY_NS * equation.inputs[0].aval.size
     return max(seconds, _seconds_of_rows(equation, of_views))
 
 
@@ -171,9 +178,17 @@ def is_quick_in_numpy(equation: Equation, spreads: bool = False, of_views: bool 
     if inner_graphs(equation) or _seconds_of_rows(equation, of_views) > _ROW_SECONDS:
         return False
     size, steps = _work(equation)
+    if equation.primitive.name.startswith("scatter"):
+        # Little is written into a copy.
+        return _work(equation, True)[0] * _numpy_ns(equation) <= _COPY_NS * size
     if equation.primitive.name == "top_k":
         return size < _SELECTED
-    if equation.primitive.name == "dot_general" and size * steps >= _LARGE_PRODUCT:
+    if equation.primitive.name == "sort" and len(equation.inputs) == 1:
+        aval = equation.inputs[0].aval
+        counted = not dtypes.is_inexact(aval.dtype) and aval.dtype.itemsize <= 2
+        if not counted and not _SHORT_ROW < aval.shape[equation.params["dimension"]] < _SORTED:
+            return False
+    if equation.primitive.name == "dot_general" and (size * steps >= _LARGE_PRODUCT or not _has_blas(equation)):
         return False
     if size < _IN_THREADS or steps > 1:
         return _numpy_ns(equation) <= QUICK_NS
@@ -189,15 +204,21 @@ def is_of_library(equation: Equation) -> bool:
     return not inner_graphs(equation) and _work(equation)[1] > 1
 
 
+def _has_blas(equation: Equation) -> bool:
+    """Whether BLAS has a product of the dtypes of an operation."""
+    return {a.aval.dtype for a in (*equation.inputs, *equation.outputs)} <= _OF_BLAS
+
+
 def _numpy_ns(equation: Equation) -> float:
     dtypes_of = {a.aval.dtype for a in (*equation.inputs, *equation.outputs)}
     real, complex_ = equation.primitive.numpy_ns
-    if any(dtypes.is_complex(dtype) for dtype in dtypes_of):
-        return complex_
-    if equation.primitive.name == "dot_general" and not dtypes_of <= _OF_BLAS:
-        return _WITHOUT_BLAS * real
-    if equation.primitive.name == "sort" and len(equation.inputs) > 1:
+    is_complex = any(dtypes.is_complex(dtype) for dtype in dtypes_of)
+    if equation.primitive.name == "sort" and (is_complex or len(equation.inputs) > 1):
         return real * _SLOW_SORT
+    if is_complex:
+        return complex_
+    if equation.primitive.name == "dot_general" and not _has_blas(equation):
+        return _WITHOUT_BLAS * real
     if equation.primitive.name == "div" and all(map(dtypes.is_integer, dtypes_of)):
         return _OF_INTEGERS
     return real * _SLOW_DTYPES if dtypes_of & HALF else real

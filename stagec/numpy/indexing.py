@@ -240,13 +240,13 @@ def read(x: Any, index: Any) -> Array:
 getitem_planned = planned(getitem)
 
 
-def moves_many(x: Any, index: Any) -> bool:
+def moves_many(x: Any, index: Any, many: int = _MANY) -> bool:
     """Whether arrays of indices move so many elements that a plan pays."""
     if type(x) is not ConcreteArray or not x.aval.shape:
         return False
     row = x.aval.size // max(x.aval.shape[0], 1)
     entries = index if type(index) is tuple else (index,)
-    return any(type(entry) is ConcreteArray and entry.aval.size * row >= _MANY for entry in entries)
+    return any(type(entry) is ConcreteArray and entry.aval.size * row >= many for entry in entries)
 
 
 def _is_known(entry: slice) -> bool:

@@ -55,8 +55,10 @@ def _eval_keys(x: Any) -> list[Any]:
 
 def _sort_eval(*arrays: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
     if len(arrays) == 1 and not (dtypes.is_complex(arrays[0].dtype) or arrays[0].dtype in HALF):
-        # NumPy's default is many times as fast as its stable sort, which differs in the order of -0.0 and 0.0.
-        values = np.sort(arrays[0], dimension)
+        # NumPy's default is many times as fast as its stable sort, which differs in the order of -0.0 and 0.0. But that
+        # counts digits of up to 16 bits, which takes a twentieth of the time.
+        narrow = arrays[0].dtype.kind in "iub" and arrays[0].dtype.itemsize <= 2
+        values = np.sort(arrays[0], dimension, kind="stable" if narrow else None)
         zeros = values == 0 if dtypes.is_float(values.dtype) else np.zeros(0, bool)
         if not np.count_nonzero(zeros) or not np.signbit(values[zeros]).any():
             return [values]

@@ -210,8 +210,9 @@ class _Recorded:
         self._kinds, self._copies = kinds, copies
 
     def __call__(self, inputs: list[Any]) -> Any:
-        if self._copies:
-            inputs = _copied(inputs)
+        return _of_numpy(self._replayed, inputs) if self._copies else self._replayed(inputs)
+
+    def _replayed(self, inputs: list[Any]) -> Any:
         with bodies.evaluating():
             results = replay(self._graph, [*self._captured, *_operands(inputs)])
         return pytree.unflatten(self._tree, [r if type(r) is Array else from_literal(r) for r in results])
@@ -222,20 +223,37 @@ class _Recorded:
             run = _compiled(inlined(self._graph), self._captured, self._kinds, self._tree)
         except _Refusal:
             return _REFUSED
-        called = (lambda inputs: run(_copied(inputs))) if self._copies else run
+        called = (lambda inputs: _of_numpy(run, inputs)) if self._copies else run
         return recording.recorded("eager", self._name, called)
 
 
 @np.errstate(all="ignore")
-def _copied(inputs: list[Any]) -> list[Any]:
-    """The inputs, with copies of those of NumPy: results may be views, and the caller may write to these."""
-    copied = []
+def _of_numpy(run: _Run, inputs: list[Any]) -> Any:
+    """What a plan makes of inputs, some of which are NumPy's: the caller may write to these, so no result is a view.
+
+    Small ones are copied, and so are those that have other strides than an array, along which NumPy's loops are slow.
+    """
+    arrays, borrowed = [], []
     for value in inputs:
         if isinstance(value, (np.ndarray, np.generic)):
             aval = _aval(value)
-            value = Array.of(np.array(value, aval.dtype), aval)
-        copied.append(value)
-    return copied
+            if value.nbytes > _COPIED and value.flags.forc and value.flags.aligned and value.dtype == aval.dtype:
+                borrowed.append(value)
+                value = Array.of(value.view(), aval)
+            else:
+                value = Array.of(np.array(value, aval.dtype), aval)
+        arrays.append(value)
+    made = run(arrays)
+    if not borrowed:
+        return made
+    leaves, tree = pytree.flatten(made)
+    return pytree.unflatten(tree, [_of_its_own(leaf, borrowed) for leaf in leaves])
+
+
+def _of_its_own(made: Any, borrowed: list[Any]) -> Any:
+    if type(made) is Array and any(np.may_share_memory(made.evaluated(), value) for value in borrowed):
+        return Array.of(made.evaluated().copy(), made.aval)
+    return made
 
 
 def _operands(inputs: list[Any]) -> list[Any]:
@@ -334,8 +352,8 @@ def _recorded(
     program = outside.program(graph, captured, name, structure[0], exactly=exactly, kept=True)
     if program is None:
         of_numpy = [v for v in inputs if isinstance(v, (np.ndarray, np.generic))]
-        if any(v.nbytes > _COPIED or (v.dtype.kind in "biu" and not v.ndim) for v in of_numpy):
-            return _REFUSED  # copies would take long; or the function may look at a number's value
+        if any(v.dtype.kind in "biu" and not v.ndim for v in of_numpy):
+            return _REFUSED  # the function may look at a number's value
         return _Recorded(name, graph, captured, [_kind(v) for v in inputs], structure[0], bool(of_numpy))
     return program if all(type(v) is Array for v in inputs) else lambda inputs: program(_operands(inputs))
 

@@ -1,16 +1,20 @@
 """Public functions outside `jit`, and JAX's: `python -m tests.benchmarks outside [part of a name ...] [--size N ...]
-[--dtype D] [--form F]`.
+[--dtype D ...] [--form F ...] [--inside] [--quick] [--memory]`.
 
 Every public function of arrays is called with each of a few kinds of arguments until both libraries take one: an array
 of N elements, two, a matrix of about N elements, a random key and a shape, and so on. So the table is generated, and a
 new function has a row. The dtype, the shape (`--size 7x100003`) and the form in which arrays are handed over (NumPy's,
-with strides, lists, numbers) can be chosen. `array` are the methods of arrays, and what Python and NumPy do with one;
-`calls` are transformations, loops and the like (`outside_calls`).
+with strides, lists, numbers) can be chosen; after `--dtype all` or `--form all`, each is compared with stagec's own
+time for float32 arrays, too. `array` are the methods of arrays, and what Python and NumPy do with one; `calls` are
+transformations, loops and the like (`outside_calls`).
 
 Each library has a process of its own, without a cache on disk. The first call is measured once, in the time of all
 processors, which another process on the machine does not lengthen; the following ones in turns, the fastest of which
 counts. Ratios are stagec's time over JAX's: below 1, stagec is the faster one. The column
-`jit` is stagec's time over its own inside `jit`.
+`over jit` is stagec's time over its own inside `jit`. `--inside` measures the jitted functions of both libraries.
+`--quick` measures later calls alone, in short turns, and gives up a function that takes long: all functions of 20,000
+elements take about five minutes. `--memory` counts pages instead of time: those that 200 calls leave in use, and page
+faults.
 """
 
 from __future__ import annotations
@@ -20,13 +24,16 @@ import copy
 import gc
 import importlib
 import inspect
+import itertools
 import json
 import math
 import pickle
+import resource
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -39,8 +46,11 @@ from tests.benchmarks.workers import Worker, serve
 
 LIBRARIES = ("stagec", "jax")
 SIZES = ((10,), (1000,), (1_000_000,))
-# How long a turn lasts, and what the calls of one may take at most.
-_SECONDS, _LONGEST = 0.02, 20
+# How long a turn lasts, and the processor time that the calls of one may take: carefully, and quickly.
+_SECONDS, _LONGEST = (0.02, 0.005), (20, 4)
+_FEWEST = 10  # calls of a turn, if they are short: other processes lengthen single ones
+_CALLS = 200  # whose memory is counted
+DTYPES = ("float32", "float64", "complex64", "float16", "bfloat16", "int8", "int32", "uint8", "bool")
 # Modules by their names in stagec and in JAX.
 MODULES = {
     "numpy": "jax.numpy",
@@ -69,6 +79,7 @@ FORMS: dict[str, Callable[[Any, np.ndarray], Any]] = {
     "array": lambda m, x: m["numpy"].asarray(x),
     "numpy": lambda m, x: x,
     "strided": lambda m, x: np.repeat(x, 2, axis=-1)[..., ::2],
+    "reversed": lambda m, x: x[..., ::-1],
     "columns": lambda m, x: np.asfortranarray(x),
     "list": lambda m, x: x.tolist(),
     "number": lambda m, x: x.flat[0].item(),
@@ -221,43 +232,79 @@ class Library:
         return found
 
 
-def measured(
-    library: Library, name: str, kind: str, handed: tuple[Sequence[int], str, str], inside: bool, new: bool
-) -> dict[str, float]:
+class Case(NamedTuple):
+    """What functions are called with, and how."""
+
+    shape: Sequence[int]
+    dtype: str
+    form: str
+    inside: bool = False  # jitted
+    quick: bool = False
+
+    def call(self, library: Library, name: str, kind: str) -> Callable[[], list[Any]]:
+        """A call that returns the arrays of its result."""
+        module, _, last = name.partition(".")
+        function = CALLS[last](library, math.prod(self.shape)) if module == "calls" else library.function(name)
+        given = arguments(tuple(self.shape), self.dtype, self.form)[kind](library)
+        if self.inside:
+            static = tuple(i for i, a in enumerate(given) if isinstance(a, (tuple, str)) or type(a) is int)
+            function = library.jit(function, static_argnums=static)
+        return lambda: library.leaves(function(*given))
+
+
+def measured(library: Library, name: str, kind: str, case: Case, new: bool) -> dict[str, float]:
     """Seconds of the first call, if this is it, and of a later one."""
-    module, _, last = name.partition(".")
-    shape, dtype, form = handed
-    function = CALLS[last](library, math.prod(shape)) if module == "calls" else library.function(name)
-    given = arguments(tuple(shape), dtype, form)[kind](library)
-    if new:
+    call = case.call(library, name, kind)
+    if new and not case.quick:
         library.clear_caches()
         gc.collect()  # what earlier calls left
-    if inside:
-        static = tuple(i for i, a in enumerate(given) if isinstance(a, (tuple, str)) or type(a) is int)
-        function = library.jit(function, static_argnums=static)
     start = time.process_time()
-    if not library.leaves(function(*given)) and module != "array":
+    if not call() and not name.startswith("array."):
         raise TypeError("it returns no array")
-    first, best = time.process_time() - start, math.inf
-    started = time.perf_counter()
-    while time.perf_counter() - started < _SECONDS:
+    first, best = max(time.process_time() - start, 1e-6), math.inf  # the clock has steps
+    started, calls, longest = time.perf_counter(), 0, _SECONDS[case.quick]
+    while (passed := time.perf_counter() - started) < longest or (calls < _FEWEST and passed < _FEWEST * longest):
         start = time.perf_counter()
-        library.leaves(function(*given))
+        call()
         best = min(best, time.perf_counter() - start)
+        calls += 1
     return {"first": first, "steady": best}
+
+
+def counted(library: Library, name: str, kind: str, case: Case) -> dict[str, float]:
+    """Pages that many calls leave in use, and page faults of each, after as many calls."""
+    call = case.call(library, name, kind)
+    counts = []
+    for _ in range(2):
+        for _ in range(_CALLS):
+            call()
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            counts.append((int(file.read().split()[1]), resource.getrusage(resource.RUSAGE_SELF).ru_minflt))
+    (before, earlier), (after, later) = counts
+    return {"kept": after - before, "faults": (later - earlier) / _CALLS}
 
 
 def answer(name: str) -> None:
     """Answer requests with a library, until the input ends."""
     library = Library(name)
-    serve(lambda request: measured(library, *request), _LONGEST)
+
+    def reply(request: Sequence[Any]) -> dict[str, float]:
+        name, kind, handed, new = request
+        case = Case(*handed)
+        signal.setitimer(signal.ITIMER_PROF, _LONGEST[case.quick])
+        return counted(library, name, kind, case) if new is None else measured(library, name, kind, case, new)
+
+    serve(reply, 3 * max(_LONGEST))
 
 
 def rows(
-    wanted: Sequence[str], shapes: Sequence[tuple[int, ...]], repeat: int, dtype: str, form: str
+    wanted: Sequence[str], shapes: Sequence[tuple[int, ...]], how: Case, repeat: int, memory: bool
 ) -> Iterator[dict[str, Any]]:
     """A row for each function and shape that both libraries compute."""
-    workers = {library: Worker("outside", library) for library in LIBRARIES}
+    environment = dict.fromkeys(("STAGEC_ENABLE_X64", "JAX_ENABLE_X64"), str(int(how.dtype.endswith("t64"))))
+    environment["STAGEC_CACHE"] = str(int(how.quick))  # first calls do not count there
+    workers = {library: Worker("outside", library, environment) for library in LIBRARIES}
     for name in names():
         if wanted and not any(part in name for part in wanted):
             continue
@@ -265,33 +312,36 @@ def rows(
         if not name.startswith("random."):
             kinds = [k for k in kinds if not k.startswith("key")]
         for shape in shapes:
-            handed, size = (shape, dtype, form), "x".join(map(str, shape))
+            case = how._replace(shape=shape)
             # What JAX takes is found with few elements: it reads a large array as a tuple of numbers for minutes.
-            few = (tuple(min(n, 10) for n in shape), dtype, form)
+            few = how._replace(shape=tuple(min(n, 10) for n in shape))
             for kind in kinds:
-                if "error" in workers["jax"].ask([name, kind, few, False, True]):
+                if "error" in workers["jax"].ask([name, kind, few, True]):
                     continue
                 replies = {}
                 for library in reversed(LIBRARIES):
-                    replies[library] = workers[library].ask([name, kind, handed, False, True])
+                    replies[library] = workers[library].ask([name, kind, case, True])
                     if "error" in replies[library]:
                         break
+                row = {"name": name, "size": "x".join(map(str, shape)), "dtype": how.dtype, "form": how.form}
+                row["kind"] = kind
                 if len(replies) < len(LIBRARIES) or any("error" in r for r in replies.values()):
                     if len(replies) == len(LIBRARIES):
-                        yield {"name": name, "size": size, "kind": kind, "error": replies["stagec"]["error"]}
+                        yield {**row, "error": replies["stagec"]["error"]}
+                    if any(str(r.get("error")).startswith("the process ended") for r in replies.values()):
+                        break
                     continue
                 for _ in range(repeat - 1):
                     for library, worker in workers.items():
-                        replies[library]["steady"] = min(
-                            replies[library]["steady"], worker.ask([name, kind, handed, False, False])["steady"]
-                        )
+                        again = worker.ask([name, kind, case, False])
+                        replies[library]["steady"] = min(replies[library]["steady"], again.get("steady", math.inf))
+                if memory:
+                    for library, worker in workers.items():
+                        replies[library].update(worker.ask([name, kind, case, None]))
                 # Other calls make functions at each call, which would be traced again.
-                inside = (
-                    {}
-                    if kind == "none" or name.startswith("array.")
-                    else workers["stagec"].ask([name, kind, handed, True, False])
-                )
-                yield {"name": name, "size": size, "kind": kind, "jit": inside.get("steady"), **replies}
+                once = how.inside or how.quick or kind == "none" or name.startswith("array.")
+                inside = {} if once else workers["stagec"].ask([name, kind, case._replace(inside=True), False])
+                yield {**row, "jit": inside.get("steady"), **replies}
                 break
     for worker in workers.values():
         worker.close()
@@ -302,9 +352,12 @@ def main(given: list[str]) -> None:
     parser.add_argument("names", nargs="*", help="parts of the names to measure")
     shape = lambda text: tuple(map(int, text.split("x")))  # noqa: E731
     parser.add_argument("--size", type=shape, action="append", help="the number of elements, or a shape: 7x100003")
-    parser.add_argument("--dtype", default="float32", help="of the arrays")
-    parser.add_argument("--form", choices=FORMS, default="array", help="how arrays are handed over")
-    parser.add_argument("--repeat", type=int, default=3, help="turns of each function")
+    parser.add_argument("--dtype", action="append", help="of the arrays: float32 unless told; all takes each in turn")
+    parser.add_argument("--form", choices=(*FORMS, "all"), action="append", help="how arrays are handed over")
+    parser.add_argument("--inside", action="store_true", help="measure the jitted functions")
+    parser.add_argument("--quick", action="store_true", help="two short turns, later calls alone")
+    parser.add_argument("--memory", action="store_true", help="count the pages that calls keep and take")
+    parser.add_argument("--repeat", type=int, help="turns of each function")
     parser.add_argument("--above", type=float, default=0.0, help="print rows whose steady ratio is above this")
     parser.add_argument("--json", action="store_true", help="print a row a line, as it is measured")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
@@ -312,37 +365,51 @@ def main(given: list[str]) -> None:
     if options.serve:
         answer(options.serve)
         return
-    found = []
-    for row in rows(options.names, options.size or SIZES, options.repeat, options.dtype, options.form):
-        found.append(row)
-        if options.json:
-            print(json.dumps(row), flush=True)
+    dtypes, forms = options.dtype or ["float32"], options.form or ["array"]
+    dtypes, forms = DTYPES if "all" in dtypes else dtypes, tuple(FORMS) if "all" in forms else forms
+    found: list[dict[str, Any]] = []
+    for dtype, form in itertools.product(dtypes, forms):
+        case = Case((), dtype, form, options.inside, options.quick)
+        repeat = options.repeat or (2 if options.quick else 3)
+        for row in rows(options.names, options.size or SIZES, case, repeat, options.memory):
+            found.append(row)
+            if options.json:
+                print(json.dumps(row), flush=True)
     if not options.json:
-        Console(width=150).print(table(found, options.above))
+        Console(width=170).print(table(found, options.above))
 
 
 def table(found: Sequence[dict[str, Any]], above: float) -> Table:
-    """Ratios, those of the slowest first, and their geometric means by size."""
-    out = Table(title="Functions outside jit: stagec's time over JAX's (below 1: stagec is faster)")
-    for name in ("function", "arguments", "elements", "steady", "first call", "over jit", "stagec us"):
+    """Ratios, those of the slowest first, and their geometric means by size, dtype and form."""
+    title = "stagec's time over JAX's (below 1: stagec is faster)"
+    out = Table(title=title)
+    shown = ("function", "arguments", "elements", "steady", "first call", "over jit", "stagec us", "over float32")
+    for name in (*shown, "kept", "faults"):
         out.add_column(name, justify="left" if name in ("function", "arguments") else "right")
     good = [r for r in found if "error" not in r]
     ratio = lambda r, kind: r["stagec"][kind] / r["jax"][kind]  # noqa: E731
+    given = lambda r: f"{r['kind']}, {r['dtype']}, {r['form']}"  # noqa: E731
+    plain = {(r["name"], r["kind"], r["size"]): r for r in good if (r["dtype"], r["form"]) == ("float32", "array")}
     for row in sorted(good, key=lambda r: -ratio(r, "steady")):
         if ratio(row, "steady") >= above:
-            inside = f"{row['stagec']['steady'] / row['jit']:.2f}" if row["jit"] else ""
-            cells = (f"{ratio(row, 'steady'):.2f}", f"{ratio(row, 'first'):.3f}", inside)
-            out.add_row(row["name"], row["kind"], row["size"], *cells, f"{row['stagec']['steady'] * 1e6:.4g}")
+            seconds = row["stagec"]["steady"]
+            base = plain.get((row["name"], row["kind"], row["size"]))
+            cells = (f"{ratio(row, 'steady'):.2f}", f"{ratio(row, 'first'):.3f}")
+            cells += (f"{seconds / row['jit']:.2f}" if row["jit"] else "", f"{seconds * 1e6:.4g}")
+            cells += (f"{seconds / base['stagec']['steady']:.2f}" if base else "",)
+            cells += tuple(" ".join(f"{row[n].get(k, '')}" for n in LIBRARIES) for k in ("kept", "faults"))
+            out.add_row(row["name"], given(row), row["size"], *cells)
     out.add_section()
-    for size in dict.fromkeys(r["size"] for r in good):
-        chosen = [r for r in good if r["size"] == size]
+    group = lambda r: (r["size"], r["dtype"], r["form"])  # noqa: E731
+    for size, dtype, form in dict.fromkeys(map(group, good)):
+        chosen = [r for r in good if group(r) == (size, dtype, form)]
         steady, first = ([ratio(r, kind) for r in chosen] for kind in ("steady", "first"))
         slow = f"{sum(s > 1.5 for s in steady)} above 1.5, {sum(s > 10 for s in steady)} above 10"
         means = (f"{geometric_mean(steady):.2f}", f"{geometric_mean(first):.3f}")
-        out.add_row("geometric mean", f"{len(chosen)} functions; {slow}", size, *means, "", "")
+        out.add_row("geometric mean", f"{dtype}, {form}: {len(chosen)} functions; {slow}", size, *means)
     for row in found:
         if "error" in row:
-            out.add_row(row["name"], f"{row['kind']}: {row['error']}", row["size"], "", "", "", "")
+            out.add_row(row["name"], f"{given(row)}: {row['error']}", row["size"])
     return out
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -30,10 +30,10 @@ def serve(answer: Callable[[Any], dict[str, Any]], longest: int) -> None:
 
 
 class Worker:
-    """A process of a module of benchmarks, which is told the library by `--serve`."""
+    """A process of a module of benchmarks, which is told the library by `--serve`, with environment variables."""
 
-    def __init__(self, module: str, library: str) -> None:
-        self.module, self.library = module, library
+    def __init__(self, module: str, library: str, environment: Mapping[str, str] | None = None) -> None:
+        self.module, self.library, self.environment = module, library, environment or {}
         self.start()
 
     def start(self) -> None:
@@ -43,7 +43,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "STAGEC_CACHE": "0"},
+            env={**os.environ, "STAGEC_CACHE": "0", **self.environment},
         )
 
     def ask(self, request: Any) -> dict[str, Any]:

@@ -27,6 +27,8 @@ def open_ended(x):
 jitted = stagec.jit(lambda x: (snp.tanh(x) * x).sum())
 KEY = random.key(0)
 SQUARE = snp.asarray(LARGE[:4096].reshape(64, 64)) + 9 * snp.eye(64)
+BYTES, HALVES = SQUARE.astype("int8"), SQUARE.astype("bfloat16")
+MANY_BYTES, COMPLEX = snp.asarray((99 * LARGE[:9999]).astype("int8")), snp.asarray(LARGE[:999].astype("complex64"))
 # What is called, and how many programs that takes.
 CALLS = {
     "one cheap operation": (lambda x, y: x + 1, 0),
@@ -36,9 +38,20 @@ CALLS = {
     "a reduction of a large array": (lambda x, y: snp.sum(y), 1),
     "a product of matrices, and its transform": (lambda x, y: snp.fft.fft(y[:4096].reshape(64, 64) @ SQUARE), 0),
     "a large product": (lambda x, y: snp.zeros((800, 700)) @ snp.ones((700, 800)), 1),
+    "a product of floats": (lambda x, y: SQUARE @ SQUARE, 0),
+    "a product of integers": (lambda x, y: BYTES @ BYTES, 1),
+    "a product of 16-bit numbers": (lambda x, y: HALVES @ HALVES, 1),
+    "a small product of integers": (lambda x, y: BYTES[:9] @ BYTES[0], 0),
+    "few elements written into a large array": (lambda x, y: y.at[snp.argsort(x)].add(x), 0),
+    "many elements written": (lambda x, y: y.at[snp.arange(30_000)].add(y[:30_000]), 1),
     "few short rows": (lambda x, y: snp.diff(y[:3000].reshape(1000, 3)), 0),
     "many short rows": (lambda x, y: snp.diff(y[:30_000].reshape(10_000, 3)), 1),
     "the order of short rows": (lambda x, y: snp.sort(y[:30_000].reshape(10_000, 3)), 1),
+    "the order of short columns": (lambda x, y: snp.sort(y[:30_000].reshape(3, 10_000), 0), 1),
+    "the order of rows": (lambda x, y: snp.sort(y[:30_000].reshape(300, 100)), 0),
+    "the order of many numbers": (lambda x, y: snp.sort(y[:10_000]), 1),
+    "the order of many bytes": (lambda x, y: snp.sort(MANY_BYTES), 0),
+    "the order of complex numbers": (lambda x, y: snp.sort(COMPLEX), 1),
     "short rows one by one": (lambda x, y: y[:30_000].reshape(10_000, 3) * 2, 0),
     "a factorization": (lambda x, y: snp.linalg.inv(SQUARE), 0),
     "a factorization that NumPy lacks": (lambda x, y: stagec.lax.linalg.hessenberg(SQUARE), 1),

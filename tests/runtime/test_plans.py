@@ -471,6 +471,55 @@ def test_large_arrays_of_numpy_are_not_kept():
         assert float(result[0, 0]) == float(given[0]) - 1
 
 
+# Ways in which a large array of NumPy lies in memory.
+LAID = {
+    "in order": lambda x: x,
+    "reversed": lambda x: x[:, ::-1],
+    "with gaps": lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+    "by columns": np.asfortranarray,
+    "not aligned": lambda x: np.frombuffer(bytearray(b"0" + x.tobytes()), np.uint8)[1:].view(x.dtype).reshape(x.shape),
+    "of 64 bits": lambda x: x.astype(np.float64),
+}
+
+
+@pytest.mark.parametrize("laid", LAID)
+def test_large_arrays_of_numpy_are_planned_and_results_are_no_views_of_them(laid):
+    stagec.clear_caches()
+    given = LAID[laid](np.arange(1 << 15, dtype=np.float32).reshape(64, -1))
+    for _ in range(3):
+        expected = np.sin(given, dtype=np.float32), given[:32].copy(), given.T.copy()
+        found = snp.sin(given), snp.split(given, 2)[0], snp.transpose(given)
+        given += 1
+        for value, wanted in zip(found, expected, strict=True):
+            np.testing.assert_allclose(value, wanted, rtol=1e-5, atol=1e-6)
+    assert plans_of(snp.sin) == plans_of(snp.split) == plans_of(snp.transpose) == 1
+
+
+def test_updates_of_few_elements_are_planned(monkeypatch):
+    from stagec.numpy import writes
+
+    x, places = snp.arange(8.0), snp.asarray([2, -1, 9])
+    calls = []
+    monkeypatch.setattr(
+        writes, "_broadcast_values", lambda v, shape, f=writes._broadcast_values: calls.append(0) or f(v, shape)
+    )
+    for value in range(4):
+        expected = np.arange(8.0)
+        expected[[2, 7]] = value
+        np.testing.assert_array_equal(x.at[places].set(value), expected)
+    assert len(calls) == 1
+
+
+def test_numpy_is_given_arrays_without_gaps(monkeypatch):
+    strides = []
+    monkeypatch.setattr(stagec.lax.sin_p, "eval", lambda x, **params: strides.append(x.strides) or np.sin(x))
+    large = np.arange(1 << 16, dtype=np.float32)
+    for x in (large[::-2], large[: 1 << 8][::-1]):
+        snp.sin(x)
+        stagec.lax.sin_p(x)
+    assert strides == [(4,)] * 4
+
+
 def test_large_constants_of_a_plan_are_there_in_each_call():
     from stagec.scipy import linalg
 
