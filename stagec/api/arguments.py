@@ -93,7 +93,7 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
 
 
-_DESCRIPTION = re.compile(r"(\w+)\[(.*)\]")
+_DESCRIPTION = re.compile(r"(\w+|key<\w+>)\[(.*)\]")
 
 
 def described(leaf: Any) -> Any:
