@@ -96,7 +96,7 @@ def test_the_examples_of_a_page_run(page, tmp_path, monkeypatch):
     for block in _BLOCK.finditer(text):
         line = text.count("\n", 0, block.start()) + 1
         flags, code = block.group(1), block.group(2)
-        needed = re.findall(r"needs=([\w+]+)", flags)
+        needed = re.findall(r"needs=([\w+-]+)", flags)
         if not all(map(is_here, needed)):
             left_out += needed
             continue

@@ -93,13 +93,24 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
 
 
-_DESCRIPTION = re.compile(r"(\w+)\[(.*)\]")
+_DESCRIPTION = re.compile(r"(\w+|key<\w+>)\[(.*)\]")
 
 
 def described(leaf: Any) -> Any:
-    """A text such as `f32[b,784]` as the array that it describes; other leaves are returned."""
+    """A text such as `f32[b,784]` as the array that it describes; other leaves are returned.
+
+    Raises:
+      DtypeError: no dtype has this name, or it has 64 bits and these are not enabled.
+    """
     found = _DESCRIPTION.fullmatch(leaf) if isinstance(leaf, str) else None
-    return leaf if found is None else ShapeDtypeStruct(sizes(found[2]), dtypes.from_short(found[1]))
+    if found is None:
+        return leaf
+    dtype = dtypes.from_short(found[1])
+    array = ShapeDtypeStruct(sizes(found[2]), dtype)
+    if array.dtype != dtype:
+        fix = "enable 64-bit dtypes, as by `with stagec.enable_x64():` around the export, or describe it with 32 bits"
+        raise location.error(errors.DtypeError, f"{leaf!r} needs a 64-bit dtype, which is not enabled", fix=fix)
+    return array
 
 
 _SCALARS = (bool, int, float, complex)

@@ -40,6 +40,7 @@ def export(
 
     Raises:
       TargetError: a target is not known.
+      DtypeError: a text names no dtype, or one of 64 bits where these are not enabled.
       UnsupportedError: the program holds arrays without elements, or cannot be reproducible.
 
     >>> import stagec, stagec.numpy as snp

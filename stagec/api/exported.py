@@ -136,6 +136,7 @@ class Exported(OwnCopy):
           The paths of the files.
 
         Raises:
+          ArgumentTypeError: `name` is no text.
           ArgumentValueError: `weights` is neither.
           UnsupportedError: the function needs a runtime, sizes without bounds are open that do not number independent
             rows, or a target is none of the levels of x86-64, aarch64, riscv64 and armv7.
@@ -182,6 +183,7 @@ class Exported(OwnCopy):
           The paths of the files.
 
         Raises:
+          ArgumentTypeError: `name` is no text.
           ArgumentValueError: `weights` is neither.
           UnsupportedError: the function needs a runtime or the C library, or sizes without bounds are open that do not
             number independent rows.
@@ -211,6 +213,7 @@ class Exported(OwnCopy):
           name: of the function in JavaScript, instead of its own.
 
         Raises:
+          ArgumentTypeError: `name` is no text.
           UnsupportedError: the function needs a runtime or the C library, or an array has open dimensions.
           OSError: the file cannot be written.
 
@@ -230,6 +233,9 @@ class Exported(OwnCopy):
         """The function as `stagec.standalone` compiles it."""
         from stagec.standalone import function  # which needs the compiler
 
+        if not isinstance(name, str):
+            what = f"{self.fun_name} cannot have the name {name!r}, of type {type(name).__name__}"
+            raise location.error(errors.ArgumentTypeError, what, fix="pass a name as a str, such as name='f'")
         trace, code = self._trace, self._runnable.code
         results = [f"out{pytree.keystr(path)}" for path in pytree.leaf_paths(self.out_tree)]
         source = function.Source(

@@ -109,9 +109,10 @@ def compile_function(
             exported.to_html(output, name=name or "")
             files = [output]
         else:
-            where: Literal["file", "module"] = "file" if weights_file else "module"
-            files = exported.to_wasm(output, name=name or "", weights=where, threads=threads)
+            weights: Literal["file", "module"] = "file" if weights_file else "module"
+            files = exported.to_wasm(output, name=name or "", weights=weights, threads=threads)
     size, took = bytes_text(sum(map(os.path.getsize, files))), seconds_text(time.perf_counter() - started)
-    click.echo(f"wrote {output}: {exported.fun_name} for {', '.join(exported.targets)} ({size}, {took})")
+    where = ", ".join(exported.targets) if emit in ("file", "c") else "WebAssembly"
+    click.echo(f"wrote {output}: {exported.fun_name} for {where} ({size}, {took})")
     if emit == "c":
         click.echo(f"a program links it: cc -I{output} main.c {output}/*.c {output}/*.o -lm")

@@ -40,7 +40,7 @@ def parse_spec(text: str) -> Any:
     """
     try:
         # Python has no empty subscript; the empty tuple means the same.
-        tree = ast.parse(_EMPTY_BRACKETS.sub("[()]", text.strip()), mode="eval").body
+        tree = ast.parse(_EMPTY_BRACKETS.sub("[()]", text.strip().replace(dtypes.KEY.name, "key")), mode="eval").body
     except (SyntaxError, ValueError):
         raise usage(f"{text!r} does not describe an argument", _FIX) from None
     return _value(tree, text)

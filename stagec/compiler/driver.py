@@ -229,7 +229,7 @@ def run(
                 found += linker.diagnostics() if linker is not None else []
                 if ok and not any(d.severity == "error" for d in found):
                     output = run.text() if until else run.bytecode()
-        except ValueError as error:  # an unknown flag, or what the compiler cannot write out
+        except (ValueError, ir().MLIRError) as error:  # an unknown flag, or what cannot be written or read back
             found.append(Diagnostic("error", " ".join(str(error).split())))
     return output, Attempt(flag_set.name, time.perf_counter() - started, bool(output), tuple(found))
 

@@ -246,6 +246,7 @@ _SHORT: dict[Any, str] = {
 _FROM_SHORT: dict[str, Dtype] = {
     **{text: dtype for dtype, text in _SHORT.items()},
     **{dtype.name: dtype for dtype in ALL},
+    **{"key": KEY, KEY.name: KEY},
 }
 
 

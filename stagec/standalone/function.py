@@ -19,7 +19,7 @@ from stagec.core.aval import ShapedArray
 from stagec.core.dims_terms import Symbol
 from stagec.core.graph import Graph
 from stagec.standalone.forming import formed, refused
-from stagec.standalone.names import WORDS, Scalar, identifier, scalar_of
+from stagec.standalone.names import LIBRARY, WORDS, Scalar, identifier, scalar_of
 from stagec.standalone.padded import padded
 from stagec.standalone.padded_steps import NUMBER
 from stagec.standalone.plan import Base, Plan, Result, planned
@@ -278,7 +278,8 @@ def compiled(source: Source, name: str = "", in_file: bool = False) -> Function:
     """
     found = open_sizes(source.name, source.graph, [*source.arguments, *source.returned], source.holds)
     taken = {*WORDS, *(("weights",) if in_file else ()), *(("row", "rows") if found.rows else ())}
-    name = identifier(name or source.name, taken)
+    name = identifier(name or source.name, {*taken, *LIBRARY})
+    taken.add(name)
     arguments, results = (
         tuple([_parameter(source, label, aval, taken) for label, aval in arrays])
         for arrays in (source.arguments, source.returned)

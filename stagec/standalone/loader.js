@@ -35,6 +35,17 @@ async function prepared(instantiated, source = beside("@name@.wasm"), weights = 
   places.forEach((_, i) => (places[i] += Math.ceil(heap.value / 64) * 64));
   if (held) new Uint8Array(memory.buffer).set(checked(bytes), places[places.length - 2]);
   const view = (one, i, count) => new one.array(memory.buffer, places[i], count);
+  const named = (made) =>
+    made.length === 1 ? made[0] : Object.fromEntries(made.map((array, i) => [outputs[i].name, array]));
+  if (!sizes.length) {
+    const views = [...inputs, ...outputs].map((one, i) => view(one, i, one.length));
+    return (...arrays) => {
+      sizesOf(arrays);
+      inputs.forEach((_, i) => views[i].set(arrays[i]));
+      runs["@name@"](...places);
+      return named(views.slice(inputs.length).map((one) => one.slice()));
+    };
+  }
   return (...arrays) => {
     const known = sizesOf(arrays);
     const rows = sizes.reduce((count, one) => (one.countsRows ? count * known[one.name] : count), 1);
@@ -62,7 +73,7 @@ async function prepared(instantiated, source = beside("@name@.wasm"), weights = 
       }
     }
     if (at < rows) throw new RangeError(`@name@ is not for the sizes ${JSON.stringify(known)}`);
-    return made.length === 1 ? made[0] : Object.fromEntries(made.map((array, i) => [outputs[i].name, array]));
+    return named(made);
   };
 }
 

@@ -55,7 +55,7 @@ def scalar_of(dtype: np.dtype) -> Scalar | None:
     return found
 
 
-# Words of C, C++ and JavaScript, and what the code that is written calls its own.
+# Words of C, C++ and JavaScript, types and macros of the headers, and what the code that is written calls its own.
 WORDS = frozenset(
     """
     alignas alignof and and_eq arguments asm async atomic await auto bitand bitor bool boolean break byte case catch
@@ -67,9 +67,40 @@ WORDS = frozenset(
     struct super switch template this thread_local throw true try typedef typeid typename typeof undefined union unix
     unsigned using var virtual void volatile wchar_t while with xor xor_eq yield
     abort exit free main malloc memcpy memset printf
-    group kernel launch place repeat run threads work workspace
+    EOF I INFINITY NAN NULL assert complex errno imaginary noreturn stderr stdin stdout
+    ptrdiff_t size_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t
+    group kernel launch place repeat run stagec stagec_detail stagec_threads std threads work workspace
     """.split()
 )
+
+# What a function's name may not be, as the C library has a function of this name, which any other part of a program may
+# call, or as <features.h> and its like would be the header of the function.
+_MATH = """
+    abs acos acosh arg asin asinh atan atan2 atanh cabs cacos cacosh carg casin casinh catan catanh cbrt ccos ccosh ceil
+    cexp cimag clog conj copysign cos cosh cpow cproj creal csin csinh csqrt ctan ctanh div drem erf erfc exp exp10 exp2
+    expm1 fabs fdim finite floor fma fmax fmin fmod frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log
+    log10 log1p log2 logb lrint lround modf nan nearbyint nextafter nexttoward pow remainder remquo rint round scalb
+    scalbln scalbn significand sin sincos sinh sqrt tan tanh tgamma trunc y0 y1 yn
+"""
+_OTHERS = """
+    a64l accept access acct alarm alloca asprintf atexit atof atoi atol atoll basename bcmp bcopy bind brk bsearch bzero
+    calloc chdir chmod chown clearerr clock clone close connect creat ctime daemon difftime dirname drand48 dup dup2
+    encrypt environ erand48 error execv execve fclose feof ferror fflush ffs fgetc fgets fileno flock fopen fork
+    fprintf fputc fputs fread freopen fscanf fseek fsync ftell ftok fwrite getc getchar getenv getline getpid gets
+    gmtime index initstate insque ioctl isalnum isalpha isascii isatty isblank iscntrl isdigit isgraph isinf islower
+    isnan isprint ispunct isspace isupper isxdigit kill labs lfind link listen llabs localtime lockf longjmp lrand48
+    lsearch lseek memchr memcmp memmem memmove mkdir mktime mmap mount mrand48 munmap nice nrand48 open pause perror
+    pipe poll prctl pread profil psignal putc putchar putenv puts pwrite qsort raise rand rand_r random read readlink
+    readv realloc reboot recv remove remque rename rewind rindex rmdir sbrk scanf seed48 select send setjmp setstate
+    shutdown signal sleep socket splice sprintf srand srand48 srandom sscanf stat stime strcat strchr strcmp strcoll
+    strcpy strcspn strdup strerror strlen strncat strncmp strncpy strpbrk strrchr strspn strstr strtod strtof strtok
+    strtol strtold strtoll strtoul strtoull strxfrm swab symlink sync syscall sysinfo system tdelete tee tfind time
+    times tmpfile tmpnam tolower toupper truncate tsearch twalk umask umount uname ungetc unlink usleep utime vfork
+    vprintf wait warn warnx write writev
+    byteswap ctype err features fenv inttypes limits link locale math memory paths regex search setjmp stdarg stdbool
+    stddef stdint stdio stdlib string strings tgmath uchar unistd values wchar wctype
+"""
+LIBRARY = frozenset(_OTHERS.split()) | {f"{name}{end}" for name in _MATH.split() for end in ("", "f", "l")}
 
 
 def identifier(text: str, taken: set[str]) -> str:

@@ -182,6 +182,7 @@ def test_short_names_round_trip():
         "c64",
     ]
     assert dtypes.from_short("float32") is dtypes.float32
+    assert dtypes.from_short(dtypes.short(dtypes.KEY)) is dtypes.from_short("key") is dtypes.KEY
 
 
 def test_an_unknown_short_name_lists_the_known_ones():

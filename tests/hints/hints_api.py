@@ -123,6 +123,11 @@ def reduced(x, start):
 exported = stagec.export(square)
 
 
+def exported_wide():
+    with stagec.enable_x64():
+        return exported("f64[3]")
+
+
 def nested_profiles(inner):
     with stagec.profile(kernels=False), inner:
         pass
@@ -598,6 +603,16 @@ CASES = [
             stagec.export(square, "cpu:riscv64")(V).to_c("square-riscv64"),
             stagec.export(square, "cpu:aarch64")(V).save("square.stagec"),
         ),
+    ),
+    (
+        "pass a name as a str, such as name='f'",
+        lambda: exported(V).to_c("named", name=5),
+        lambda: exported(V).to_c("named", name="f"),
+    ),
+    (
+        "enable 64-bit dtypes, as by `with stagec.enable_x64():` around the export, or describe it with 32 bits",
+        lambda: exported("f64[3]"),
+        lambda: (exported("f32[3]"), exported_wide()),
     ),
     (
         "use weights='module' or weights='file'",

@@ -262,6 +262,21 @@ def test_the_header_is_one_of_cpp_and_says_what_the_arrays_are(tmp_path):
     subprocess.run([*command, "-o", "program"], cwd=tmp_path, check=True)
 
 
+@pytest.mark.parametrize("name", ["expf", "features", "uint32_t", "stagec", "write"])
+def test_names_of_the_c_library_are_left_to_it(name, tmp_path):
+    def function(errno, size_t, I):  # noqa: E741
+        return snp.exp(errno) + size_t + I
+
+    stagec.export(function, LEVEL)(*["f32[3]"] * 3).to_c(tmp_path, name=name)
+    headers = "".join(f"#include <{header}.h>\n" for header in ("complex", "errno", "math", "unistd"))
+    for end, compiler, standard in ((".c", tool("gcc", "clang"), "c99"), (".cpp", tool("g++", "clang++"), "c++20")):
+        own = f'#include "{name}_.{"h" if end == ".c" else "hpp"}"\n'
+        (tmp_path / f"user{end}").write_text(f"{headers}{own}int main(void) {{ return 0; }}\n")
+        given = [f"user{end}", *([f"{name}_.c"] if end == ".c" else [])]
+        command = [compiler, f"-std={standard}", "-I.", "-pedantic", "-Wall", "-Wextra", "-Werror", "-c", *given]
+        subprocess.run(command, cwd=tmp_path, check=True)
+
+
 def printing(x):
     stagec.debug.print("{}", x)
     return x * 2
@@ -346,7 +361,7 @@ def test_random_keys_are_their_words(tmp_path):
         return stagec.random.normal(key, (50,)), stagec.random.split(key)
 
     key = stagec.random.key(3)
-    exported = written(function, [key], tmp_path)
+    exported = written(function, ["key<fry>[]"], tmp_path)
     assert "const uint32_t *key, float *out_0, uint32_t *out_1" in (tmp_path / "f.h").read_text()
     drawn, following = ran(tmp_path, exported, [stagec.random.key_data(key)])
     expected = stagec.jit(function, target=LEVEL)(key)

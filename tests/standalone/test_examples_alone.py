@@ -22,6 +22,7 @@ import digits_pca
 import digits_shipped
 import digits_softmax
 import minimize
+import sharded_training
 import simulate
 import train_conv
 import train_mlp
@@ -43,6 +44,7 @@ LAYERS = [tuple(map(snp.asarray, (normal(n, m) / 8, normal(m)))) for n, m in ((6
 NAMED = [{"weights": weights, "biases": biases} for weights, biases in LAYERS]
 CONVOLUTIONS = [train_conv.convolution(RNG, *pair) for pair in ((1, 8), (8, 16))]
 CONV = {"convolutions": CONVOLUTIONS, "last": {"weights": snp.asarray(normal(64, 10)), "biases": snp.zeros(10)}}
+SPLIT = sharded_training.Weights(*map(snp.asarray, (normal(64, 32) / 8, normal(32), normal(32, 10))))
 RNN = constants(train_rnn.parameters(RNG, 30, 48))
 TRANSFORMER = constants(train_transformer.parameters(RNG, 30, 16, 32, 2))
 TEXT = RNG.integers(0, 30, (4, 16)).astype(np.int32)
@@ -55,6 +57,7 @@ EXAMPLES = {
     "digits_kmeans": (functools.partial(digits_kmeans.step, snp), normal(300, 64), normal(10, 64)),
     "digits_pca": (lambda x, d: digits_pca.step(digits_pca.covariance(x), d), normal(300, 64), normal(4, 64)),
     "train_mlp": (functools.partial(train_mlp.scores, NAMED), normal(20, 64)),
+    "sharded_training": (functools.partial(sharded_training.logits, SPLIT), normal(20, 64)),
     "train_conv": (functools.partial(train_conv.scores, CONV), normal(5, 64)),
     "train_rnn": (functools.partial(train_rnn.loss, RNN), TEXT),
     "train_transformer": (functools.partial(train_transformer.scores, TRANSFORMER, 4), TEXT[0]),
@@ -67,7 +70,29 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_results_have_the_bits_of_the_jitted_function(name, tmp_path):
-    function, *arguments = EXAMPLES[name]
+    assert_same(tmp_path, *EXAMPLES[name])
+
+
+def test_so_has_what_xarray_maps(tmp_path):
+    pytest.importorskip("xarray", reason="the example maps a function over a dataset")
+    import map_artifact
+
+    assert_same(tmp_path, map_artifact.wind_chill, 9 * normal(30, 20), 9 + normal(30, 20))
+
+
+def test_so_has_the_network_that_jax_trained(tmp_path):
+    jax = pytest.importorskip("jax", reason="the example's network is JAX's")
+    pytest.importorskip("flatbuffers", reason="JAX serializes with it")
+    import digits_jax
+
+    sizes = {"kernel": (3, 3, 1, 8), "weights": (128, 10), "bias": (10,)}
+    parameters = {name: normal(*shape) / 8 for name, shape in sizes.items()}  # so that no result is subnormal
+    written = jax.export.export(jax.jit(digits_jax.predict))(parameters, normal(7, 64)).serialize()
+    assert_same(tmp_path, stagec.from_stablehlo(bytes(written)), parameters, normal(7, 64))
+
+
+def assert_same(tmp_path, function, *arguments):
+    """Compare a function with what is jitted for the same vectors, as a C library and as a module."""
     exported = stagec.export(function, LEVEL)(*arguments)
     exported.to_c(tmp_path, name="f")
     found = ran(tmp_path, exported, arguments)

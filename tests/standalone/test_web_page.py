@@ -160,7 +160,7 @@ def test_the_command_writes_a_page_that_refuses_other_scripts(tmp_path, browser)
     done = CliRunner().invoke(
         cli, ["compile", f"{tmp_path}/model.py:double", "f32[]", "--emit", "html", "-o", str(path)]
     )
-    assert done.exit_code == 0 and done.output.startswith(f"wrote {path}: double for "), done.output
+    assert done.exit_code == 0 and done.output.startswith(f"wrote {path}: double for WebAssembly ("), done.output
     text = path.read_text()
     path.write_text(text.replace("</body>", "<script>document.title = 'changed'</script></body>"))
     page = browser.new_page()
