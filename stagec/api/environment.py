@@ -25,7 +25,7 @@ from stagec.runtime import devices as _devices
 from stagec.runtime.array import Array
 from stagec.runtime.devices import Device
 from stagec.runtime.mesh import PartitionSpec, current_mesh
-from stagec.runtime.propagation import spec_of
+from stagec.runtime.propagation import explicit_mesh, spec_of
 from stagec.runtime.sharding import SplitType
 from stagec.transforms.varying import varies
 
@@ -57,7 +57,7 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
         of_library: ShapedArray = hitypes.types[type(x)](x)
         return of_library
     found: ShapedArray = leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(operand(x, "x"))
-    mesh = current_mesh()
+    mesh = current_mesh() or explicit_mesh(x)
     if mesh is None or not (mesh.explicit_axes or mesh.manual_axes):
         return found
     spec = spec_of(x) if mesh.explicit_axes else None

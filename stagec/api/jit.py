@@ -53,8 +53,9 @@ from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.python_flow.outcome import result_of
 from stagec.runtime import plans
 from stagec.runtime.devices import Device
+from stagec.runtime.mesh import AbstractMesh, Mesh
 from stagec.runtime.placement import committed_device
-from stagec.runtime.propagation import sign_results, spec_of, split_inputs
+from stagec.runtime.propagation import explicit_mesh, sign_results, spec_of, split_inputs
 from stagec.runtime.runnable import Runnable
 
 if TYPE_CHECKING:
@@ -217,10 +218,11 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         avals = unified([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
         splits: tuple[Any, ...] = ()
-        if state.mesh is not None:
-            if state.mesh.explicit_axes:
+        mesh = state.mesh or next(filter(None, map(explicit_mesh, values)), None)
+        if mesh is not None:
+            if mesh.explicit_axes:
                 splits = tuple(map(spec_of, values))
-            key = (*key, state.mesh, splits)
+            key = (*key, mesh, splits)
         passed = passed_references(leaves, lambda: rules.leaf_names(args, kwargs))
         inner = dict(zip(passed, structures(passed.values())))
         if passed:
@@ -233,7 +235,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             found = self._cache.get(key)
             if found is None:
                 found = self._cache.made(
-                    key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, inner, splits)
+                    key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, inner, splits, mesh)
                 )
             if found.references is None:
                 return found, values, []
@@ -253,6 +255,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         kwargs: dict[str, Any],
         passed: dict[int, pytree.PyTreeDef],
         splits: tuple[Any, ...] = (),
+        mesh: Mesh | AbstractMesh | None = None,
     ) -> TracedSignature:
         names = per_value(rules.leaf_names(args, kwargs), passed)
         out_tree: pytree.PyTreeDef | None = None
@@ -262,7 +265,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         def flat(*tracers: Any) -> list[Any]:
             nonlocal out_tree, end
             if splits:
-                split_inputs(tracers, splits)
+                split_inputs(tracers, splits, mesh)
             given, inner = inner_references(tracers, passed)
             dynamic, dynamic_kwargs = in_tree.unflatten(given)
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)

@@ -13,7 +13,7 @@ from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
 from stagec.core.wrapping import wraps
-from stagec.numpy.arguments import constrained, from_numpy
+from stagec.numpy.arguments import OUT_SHARDINGS, constrained, from_numpy
 from stagec.runtime.array import Array as Value
 from stagec.runtime.devices import Device
 from stagec.runtime.mesh import PartitionSpec
@@ -231,6 +231,9 @@ def _each_split(name: str, shardings: Any, tree: X) -> X:
         wanted = [w for w, v in zip(wanted, pytree.flatten(tree, lambda s: s is None)[0]) if v is not None]
     except errors.PytreeError as error:
         raise errors.PytreeError(f"jit: {name} does not fit what it describes: {error}") from None
-    split = [v if s is None else constrained(v, s, f"jit({name}=)") for v, s in zip(leaves, wanted)]
+    split = [
+        v if s is None else constrained(v, s, OUT_SHARDINGS if name == "out_shardings" else f"jit({name}=)")
+        for v, s in zip(leaves, wanted)
+    ]
     found: X = definition.unflatten(split)
     return found

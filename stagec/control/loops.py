@@ -96,11 +96,11 @@ def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R
         while cond_fun(carry):
             carry = body_fun(carry)
         return carry
-    avals = [aval_of(o) for o in operands]
-    body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)))
+    avals, outer = [aval_of(o) for o in operands], [(o, False) for o in operands]
+    body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)), outer=outer)
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
     if changed:  # the function takes its arguments
-        body = bodies.record(body_fun, [tree], avals)
+        body = bodies.record(body_fun, [tree], avals, outer=outer)
     bodies.check_carry("while_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
     condition = bodies.record(cond_fun, [tree], avals, role=Role("while_loop: cond_fun", ("carry",)))
     _check_condition(cond_fun, condition)
@@ -192,12 +192,12 @@ def fori_loop(
             carry = body_fun(as_array(literal(i, aval_of(low).dtype, aval_of(low).weak_type)), carry)
         return carry
     index = aval_of(low)
-    avals = [aval_of(o) for o in operands]
+    avals, outer = [aval_of(o) for o in operands], [(None, False), *[(o, False) for o in operands]]
     role = Role("fori_loop: body_fun", ("i", "carry"))
-    body = bodies.record(body_fun, [LEAF, tree], [index, *avals], role=role)
+    body = bodies.record(body_fun, [LEAF, tree], [index, *avals], role=role, outer=outer)
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
     if changed:
-        body = bodies.record(body_fun, [LEAF, tree], [index, *avals])
+        body = bodies.record(body_fun, [LEAF, tree], [index, *avals], outer=outer)
     bodies.check_carry("fori_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
     if body.written:
         refs, step_with = body.written, references.carrying(body.written, body_fun)

@@ -23,6 +23,8 @@ from stagec.runtime.mesh import Axes, Mesh, PartitionSpec
 from stagec.runtime.propagation import spec_of
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 
+# What `constrained` is told of the argument of `jit`, whose specs results have as they are written.
+OUT_SHARDINGS = "jit(out_shardings=)"
 # What says where an array is: a device, or how it is split among several.
 Placement: TypeAlias = Device | str | Sharding | PartitionSpec | None
 
@@ -133,6 +135,8 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     target.shard_shape(aval.shape)
     if type(array) is ConcreteArray and not isinstance(target.mesh, Mesh):
         target = _on_devices_of(array, target, what)
+    if what == "reshard" or (type(array) is not ConcreteArray and what != OUT_SHARDINGS):
+        target = target.filled(aval.ndim)
     manual = () if state.mesh is None else state.mesh.manual_axes
     for name in (n for names in target.spec.axes() for n in names if n in manual):
         raise location.error(

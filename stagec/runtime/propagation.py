@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
+from stagec.core.config import state
 from stagec.core.graph import Equation, Graph, Literal, all_equations, graphs_in
 from stagec.core.primitive import Primitive
 from stagec.core.recording import GraphTracer
@@ -18,7 +19,7 @@ from stagec.core.trace import Tracer
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.operand import aval_of
 from stagec.runtime.array import Array, Split
-from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec, current_mesh
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec
 from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.batch import BatchTracer
 from stagec.transforms.jvp import JvpTracer
@@ -85,7 +86,17 @@ def _sharding(value: Any) -> Any:
 def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | None]:
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, graph.in_avals)]
-    return [walk.placed(s) for s in walk.graph(graph, specs)]
+    found = [walk.placed(s, a.ndim) for s, a in zip(walk.graph(graph, specs), graph.out_avals)]
+    given = {(s, a.ndim): None for s, a in zip(shardings, graph.in_avals) if type(s) is NamedSharding}
+    return [_as_given(s, a.ndim, list(given)) for s, a in zip(found, graph.out_avals)]
+
+
+def _as_given(sharding: NamedSharding | None, ndim: int, given: Sequence[tuple[NamedSharding, int]]) -> Any:
+    """That of an argument in place of an equal one, so that specs are written as the user writes them."""
+    if sharding is None or sharding.mesh.explicit_axes:
+        return sharding
+    alike = (s for s, n in given if n == ndim and s.mesh == sharding.mesh and s.is_equivalent_to(sharding, ndim))
+    return next(alike, sharding)
 
 
 def _joint(mesh: Mesh | AbstractMesh | None, other: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
@@ -136,7 +147,7 @@ def operation_sharding(
     shardings = list(map(_sharding, args))
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, avals)]
-    return [walk.placed(s) for s in walk.operation(primitive, avals, outs, params, specs)]
+    return [walk.placed(s, o.ndim) for s, o in zip(walk.operation(primitive, avals, outs, params, specs), outs)]
 
 
 def names_meshes(params: dict[str, Any]) -> bool:
@@ -170,12 +181,48 @@ def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) ->
         result.signature = Split(result.aval, sharding)
 
 
+def explicit_mesh(value: Any) -> Mesh | AbstractMesh | None:
+    """The mesh in force, else that of a value which is split along explicit axes; None without explicit axes."""
+    mesh: Mesh | AbstractMesh | None = state.mesh
+    if mesh is None:
+        while type(value) in (JvpTracer, BatchTracer):
+            value = value.primal if type(value) is JvpTracer else value.value
+        if type(value) is GraphTracer:
+            return _mesh_of_trace(value._trace)
+        sharding = _sharding(value)
+        mesh = sharding.mesh if type(sharding) is NamedSharding else None
+    return mesh if mesh is not None and mesh.explicit_axes else None
+
+
+def _mesh_of_trace(trace: Any) -> Mesh | AbstractMesh | None:
+    while trace is not None:
+        if getattr(trace, "mesh", None) is not None:
+            found: Mesh | AbstractMesh = trace.mesh
+            return found
+        outer = getattr(trace, "outer", None) or ()
+        around = next((m for value, _ in outer if type(value) is Array and (m := explicit_mesh(value))), None)
+        if around is not None:
+            return around
+        trace = trace.parent
+    return None
+
+
+def explicit_sharding(value: Any) -> NamedSharding | None:
+    """How a value is split along explicit axes; None where there are none, or that is not known."""
+    mesh = explicit_mesh(value)
+    if mesh is None or mesh.manual_axes or (type(value) is Array and type(value.signature) is not Split):
+        return None
+    spec = spec_of(value)
+    return None if spec is None else NamedSharding(mesh, spec).filled(aval_of(value).ndim)
+
+
 def spec_of(value: Any) -> PartitionSpec | None:
     """How a value is split, which may be traced under a mesh with explicit axes; None where that is not known."""
     if not isinstance(value, Tracer):
-        return as_partitions(_spec(_sharding(value), value.aval.ndim)) if type(value) is Array else PartitionSpec()
-    mesh = current_mesh()
-    found = _UNKNOWN if mesh is None or not mesh.explicit_axes else _spec_of_traced(value, mesh)
+        sharding = _sharding(value) if type(value) is Array else getattr(value, "sharding", None)
+        return as_partitions(_spec(sharding, len(value.shape))) if sharding else PartitionSpec()
+    mesh = explicit_mesh(value)
+    found = _UNKNOWN if mesh is None else _spec_of_traced(value, mesh)
     return None if found is _UNKNOWN else as_partitions(found)
 
 
@@ -191,7 +238,7 @@ def _spec_of_traced(value: Any, mesh: Mesh | AbstractMesh) -> Any:
     if type(value) is not GraphTracer:
         return _spec(_sharding(value), aval_of(value).ndim)
     trace = value._trace
-    if trace.splits is None:
+    if trace.splits is None and not _inherit(trace, mesh):
         return _UNKNOWN
     for var, captured in zip(trace.captured_vars, trace.captured):
         if var not in trace.splits:
@@ -204,10 +251,28 @@ def _spec_of_traced(value: Any, mesh: Mesh | AbstractMesh) -> Any:
     return trace.splits.get(value._var)
 
 
-def split_inputs(tracers: Sequence[Any], specs: Sequence[PartitionSpec | None]) -> None:
+def _inherit(trace: Any, mesh: Mesh | AbstractMesh) -> bool:
+    """Let a graph that is recorded for a loop know how its inputs are split; returns whether that is known."""
+    if trace.outer is None:
+        return False
+    splits = {}
+    for var, (outer, is_row) in zip(trace.inputs, trace.outer):
+        spec = None if outer is None else _spec_of_traced(outer, mesh)
+        if spec is _UNKNOWN:
+            return False
+        splits[var] = spec[1:] if is_row and spec is not None else spec
+    trace.splits = splits
+    return True
+
+
+def split_inputs(
+    tracers: Sequence[Any], specs: Sequence[PartitionSpec | None], mesh: Mesh | AbstractMesh | None
+) -> None:
     """Let a graph that is about to be recorded know how its inputs are split."""
     if tracers and None not in specs:
-        tracers[0]._trace.splits = {t._var: _axes(s, t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
+        trace = tracers[0]._trace
+        trace.splits = {t._var: _axes(s, t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
+        trace.mesh = mesh
 
 
 def follow(value: Any) -> None:
@@ -234,11 +299,14 @@ class _Walk:
         self.meshes: list[Mesh | AbstractMesh] = [] if mesh is None else [mesh]
         self.sizes: dict[Any, int] = {} if mesh is None else dict(mesh.shape)
 
-    def placed(self, spec: Spec) -> NamedSharding | None:
+    def placed(self, spec: Spec, ndim: int) -> NamedSharding | None:
         """How a result is split, on the last mesh that has the axes."""
         names = {name for axis in spec or () if type(axis) is tuple for name in axis}
         mesh = next((m for m in self.meshes[::-1] if names <= set(m.axis_names)), None)
-        return NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None
+        if not isinstance(mesh, Mesh):
+            return None
+        sharding = NamedSharding(mesh, as_partitions(spec))
+        return sharding if type(spec) is Axes else sharding.filled(ndim)
 
     def graph(self, graph: Graph, specs: Sequence[Spec]) -> list[Spec]:
         known: dict[Any, Spec] = dict(zip(graph.inputs, specs))

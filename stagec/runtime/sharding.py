@@ -251,6 +251,13 @@ class NamedSharding(Sharding):
                 )
         return tuple([size // count for size, count in zip(shape, counts)])
 
+    def filled(self, ndim: int) -> NamedSharding:
+        """The sharding with an entry for each axis, as that of results along explicit axes is written in JAX."""
+        explicit, spec = self.mesh.explicit_axes, self.spec
+        if not explicit or len(spec) == ndim or not all(n in explicit for names in spec.axes() for n in names):
+            return self
+        return NamedSharding(self.mesh, spec.update([*spec, *[None] * (ndim - len(spec))]))
+
     def dividing(self, shape: tuple[int, ...]) -> NamedSharding:
         """The sharding that leaves those axes of an array of this shape whole which it cannot divide evenly."""
         entries = [e if n % count == 0 else None for e, n, count in zip(self.spec, shape, self.factors(len(shape)))]
@@ -329,7 +336,10 @@ class SplitType(ShapedArray):
         return self.manual
 
     def long(self) -> str:
-        names = ["" if n is None else f"@{n if isinstance(n, str) else ','.join(map(str, n))}" for n in self.split.spec]
+        names = [
+            "" if n is None else f"@{n if isinstance(n, str) else '({})'.format(','.join(map(str, n)))}"
+            for n in self.split.spec
+        ]
         text = f"{self.dtype.name}[{','.join(f'{n}{name}' for n, name in zip(self.shape, names))}]"
         axes = [str(n) for n in self.split.mesh.axis_names if n in self.manual.varying]
         return text + (f"{{V:{axes[0] if len(axes) == 1 else '(' + ','.join(axes) + ')'}}}" if axes else "")
