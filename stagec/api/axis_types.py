@@ -6,10 +6,14 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from stagec.api.flat import operand
 from stagec.api.sharded import reshard
 from stagec.core import location, pytree
 from stagec.core.wrapping import wraps
-from stagec.runtime.mesh import AbstractMesh, AxisType, Mesh, current_mesh, set_mesh
+from stagec.primitives.constraint import sharding_constraint_p
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, AxisType, Mesh, PartitionSpec, current_mesh, in_force
 from stagec.runtime.propagation import follow
 
 
@@ -39,7 +43,7 @@ def auto_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, out_
     @wraps(f)
     def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
         _check_given("auto_axes", "out_sharding", "results", out_sharding)
-        with set_mesh(_mesh_of("auto_axes", axes, AxisType.Auto)):
+        with in_force(_mesh_of("auto_axes", axes, AxisType.Auto)):
             result = f(*args, **kwargs)
         return reshard(result, out_sharding)
 
@@ -77,13 +81,21 @@ def explicit_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, 
     @wraps(f)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
         _check_given("explicit_axes", "in_sharding", "arguments", in_sharding)
-        with set_mesh(_mesh_of("explicit_axes", axes, AxisType.Explicit)):
+        with in_force(_mesh_of("explicit_axes", axes, AxisType.Explicit)):
             args = reshard(args, in_sharding)
             for leaf in pytree.leaves(args):
                 follow(leaf)
-            return f(*args, **kwargs)
+            result = f(*args, **kwargs)
+        mesh = current_mesh()
+        return pytree.map_leaves(lambda leaf: _as_it_is(leaf, mesh), result)
 
     return wrapped
+
+
+def _as_it_is(value: Any, mesh: Any) -> Any:
+    """A value as it is split, along the axes of a mesh."""
+    free = PartitionSpec(*[UNCONSTRAINED] * np.ndim(value))
+    return sharding_constraint_p(operand(value, "a result"), mesh=mesh, spec=Axes.of(free, np.ndim(value)))
 
 
 def _check_given(what: str, name: str, split: str, sharding: Any) -> None:

@@ -65,7 +65,8 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
         return found
     # What is recorded for a later call of a loop or of a jitted function may differ along all axes.
     varying = frozenset([n for n in typed_axes() if varies(x, n) is not False])
-    return SplitType.of_split(found, mesh.abstract_mesh, spec or PartitionSpec(), varying)
+    explicit = (spec or PartitionSpec()).only(mesh.explicit_axes)
+    return SplitType.of_split(found, mesh.abstract_mesh, explicit, varying)
 
 
 def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:

@@ -53,7 +53,7 @@ from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.python_flow.outcome import result_of
 from stagec.runtime import plans
 from stagec.runtime.devices import Device
-from stagec.runtime.mesh import AbstractMesh, Mesh
+from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec
 from stagec.runtime.placement import committed_device
 from stagec.runtime.propagation import explicit_mesh, sign_results, spec_of, split_inputs
 from stagec.runtime.runnable import Runnable
@@ -218,7 +218,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         avals = unified([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
         splits: tuple[Any, ...] = ()
-        mesh = state.mesh or next(filter(None, map(explicit_mesh, values)), None)
+        mesh: Mesh | AbstractMesh | None = state.mesh
+        mesh = mesh or next((m for v in values if (m := explicit_mesh(v)) is not None), None)
         if mesh is not None:
             if mesh.explicit_axes:
                 splits = tuple(map(spec_of, values))
@@ -264,8 +265,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
         def flat(*tracers: Any) -> list[Any]:
             nonlocal out_tree, end
-            if splits:
-                split_inputs(tracers, splits, mesh)
+            if mesh is not None:  # along axes that are not explicit, types say nothing
+                split_inputs(tracers, splits or [PartitionSpec()] * len(tracers), mesh)
             given, inner = inner_references(tracers, passed)
             dynamic, dynamic_kwargs = in_tree.unflatten(given)
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)

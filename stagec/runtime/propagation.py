@@ -12,14 +12,14 @@ from typing import Any, TypeAlias
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.config import state
-from stagec.core.graph import Equation, Graph, Literal, all_equations, graphs_in
+from stagec.core.graph import Equation, Graph, Literal, Var, all_equations, graphs_in
 from stagec.core.primitive import Primitive
 from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.operand import aval_of
 from stagec.runtime.array import Array, Split
-from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec, spread_mesh
 from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.batch import BatchTracer
 from stagec.transforms.jvp import JvpTracer
@@ -86,7 +86,11 @@ def _sharding(value: Any) -> Any:
 def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | None]:
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, graph.in_avals)]
-    found = [walk.placed(s, a.ndim) for s, a in zip(walk.graph(graph, specs), graph.out_avals)]
+    own = dict(zip(graph.inputs, shardings))
+    found = [
+        own[a] if type(a) is Var and a in own else walk.placed(s, a.aval.ndim)
+        for s, a in zip(walk.graph(graph, specs), graph.outputs)
+    ]
     given = {(s, a.ndim): None for s, a in zip(shardings, graph.in_avals) if type(s) is NamedSharding}
     return [_as_given(s, a.ndim, list(given)) for s, a in zip(found, graph.out_avals)]
 
@@ -143,7 +147,8 @@ def operation_sharding(
         given = _sharding(args[0])
         mesh = _joint(given.mesh, params["mesh"]) if type(given) is NamedSharding else params["mesh"]
         spec = params["spec"].after(_spec(given, avals[0].ndim))
-        return [NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None]
+        found = NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None
+        return [found.filled(avals[0].ndim) if found is not None and type(spec) is not Axes else found]
     shardings = list(map(_sharding, args))
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, avals)]
@@ -158,9 +163,18 @@ def names_meshes(params: dict[str, Any]) -> bool:
 def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) -> list[NamedSharding | None] | None:
     """Let the results of a call, which it has just made, be split as they follow; returns how."""
     found = result_shardings(graph, values)
+    whole = spread()
+    if whole is not None:
+        found = [s or whole.filled(r.ndim) for s, r in zip(found or [None] * len(results), results)]
     if found is not None:
         sign(results, found)
     return found
+
+
+def spread() -> NamedSharding | None:
+    """That of arrays of which nothing else says where they are: whole on all devices of the mesh of `set_mesh`."""
+    mesh = spread_mesh()
+    return None if mesh is None or state.trace is not None else NamedSharding(mesh, PartitionSpec())
 
 
 def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) -> None:
@@ -238,39 +252,40 @@ def _spec_of_traced(value: Any, mesh: Mesh | AbstractMesh) -> Any:
     if type(value) is not GraphTracer:
         return _spec(_sharding(value), aval_of(value).ndim)
     trace = value._trace
-    if trace.splits is None and not _inherit(trace, mesh):
+    splits = _splits(trace, mesh)
+    if splits is None:
         return _UNKNOWN
     for var, captured in zip(trace.captured_vars, trace.captured):
-        if var not in trace.splits:
+        if var not in splits:
             spec = _spec_of_traced(captured, mesh)
-            trace.splits[var] = None if spec is _UNKNOWN else spec
+            splits[var] = None if spec is _UNKNOWN else spec
     walk = _Walk(mesh)
     for e in trace.equations[trace.followed :]:
-        walk.equation(e, trace.splits)
+        walk.equation(e, splits)
     trace.followed = len(trace.equations)
-    return trace.splits.get(value._var)
+    return splits.get(value._var)
 
 
-def _inherit(trace: Any, mesh: Mesh | AbstractMesh) -> bool:
-    """Let a graph that is recorded for a loop know how its inputs are split; returns whether that is known."""
-    if trace.outer is None:
-        return False
-    splits = {}
-    for var, (outer, is_row) in zip(trace.inputs, trace.outer):
-        spec = None if outer is None else _spec_of_traced(outer, mesh)
-        if spec is _UNKNOWN:
-            return False
-        splits[var] = spec[1:] if is_row and spec is not None else spec
-    trace.splits = splits
-    return True
+def _splits(trace: Any, mesh: Mesh | AbstractMesh) -> dict[Any, Spec] | None:
+    """How the values of a trace are split, as far as they were followed; None where that of the inputs is not known."""
+    if trace.splits is None and trace.outer is not None:
+        splits: dict[Any, Spec] = {}
+        for var, (outer, is_row) in zip(trace.inputs, trace.outer):
+            spec = None if outer is None else _spec_of_traced(outer, mesh)
+            if spec is _UNKNOWN:
+                return None
+            splits[var] = spec[1:] if is_row and spec is not None else spec
+        trace.splits = splits
+    found: dict[Any, Spec] | None = trace.splits
+    return found
 
 
 def split_inputs(
     tracers: Sequence[Any], specs: Sequence[PartitionSpec | None], mesh: Mesh | AbstractMesh | None
 ) -> None:
     """Let a graph that is about to be recorded know how its inputs are split."""
-    if tracers and None not in specs:
-        trace = tracers[0]._trace
+    if None not in specs:
+        trace = state.trace
         trace.splits = {t._var: _axes(s, t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
         trace.mesh = mesh
 
