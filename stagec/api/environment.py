@@ -57,7 +57,10 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
         of_library: ShapedArray = hitypes.types[type(x)](x)
         return of_library
     found: ShapedArray = leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(operand(x, "x"))
-    mesh = current_mesh() or explicit_mesh(x)
+    mesh = current_mesh()
+    own = explicit_mesh(x, own=True)
+    if mesh is None or (own is not None and own.shape_tuple != mesh.shape_tuple and not mesh.manual_axes):
+        mesh = own
     if mesh is None or not (mesh.explicit_axes or mesh.manual_axes):
         return found
     spec = spec_of(x) if mesh.explicit_axes else None

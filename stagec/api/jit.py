@@ -29,7 +29,7 @@ from stagec.api.references import (
     write_back,
 )
 from stagec.api.settings import JitSettings, check_compiler_options
-from stagec.api.sharded import single_device, with_shardings
+from stagec.api.sharded import refuse_others, single_device, with_shardings
 from stagec.api.stage import struct
 from stagec.api.stages import Lowered, Traced
 from stagec.api.targets import chosen_target
@@ -99,6 +99,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             if found is not None:
                 self._refuse_shapes(found[1], args, kwargs)
                 return self._run_open(tables, *found, args, kwargs)
+        if self._settings.in_shardings is not None and state.trace is None:
+            refuse_others(self._settings.in_shardings, self._settings.rules, args, kwargs)
         trace, values, refs = self._traced_with_references(args, kwargs)
         self._refuse_shapes(values, args, kwargs)
         outs: Sequence[Any]
@@ -535,7 +537,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
-      ValueError: `tiered` is something else.
+      ValueError: `tiered` is something else, or an argument is committed and otherwise split than `in_shardings` says.
       CompileError: `compiler_options` has a name that no option of XLA has.
       DimensionError: the function cannot be compiled for every size, or sizes at a call do not agree.
       PipelineError: an item of `passes` is not a pass, or `fast_math` is not a setting (`passes.PipelineError`).
@@ -570,7 +572,9 @@ def jit(
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
     if in_shardings is not None or out_shardings is not None:
         fun = with_shardings(fun, rules, in_shardings, out_shardings)
-    arguments = JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened, reproducible)
+    arguments = JitSettings(
+        rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened, reproducible, in_shardings
+    )
     return PythonFunction(fun, arguments) if python else JitFunction(fun, arguments)
 
 

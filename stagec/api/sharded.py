@@ -215,6 +215,37 @@ def with_shardings(
     return split
 
 
+def refuse_others(in_shardings: Any, rules: ArgumentRules, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise for arguments of a call that `in_shardings` says nothing of, or that are committed to be otherwise."""
+    named = [name for name in kwargs if name not in rules.static_names]
+    if named and any(s is not None for s in pytree.leaves(in_shardings)):
+        raise location.error(
+            ValueError,
+            f"jit: in_shardings is of positional arguments, and {named[0]!r} was passed by name: kwargs are not split",
+            fix="pass by position what in_shardings is of",
+        )
+    if rules.static_names & set(kwargs):
+        return
+    given = tuple([v for i, v in enumerate(args) if i not in rules.static_nums])
+    try:
+        wanted = pytree.broadcast_prefix(in_shardings, given, is_leaf=lambda s: s is None)
+    except errors.PytreeError:
+        return  # the traced function raises the error
+    paths, _ = pytree.flatten_with_path(given, lambda v: v is None)
+    for (path, value), w in zip(paths, wanted):
+        if w is None or type(value) is not Value or not value.committed:
+            continue
+        target = as_sharding(w, "jit(in_shardings=)")
+        single = type(target) is type(value.sharding) is SingleDeviceSharding  # which moves
+        if not single and not value.sharding.is_equivalent_to(target, value.ndim):
+            raise location.error(
+                ValueError,
+                f"jit: in_shardings does not match the sharding on the respective argument{pytree.keystr(path)}",
+                [("in_shardings", str(target), ""), ("argument", str(value.sharding), "")],
+                "leave in_shardings out, or move the argument first, with stagec.device_put(x, sharding)",
+            )
+
+
 def single_device(*shardings: Any) -> Device | None:
     """The device of shardings that are all of one device; None where others are among them."""
     found = {s.device if type(s) is SingleDeviceSharding else None for s in pytree.flatten(list(shardings))[0]}

@@ -562,12 +562,20 @@ def make_mesh(
 
     Raises:
       DeviceError: there are too few devices.
+      ValueError: a size is no integer, or the names do not fit the sizes.
 
     >>> import stagec
     >>> stagec.make_mesh((1, 1), ("x", "y"))
     Mesh(axis_sizes=(1, 1), axis_names=('x', 'y'), axis_types=(Explicit, Explicit))
     """
     sizes = tuple(axis_sizes)
+    wrong = [n for n in sizes if not isinstance(n, (int, np.integer))]
+    if wrong:
+        raise location.error(
+            ValueError,
+            f"make_mesh: axis_sizes must be a sequence of ints, got {errors.brief(wrong[0])} in it",
+            fix="give the size of each axis, such as make_mesh((2, 4), ('x', 'y'))",
+        )
     known = list(devices_of() if devices is None else devices)
     count = math.prod(sizes)
     if len(sizes) != len(axis_names):

@@ -18,7 +18,7 @@ from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array, Split
+from stagec.runtime.array import Array, Placed, Split
 from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec, spread_mesh
 from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.batch import BatchTracer
@@ -167,8 +167,23 @@ def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) 
     if whole is not None:
         found = [s or whole.filled(r.ndim) for s, r in zip(found or [None] * len(results), results)]
     if found is not None:
+        _refuse_committed(values, found)
         sign(results, found)
     return found
+
+
+def _refuse_committed(values: Sequence[Any], shardings: Sequence[NamedSharding | None]) -> None:
+    """Raise where an operand is committed to one device, and a constraint splits a result among others."""
+    alone = [v for v in values if type(v) is Array and type(v.signature) is Placed and v.committed]
+    for sharding in shardings if alone else ():
+        if sharding is not None and sharding.assignment != (alone[0].device,):
+            raise location.error(
+                errors.DeviceError,
+                f"Received incompatible devices for jitted computation: an argument, {alone[0].aval.long()}, is "
+                f"committed to {alone[0].device!r}, and a constraint is of {sharding.mesh}",
+                fix="leave the device of the argument out, or put it on the mesh, with "
+                "stagec.device_put(x, NamedSharding(mesh, spec))",
+            )
 
 
 def spread() -> NamedSharding | None:
@@ -195,10 +210,14 @@ def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) ->
         result.signature = Split(result.aval, sharding)
 
 
-def explicit_mesh(value: Any) -> Mesh | AbstractMesh | None:
-    """The mesh in force, else that of a value which is split along explicit axes; None without explicit axes."""
+def explicit_mesh(value: Any, own: bool = False) -> Mesh | AbstractMesh | None:
+    """The mesh in force, else that of a value which is split along explicit axes; None without explicit axes.
+
+    Args:
+      own: that of an array comes first.
+    """
     mesh: Mesh | AbstractMesh | None = state.mesh
-    if mesh is None:
+    if mesh is None or (own and type(_sharding(value)) is NamedSharding):
         while type(value) in (JvpTracer, BatchTracer):
             value = value.primal if type(value) is JvpTracer else value.value
         if type(value) is GraphTracer:
@@ -350,6 +369,9 @@ class _Walk:
         params: dict[str, Any],
         specs: Sequence[Spec],
     ) -> list[Spec]:
+        terms = _terms(primitive, specs)
+        if terms is not None:
+            return [terms]
         if primitive.follows is not None:
             axes = primitive.follows(avals, outs[0], params)
             return [self._joined(outs[0], [[] if a is None else [_at(specs[a[0]], a[1])] for a in axes])]
@@ -398,6 +420,14 @@ class _Walk:
         return [
             ((), *spec) if spec and a.aval.ndim < out.ndim else spec for spec, a, out in zip(found, inner.outputs, outs)
         ]
+
+
+def _terms(primitive: Primitive, specs: Sequence[Spec]) -> Axes | None:
+    """The spec of a sum of values of which devices have terms, where all operands are such values."""
+    first = specs[0] if specs and primitive.name in ("add", "neg", "sub") else None
+    if type(first) is Axes and first.written.unreduced and all(s == first and type(s) is Axes for s in specs):
+        return first if all(s.written == first.written for s in specs if type(s) is Axes) else None
+    return None
 
 
 def _called(params: dict[str, Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray]) -> Graph | None:

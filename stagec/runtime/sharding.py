@@ -100,7 +100,13 @@ class Sharding(abc.ABC):
         """Whether each device has the same part of an array with so many dimensions under both."""
         if self.assignment != other.assignment:
             return False
-        return self._cuts(ndim) == other._cuts(ndim)
+        if self._cuts(ndim) == other._cuts(ndim):
+            return True
+        if not isinstance(self, NamedSharding) or not isinstance(other, NamedSharding) or self.mesh == other.mesh:
+            return False
+        counts = self.factors(ndim)  # along axes of other names
+        whole = not (self.spec.unreduced or other.spec.unreduced)
+        return whole and counts == other.factors(ndim) and _indices(self, counts) == _indices(other, counts)
 
     @abc.abstractmethod
     def _cuts(self, ndim: int) -> Any:
@@ -408,6 +414,10 @@ def shards(array: Array, sharding: Sharding) -> list[Shard]:
     return found
 
 
+# Which functions raise RuntimeError without a mesh, as JAX's do.
+_RUNTIME_ERRORS = ("jit(in_shardings=)", "jit(out_shardings=)", "with_sharding_constraint")
+
+
 def as_sharding(given: Any, what: str) -> Sharding:
     """A sharding from itself, a device, or a spec for the mesh in force.
 
@@ -417,8 +427,8 @@ def as_sharding(given: Any, what: str) -> Sharding:
     if isinstance(given, NamedSharding) and not isinstance(given.mesh, Mesh):
         # The axes of a mesh, without its devices: those are of the mesh in force.
         mesh = current_mesh()
-        if isinstance(mesh, Mesh) and mesh.abstract_mesh == given.mesh:
-            return NamedSharding(mesh, given.spec)
+        if isinstance(mesh, Mesh) and mesh.shape_tuple == given.mesh.shape_tuple:
+            return NamedSharding(mesh.update(axis_types=given.mesh.axis_types), given.spec)
     if isinstance(given, Sharding):
         return given
     if isinstance(given, (Device, str)):
@@ -432,8 +442,8 @@ def as_sharding(given: Any, what: str) -> Sharding:
     mesh = current_mesh()
     if not isinstance(mesh, Mesh):
         raise location.error(
-            ValueError,
-            f"{what}: {given} names axes of a mesh, and no mesh is in force",
+            RuntimeError if what in _RUNTIME_ERRORS else ValueError,
+            f"{what}: {given} names axes of a mesh, and no mesh is in force: it requires a non-empty mesh",
             fix="call it under `with stagec.set_mesh(mesh):`, or pass NamedSharding(mesh, spec)",
         )
     return NamedSharding(mesh, given)

@@ -7,6 +7,7 @@ import stagec
 import stagec.numpy as snp
 from stagec import NamedSharding, P, lax
 from stagec.errors import DeviceError
+from stagec.experimental.pjit import pjit
 from stagec.sharding import AbstractMesh, AxisType, Mesh, SingleDeviceSharding, explicit_axes, use_abstract_mesh
 
 AUTO, EXPLICIT = AxisType.Auto, AxisType.Explicit
@@ -123,3 +124,63 @@ def test_out_sharding_names_explicit_axes_of_the_mesh_in_force():
     with stagec.set_mesh(make(AUTO, EXPLICIT)), pytest.raises(ValueError, match=message) as raised:
         x.at[0].get(out_sharding=P("x"))
     assert "name explicit axes alone; lax.with_sharding_constraint takes those of type Auto" in str(raised.value)
+
+
+def test_pjit_counts_a_mesh_that_is_entered():
+    mesh, x = make(AUTO, AUTO), np.arange(8.0, dtype=np.float32)
+    split = stagec.device_put(x, NamedSharding(mesh, P("x")))
+    with mesh:
+        assert pjit(lambda: 1)().sharding == NamedSharding(mesh, P())
+        assert [len(pjit(lambda x: x)(given).addressable_shards) for given in (x, snp.asarray(x), split)] == [8] * 3
+        double = pjit(lambda x: {"a": x * 2, "b": x}, (P("x"),), {"a": None, "b": P("y")})
+        for _ in range(3):
+            found = double(x)
+            assert found["a"].is_fully_replicated and found["b"].sharding.spec == P("y")
+            assert found["a"].tolist() == (2 * x).tolist()
+        assert double.lower(x).compile()(x)["a"].is_fully_replicated
+        other = stagec.device_put(x, NamedSharding(Mesh(stagec.devices("cpu")[:2], "x"), P("x")))
+        with pytest.raises(DeviceError, match="Received incompatible devices"):
+            pjit(lambda x: x * 2)(other)
+    assert pjit(lambda x: x * 2, out_shardings=None)(x).sharding == SingleDeviceSharding(stagec.devices("cpu")[0])
+    assert pjit(lambda x: x * 2, out_shardings=None)(split).sharding.spec == P("x")
+
+
+def test_a_mesh_is_found_in_the_arguments_of_auto_axes():
+    mesh = make(EXPLICIT, EXPLICIT)
+    x, rows = stagec.device_put(np.ones((8, 4)), NamedSharding(mesh, P("x", "y"))), NamedSharding(mesh, P("x", None))
+
+    @stagec.sharding.auto_axes(axes="x", out_sharding=rows)
+    def f(x):
+        assert stagec.typeof(x).sharding.spec == P(None, "y")
+        return x * 2
+
+    assert f(x).sharding == stagec.jit(f)(x).sharding == rows
+    with stagec.set_mesh(mesh.update(axis_names=("a", "b"))):
+        assert stagec.typeof(x).sharding == NamedSharding(mesh.abstract_mesh, P("x", "y"))
+        assert stagec.typeof(stagec.reshard(x, P("a"))).sharding.spec == P("a", None)
+
+
+def test_sums_of_terms_are_terms():
+    mesh = make(EXPLICIT, EXPLICIT)
+    terms = P("x", None, unreduced={"y"})
+
+    def f(x, y):
+        product = stagec.reshard(x @ y, terms)
+        found = product + product - (-product)
+        assert stagec.typeof(found).sharding.spec == terms
+        assert stagec.typeof(product * product).sharding.spec == P("x", None)
+        return found
+
+    with stagec.set_mesh(mesh):
+        x, y = stagec.device_put(np.ones((8, 4)), P("x")), np.ones((4, 2))
+        found = stagec.jit(f)(x, y)
+        assert found.sharding.spec == terms and np.array_equal(stagec.reshard(found, P("x")), np.full((8, 2), 12))
+
+
+@pytest.mark.parametrize("make_array", [stagec.nn.initializers.he_normal(), stagec.nn.initializers.constant(2)])
+def test_arrays_are_made_where_out_sharding_says(make_array):
+    with stagec.set_mesh(make(EXPLICIT, EXPLICIT)):
+        assert make_array(stagec.random.key(0), (8, 2), out_sharding=P("x")).sharding.spec == P("x", None)
+        assert snp.arange(8).reshape(2, 4, out_sharding=P("x")).sharding.spec == P("x", None)
+        bits = lax.rng_bit_generator(np.arange(4, dtype=np.uint32), (4, 8), out_sharding=P("x"))[1]
+        assert bits.sharding.spec == P("x", None)

@@ -12,6 +12,7 @@ import stagec
 import stagec.numpy as snp
 from stagec import NamedSharding, P, lax
 from stagec.core.graph import prune
+from stagec.errors import DeviceError
 from stagec.sharding import AbstractMesh, AxisType, Mesh, SingleDeviceSharding
 
 
@@ -83,7 +84,7 @@ def test_the_mesh_in_force_is_part_of_a_trace(mesh):
         for m in (mesh, other):
             with stagec.set_mesh(m):
                 assert f(snp.ones(8)).sharding == NamedSharding(m, P("x"))
-    with pytest.raises(ValueError, match=r"P\('x',\) names axes of a mesh, and no mesh is in force"):
+    with pytest.raises((ValueError, RuntimeError), match=r"P\('x',\) names axes of a mesh, and no mesh is in force"):
         f(snp.ones(8))
 
 
@@ -468,3 +469,49 @@ def test_what_a_loop_or_a_branch_constrains_is_split_outside_of_jit(mesh):
         lax.fori_loop(0, 2, lambda _, x: doubled(x), x),
     ]
     assert [r.sharding.shard_shape(r.shape) for r in results] == [(1, 2)] * 3
+
+
+def test_committed_arguments_are_as_in_shardings_says(mesh):
+    rows, columns = NamedSharding(mesh, P("x")), NamedSharding(mesh, P(None, "y"))
+    x = np.ones((8, 4), np.float32)
+    f = stagec.jit(lambda x, y=0: x * 2, in_shardings=rows)
+    alike = NamedSharding(mesh.update(axis_names=("a", "b")), P("a"))
+    for given in (x, snp.asarray(x), stagec.device_put(x, rows), stagec.device_put(x, alike)):
+        assert np.array_equal(f(given), 2 * x)
+    for given in (stagec.device_put(x, columns), stagec.device_put(x, stagec.devices("cpu")[1])):
+        with pytest.raises(ValueError, match="in_shardings does not match the sharding on the respective") as raised:
+            f(given)
+        assert "P('x',)" in str(raised.value) and str(given.sharding) in str(raised.value)
+        assert "leave in_shardings out, or move the argument first, with stagec.device_put(x, sharding)" in str(
+            raised.value
+        )
+    assert stagec.jit(lambda x: f(x))(stagec.device_put(x, columns)).sharding.spec == P("x", None)
+    with pytest.raises(
+        ValueError, match="in_shardings is of positional arguments, and 'x' was passed by name"
+    ) as raised:
+        f(x=x)
+    assert "pass by position what in_shardings is of" in str(raised.value)
+
+
+def test_an_argument_of_one_device_is_not_split_by_a_constraint(mesh):
+    rows = NamedSharding(mesh, P("x"))
+    f = stagec.jit(lambda x: lax.with_sharding_constraint(x * 2, rows))
+    with pytest.raises(DeviceError, match="Received incompatible devices for jitted computation") as raised:
+        f(stagec.device_put(np.ones(8), stagec.devices("cpu")[0]))
+    assert "leave the device of the argument out, or put it on the mesh" in str(raised.value)
+    assert f(np.ones(8)).sharding.spec == P("x")
+
+
+def test_stages_tell_how_results_are_split(mesh):
+    auto = mesh.update(axis_types=(AxisType.Auto,) * 2)
+    f = stagec.jit(lambda x: (x * 2, 1))
+    for m, of_types in ((mesh, P("x", None)), (auto, None)):
+        lowered = f.lower(stagec.device_put(np.ones((8, 4)), NamedSharding(m, P("x"))))
+        assert getattr(lowered.out_info[0].sharding, "spec", None) == of_types
+        product, one = lowered.compile().out_info
+        assert product.sharding == NamedSharding(m, of_types or P("x")) and product.shape == (8, 4)
+        assert one.sharding == NamedSharding(m, P())
+    assert f.lower(np.ones(3)).compile().out_info[0].sharding == SingleDeviceSharding(stagec.devices("cpu")[0])
+    with pytest.raises(ValueError, match=r"make_mesh: axis_sizes must be a sequence of ints, got \(4,\)") as raised:
+        stagec.make_mesh(((4,), 2), ("x", "y"))
+    assert "give the size of each axis, such as make_mesh((2, 4), ('x', 'y'))" in str(raised.value)
