@@ -143,7 +143,9 @@ class GraphTrace(Trace):
             else:
                 array, aval = value, value.aval
             small = aval.nbytes <= config.captured_constant_bytes and (aval.ndim == 0 or aval.size > 0)
-            if (small or self.closed) and getattr(array, "local", None) is None:  # not one of several processes
+            is_local = getattr(array, "local", None) is None  # not one of several processes
+            is_whole = getattr(array, "is_fully_replicated", True)  # parts decide how results are split
+            if is_local and (self.closed or (small and is_whole)):
                 return Literal(np.asarray(array), aval)
             if self.closed:
                 raise closed_over(array)

@@ -20,7 +20,7 @@ from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.devices import Device, find
 from stagec.runtime.memory import aligned_empty
 from stagec.runtime.mesh import Axes, Mesh, PartitionSpec, current_mesh
-from stagec.runtime.propagation import spec_of, spread
+from stagec.runtime.propagation import source_of, spec_of, spread
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 
 # What `constrained` is told of the argument of `jit`, whose specs results have as they are written.
@@ -152,9 +152,9 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
         )
     if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
         return array.split(target)
-    return sharding_constraint_p(
-        array, mesh=target.mesh, spec=Axes.of(target.spec, aval.ndim, kept=_kept(target, what))
-    )
+    source = source_of(array, target) if what == "device_put" else None
+    spec = Axes.of(target.spec, aval.ndim, kept=_kept(target, what), source=source)
+    return sharding_constraint_p(array, mesh=target.mesh, spec=spec)
 
 
 def _kept(target: NamedSharding, what: str) -> frozenset[Any]:

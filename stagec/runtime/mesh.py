@@ -151,18 +151,24 @@ class Axes(tuple[tuple[Any, ...], ...]):
     Attributes:
       manual: names along which no unconstrained axis is split.
       kept: names along which a value stays split as it is, besides those written.
+      source: the mesh and the spec of a value that moves from there to other devices.
     """
 
     written: PartitionSpec
     manual: frozenset[Any]
     kept: frozenset[Any]
+    source: tuple[Mesh, PartitionSpec] | None
 
     @staticmethod
     def of(
-        spec: PartitionSpec, ndim: int, manual: frozenset[Any] = frozenset(), kept: frozenset[Any] = frozenset()
+        spec: PartitionSpec,
+        ndim: int,
+        manual: frozenset[Any] = frozenset(),
+        kept: frozenset[Any] = frozenset(),
+        source: tuple[Mesh, PartitionSpec] | None = None,
     ) -> Axes:
         made = Axes(spec.axes(ndim))
-        made.written, made.manual, made.kept = spec, manual, kept
+        made.written, made.manual, made.kept, made.source = spec, manual, kept, source
         return made
 
     def batched(self, dim: int, names: tuple[Any, ...]) -> Axes:
@@ -178,9 +184,11 @@ class Axes(tuple[tuple[Any, ...], ...]):
         spec = self.written.update([*entries[:dim], names or UNCONSTRAINED, *entries[dim:]])
         return Axes.of(spec, len(self) + 1, self.manual, self.kept)
 
-    def of_cotangent(self) -> Axes:
-        """The same for the cotangent of the value."""
-        return Axes.of(self.written.of_cotangent(), len(self), self.manual, self.kept)
+    def of_cotangent(self, mesh: Any) -> tuple[Any, Axes]:
+        """The mesh and the spec for the cotangent of a value that has these."""
+        if self.source is not None:
+            return self.source[0], Axes.of(self.source[1].of_cotangent(), len(self), source=(mesh, self.written))
+        return mesh, Axes.of(self.written.of_cotangent(), len(self), self.manual, self.kept)
 
     def after(self, given: Sequence[tuple[Any, ...]] | None) -> tuple[tuple[Any, ...], ...]:
         """How a value that is split as `given` is split after this constraint."""

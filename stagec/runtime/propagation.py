@@ -145,7 +145,8 @@ def operation_sharding(
     """The same of one operation on values."""
     if primitive is sharding_constraint_p:
         given = _sharding(args[0])
-        mesh = _joint(given.mesh, params["mesh"]) if type(given) is NamedSharding else params["mesh"]
+        moves = type(given) is not NamedSharding or params["spec"].source is not None
+        mesh = params["mesh"] if moves else _joint(given.mesh, params["mesh"])
         spec = params["spec"].after(_spec(given, avals[0].ndim))
         found = NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None
         return [found.filled(avals[0].ndim) if found is not None and type(spec) is not Axes else found]
@@ -238,6 +239,15 @@ def _mesh_of_trace(trace: Any) -> Mesh | AbstractMesh | None:
             return around
         trace = trace.parent
     return None
+
+
+def source_of(value: Any, target: NamedSharding) -> tuple[Mesh, PartitionSpec] | None:
+    """Where a differentiated value is, if that is on other devices than `target`."""
+    while type(value) is JvpTracer:
+        value = value.primal
+    given = _sharding(value)
+    moves = type(given) is NamedSharding and given.device_set != target.device_set and isinstance(given.mesh, Mesh)
+    return (given.mesh, given.spec) if moves else None
 
 
 def explicit_sharding(value: Any) -> NamedSharding | None:

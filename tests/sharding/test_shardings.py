@@ -515,3 +515,39 @@ def test_stages_tell_how_results_are_split(mesh):
     with pytest.raises(ValueError, match=r"make_mesh: axis_sizes must be a sequence of ints, got \(4,\)") as raised:
         stagec.make_mesh(((4,), 2), ("x", "y"))
     assert "give the size of each axis, such as make_mesh((2, 4), ('x', 'y'))" in str(raised.value)
+
+
+def test_gradients_move_back_between_meshes():
+    """A network whose layers are on other devices, as pipelines have it."""
+    devices = stagec.devices("cpu")
+    first, second = (NamedSharding(Mesh(devices[i : i + 4], "x"), P("x")) for i in (0, 4))
+    w = np.arange(12.0, dtype=np.float32).reshape(4, 3) / 12
+    layer, last = stagec.jit(lambda w, x: snp.tanh(x @ w)), stagec.jit(lambda w, x: (x @ w).sum())
+
+    def loss(a, b, x, move):
+        return last(b, move(layer(a, x)))
+
+    x = np.ones((8, 4), np.float32)
+    wanted = stagec.value_and_grad(loss, (0, 1))(w, w.T[:, :2], x, lambda x: x)
+    whole = [s.update(spec=P()) for s in (first, second)]
+    args = [stagec.device_put(a, s) for a, s in zip((w, w.T[:, :2], x), (*whole, first))]
+    found = stagec.value_and_grad(loss, (0, 1))(*args, lambda x: stagec.device_put(x, second))
+    for got, as_one in zip(stagec.tree.leaves(found), stagec.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(got, as_one, rtol=1e-6)
+    places = [first.device_set, second.device_set]
+    assert [g.devices() for g in found[1]] == places and found[0].devices() == places[1]
+
+
+def test_devices_call_an_ordered_callback_one_after_the_other(mesh):
+    seen = []
+
+    @stagec.shard_map(mesh=mesh, in_specs=P(("x", "y")), out_specs=P(("x", "y")))
+    def f(x):
+        stagec.experimental.io_callback(lambda v: seen.append(v.tolist()), None, x, ordered=True)
+        return x + 1
+
+    for run in (f, stagec.jit(f)):
+        seen.clear()
+        assert run(snp.arange(8.0)).tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+        stagec.effects_barrier()
+        assert seen == [[float(i)] for i in range(8)]
