@@ -16,7 +16,7 @@ from stagec.core.wrapping import wraps
 from stagec.numpy.arguments import OUT_SHARDINGS, constrained, from_numpy
 from stagec.runtime.array import Array as Value
 from stagec.runtime.devices import Device
-from stagec.runtime.mesh import PartitionSpec
+from stagec.runtime.mesh import UNCONSTRAINED, PartitionSpec
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -201,7 +201,17 @@ def with_shardings(
 
     Args:
       rules: which arguments are static; those have no entry in `in_shardings`.
+
+    Raises:
+      ValueError: an entry of `in_shardings` leaves an axis unconstrained.
     """
+    for sharding in pytree.leaves(in_shardings):
+        if isinstance(sharding, NamedSharding) and UNCONSTRAINED in sharding.spec.partitions:
+            raise location.error(
+                ValueError,
+                f"jit: Unconstrained dims are not allowed in in_shardings, got {sharding.spec}",
+                fix="write None for an axis that is whole, or leave in_shardings out",
+            )
 
     @wraps(fun)
     def split(*args: Any, **kwargs: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from stagec.control import bodies, while_rules
 from stagec.control.scan import scan_p, unrolled
+from stagec.control.variation import check_variation
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
@@ -102,6 +103,7 @@ def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R
     if changed:  # the function takes its arguments
         body = bodies.record(body_fun, [tree], avals, outer=outer)
     bodies.check_carry("while_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
+    check_variation("while_loop", body_fun, tree, operands, body)
     condition = bodies.record(cond_fun, [tree], avals, role=Role("while_loop: cond_fun", ("carry",)))
     _check_condition(cond_fun, condition)
     if body.written:
@@ -199,6 +201,7 @@ def fori_loop(
     if changed:
         body = bodies.record(body_fun, [LEAF, tree], [index, *avals], outer=outer)
     bodies.check_carry("fori_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
+    check_variation("fori_loop", body_fun, tree, operands, body)
     if body.written:
         refs, step_with = body.written, references.carrying(body.written, body_fun)
         start = ([references.read(r) for r in refs], tree.unflatten(operands))

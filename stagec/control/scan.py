@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.control import bodies, scan_rules
+from stagec.control.variation import check_variation
 from stagec.core import dims, dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R, X
@@ -181,6 +182,7 @@ def scan(
         body = bodies.record(f, trees, [*avals, *row_avals], outer=outer)
         carry_out, ys_tree = _pair(f, body.out_tree)
     bodies.check_carry("scan", f, carry_tree, avals, carry_out, body.out_avals[: carry_out.num_leaves])
+    check_variation("scan", f, carry_tree, operands, body, rows)
     if body.written:
         refs, carried = list(body.written), references.carrying(body.written, f)
 

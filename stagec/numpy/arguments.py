@@ -150,6 +150,13 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
             f"{what}: {target.spec} names {name!r}, which is a manual axis: the shard_map around it has split along it",
             fix="leave the name out, or leave it out of shard_map's axis_names",
         )
+    stays = what == "with_sharding_constraint" and type(array) is ConcreteArray and array.committed
+    if stays and array.sharding.assignment != target.assignment:
+        raise location.error(
+            errors.DeviceError,
+            f"{what}: incompatible devices: the array is committed to {array.sharding}, and {target} has others",
+            fix="move the array, with stagec.device_put(x, sharding)",
+        )
     if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
         return array.split(target)
     source = source_of(array, target) if what == "device_put" else None

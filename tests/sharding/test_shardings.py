@@ -493,6 +493,19 @@ def test_committed_arguments_are_as_in_shardings_says(mesh):
     assert "pass by position what in_shardings is of" in str(raised.value)
 
 
+def test_constraints_do_not_move_arrays_to_other_devices(mesh):
+    rows = NamedSharding(mesh, P("x"))
+    turned = NamedSharding(Mesh(mesh.devices[::-1], ("x", "y")), P("x"))
+    for x in (stagec.device_put(np.ones(8), turned), stagec.device_put(np.ones(8), stagec.devices("cpu")[0])):
+        with pytest.raises(DeviceError, match="incompatible devices: the array is committed to") as raised:
+            lax.with_sharding_constraint(x, rows)
+        assert "move the array, with stagec.device_put(x, sharding)" in str(raised.value)
+        assert stagec.device_put(x, rows).sharding == rows
+    with pytest.raises(ValueError, match="Unconstrained dims are not allowed in in_shardings, got P") as raised:
+        stagec.jit(abs, in_shardings=NamedSharding(mesh, P(P.UNCONSTRAINED, "x")))
+    assert "write None for an axis that is whole, or leave in_shardings out" in str(raised.value)
+
+
 def test_an_argument_of_one_device_is_not_split_by_a_constraint(mesh):
     rows = NamedSharding(mesh, P("x"))
     f = stagec.jit(lambda x: lax.with_sharding_constraint(x * 2, rows))
