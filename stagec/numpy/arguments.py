@@ -97,8 +97,8 @@ def on_device(array: Array, device: Placement) -> Array:
     if device is None:
         if state.plain or type(array) is not ConcreteArray or array.committed:
             return array
-        whole = spread()
-        found: Array = array if whole is None else array.split(whole.filled(array.ndim))
+        whole = spread(array.ndim)
+        found: Array = array if whole is None else array.split(whole)
         return found
     if isinstance(device, SingleDeviceSharding):
         device = device.device

@@ -6,6 +6,7 @@ which device a part of a result counts to. A value without operands that are spl
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -164,9 +165,8 @@ def names_meshes(params: dict[str, Any]) -> bool:
 def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) -> list[NamedSharding | None] | None:
     """Let the results of a call, which it has just made, be split as they follow; returns how."""
     found = result_shardings(graph, values)
-    whole = spread()
-    if whole is not None:
-        found = [s or whole.filled(r.ndim) for s, r in zip(found or [None] * len(results), results)]
+    if spread(0) is not None:
+        found = [s or spread(r.aval.ndim) for s, r in zip(found or [None] * len(results), results)]
     if found is not None:
         _refuse_committed(values, found)
         sign(results, found)
@@ -187,10 +187,25 @@ def _refuse_committed(values: Sequence[Any], shardings: Sequence[NamedSharding |
             )
 
 
-def spread() -> NamedSharding | None:
+def spread(ndim: int) -> NamedSharding | None:
     """That of arrays of which nothing else says where they are: whole on all devices of the mesh of `set_mesh`."""
     mesh = spread_mesh()
-    return None if mesh is None or state.trace is not None else NamedSharding(mesh, PartitionSpec())
+    return None if mesh is None or state.trace is not None else _whole(mesh, ndim)
+
+
+@functools.lru_cache(256)
+def _whole(mesh: Mesh, ndim: int) -> NamedSharding:
+    return NamedSharding(mesh, PartitionSpec()).filled(ndim)
+
+
+def are_spread(values: Sequence[Any]) -> bool:
+    """Whether all arrays among values are as `spread` says, or nowhere: then so are the results of an operation."""
+    return all(
+        type(v) is not Array
+        or v.signature is v.aval
+        or (type(v.signature) is Split and v.signature.sharding == spread(v.aval.ndim))
+        for v in values
+    )
 
 
 def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) -> None:
