@@ -137,10 +137,10 @@ def test_shardings_are_those_of_stagec(clean):
     with compat.jax():
         import jax
         from jax.experimental import mesh_utils, multihost_utils, pjit, shard_map
-        from jax.sharding import Mesh, NamedSharding, PartitionSpec
+        from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
     assert isinstance(snp.ones(2).sharding, jax.sharding.Sharding) and jax.P is PartitionSpec
-    mesh = Mesh(mesh_utils.create_device_mesh((1,), jax.devices("cpu")[:1]), ("x",))
+    mesh = Mesh(mesh_utils.create_device_mesh((1,), jax.devices("cpu")[:1]), ("x",), AxisType.Explicit)
     drawn = jax.random.normal(jax.random.key(0), (2,), out_sharding=NamedSharding(mesh, PartitionSpec("x")))
     assert drawn.sharding.spec == PartitionSpec("x")
     found = shard_map.shard_map(lambda x: x, mesh, (PartitionSpec("x"),), PartitionSpec("x"), check_rep=False)(drawn)

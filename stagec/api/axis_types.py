@@ -6,11 +6,16 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from stagec.api.flat import operand
 from stagec.api.sharded import reshard
 from stagec.core import location, pytree
 from stagec.core.wrapping import wraps
-from stagec.runtime.mesh import AbstractMesh, AxisType, Mesh, current_mesh, set_mesh
-from stagec.runtime.propagation import follow
+from stagec.primitives.constraint import sharding_constraint_p
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, AxisType, Mesh, PartitionSpec, current_mesh, in_force
+from stagec.runtime.propagation import explicit_mesh, follow
+from stagec.runtime.sharding import NamedSharding
 
 
 def auto_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, out_sharding: Any = None) -> Any:
@@ -39,7 +44,8 @@ def auto_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, out_
     @wraps(f)
     def wrapped(*args: Any, out_sharding: Any = out_sharding, **kwargs: Any) -> Any:
         _check_given("auto_axes", "out_sharding", "results", out_sharding)
-        with set_mesh(_mesh_of("auto_axes", axes, AxisType.Auto)):
+        leaves = [*pytree.leaves((args, kwargs)), *pytree.leaves(out_sharding)]
+        with in_force(_mesh_of("auto_axes", axes, AxisType.Auto, leaves)):
             result = f(*args, **kwargs)
         return reshard(result, out_sharding)
 
@@ -77,13 +83,21 @@ def explicit_axes(f: Any = None, /, *, axes: str | Sequence[str] | None = None, 
     @wraps(f)
     def wrapped(*args: Any, in_sharding: Any = in_sharding, **kwargs: Any) -> Any:
         _check_given("explicit_axes", "in_sharding", "arguments", in_sharding)
-        with set_mesh(_mesh_of("explicit_axes", axes, AxisType.Explicit)):
+        with in_force(_mesh_of("explicit_axes", axes, AxisType.Explicit, pytree.leaves(in_sharding))):
             args = reshard(args, in_sharding)
             for leaf in pytree.leaves(args):
                 follow(leaf)
-            return f(*args, **kwargs)
+            result = f(*args, **kwargs)
+        mesh = current_mesh()
+        return pytree.map_leaves(lambda leaf: _as_it_is(leaf, mesh), result)
 
     return wrapped
+
+
+def _as_it_is(value: Any, mesh: Any) -> Any:
+    """A value as it is split, along the axes of a mesh."""
+    free = PartitionSpec(*[UNCONSTRAINED] * np.ndim(value))
+    return sharding_constraint_p(operand(value, "a result"), mesh=mesh, spec=Axes.of(free, np.ndim(value)))
 
 
 def _check_given(what: str, name: str, split: str, sharding: Any) -> None:
@@ -91,9 +105,11 @@ def _check_given(what: str, name: str, split: str, sharding: Any) -> None:
         raise location.error(TypeError, f"{what}: no {name}", fix=f"say how {split} are split, as in {name}=P('x')")
 
 
-def _mesh_of(what: str, axes: str | Sequence[str] | None, kind: AxisType) -> Mesh | AbstractMesh:
-    """The mesh in force, with axes of another type."""
+def _mesh_of(what: str, axes: str | Sequence[str] | None, kind: AxisType, leaves: Sequence[Any]) -> Mesh | AbstractMesh:
+    """The mesh in force, else that of a value or a sharding, with axes of another type."""
     mesh = current_mesh()
+    for leaf in leaves if mesh is None else ():
+        mesh = mesh or (leaf.mesh if isinstance(leaf, NamedSharding) else explicit_mesh(leaf))
     if mesh is None:
         raise location.error(
             ValueError, f"{what}: no mesh is in force", fix="call it under `with stagec.set_mesh(mesh):`"

@@ -19,9 +19,12 @@ from stagec.core.functions import check_callable
 from stagec.core.recording import trace_flat
 from stagec.core.wrapping import shown_name
 from stagec.core.zero import Linear, differentiable, is_zero, zero_of
+from stagec.numpy.arguments import constrained
 from stagec.primitives.convert import as_array
 from stagec.primitives.operand import aval_of
 from stagec.primitives.references import Ref, read, returning, write
+from stagec.runtime.propagation import explicit_sharding
+from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.jvp import jvp_flat
 from stagec.transforms.linearize import LinearFunction, linearize_flat
 from stagec.transforms.transpose import transpose_graph
@@ -48,7 +51,8 @@ def _only(name: str, cts: tuple[Any, ...]) -> Any:
 
 
 class Variation:
-    """Along which axes of `shard_map`s in force the arguments and results of a function differ.
+    """Along which axes of `shard_map`s in force the arguments and results of a function differ, and how arguments are
+    split along explicit axes: cotangents are split in the same way.
 
     Args:
       primals, outs: the values; kept where axes are in force, else only counted.
@@ -58,6 +62,8 @@ class Variation:
         typed = bool(typed_axes())
         self._primals = list(primals) if typed else None
         self._outs = list(outs) if typed else None
+        splits = list(map(explicit_sharding, primals))
+        self._splits = splits if any(splits) else None
 
     def of_results(self, cts: Sequence[Any]) -> list[Any]:
         """Cotangents of the results, which differ where the results do."""
@@ -65,7 +71,14 @@ class Variation:
 
     def of_arguments(self, cts: Sequence[Any]) -> list[Any]:
         """Cotangents of the arguments, summed along axes along which the arguments do not differ."""
-        return _alike(cts, self._primals)
+        found = _alike(cts, self._primals)
+        return found if self._splits is None else [_split(ct, s) for ct, s in zip(found, self._splits, strict=True)]
+
+
+def _split(ct: Any, sharding: NamedSharding | None) -> Any:
+    if sharding is None or ct is None or is_zero(ct) or sharding.spec.reduced or sharding.spec.unreduced:
+        return ct
+    return constrained(ct, sharding, "grad")
 
 
 def _alike(cts: Sequence[Any], values: Sequence[Any] | None) -> list[Any]:

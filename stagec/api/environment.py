@@ -25,7 +25,7 @@ from stagec.runtime import devices as _devices
 from stagec.runtime.array import Array
 from stagec.runtime.devices import Device
 from stagec.runtime.mesh import PartitionSpec, current_mesh
-from stagec.runtime.propagation import spec_of
+from stagec.runtime.propagation import explicit_mesh, spec_of
 from stagec.runtime.sharding import SplitType
 from stagec.transforms.varying import varies
 
@@ -58,6 +58,9 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
         return of_library
     found: ShapedArray = leaf_aval(x) if isinstance(x, ShapeDtypeStruct) else aval_of(operand(x, "x"))
     mesh = current_mesh()
+    own = explicit_mesh(x, own=True)
+    if mesh is None or (own is not None and own.shape_tuple != mesh.shape_tuple and not mesh.manual_axes):
+        mesh = own
     if mesh is None or not (mesh.explicit_axes or mesh.manual_axes):
         return found
     spec = spec_of(x) if mesh.explicit_axes else None
@@ -65,7 +68,8 @@ def typeof(x: Any) -> ShapedArray | AbstractRef:
         return found
     # What is recorded for a later call of a loop or of a jitted function may differ along all axes.
     varying = frozenset([n for n in typed_axes() if varies(x, n) is not False])
-    return SplitType.of_split(found, mesh.abstract_mesh, spec or PartitionSpec(), varying)
+    explicit = (spec or PartitionSpec()).only(mesh.explicit_axes)
+    return SplitType.of_split(found, mesh.abstract_mesh, explicit, varying)
 
 
 def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:

@@ -29,7 +29,7 @@ from stagec.api.references import (
     write_back,
 )
 from stagec.api.settings import JitSettings, check_compiler_options
-from stagec.api.sharded import single_device, with_shardings
+from stagec.api.sharded import refuse_others, single_device, with_shardings
 from stagec.api.stage import struct
 from stagec.api.stages import Lowered, Traced
 from stagec.api.targets import chosen_target
@@ -53,8 +53,9 @@ from stagec.primitives.references import Ref, inner_references, read, returned
 from stagec.python_flow.outcome import result_of
 from stagec.runtime import plans
 from stagec.runtime.devices import Device
+from stagec.runtime.mesh import AbstractMesh, Mesh, PartitionSpec
 from stagec.runtime.placement import committed_device
-from stagec.runtime.propagation import sign_results, spec_of, split_inputs
+from stagec.runtime.propagation import explicit_mesh, sign_results, spec_of, split_inputs
 from stagec.runtime.runnable import Runnable
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             if found is not None:
                 self._refuse_shapes(found[1], args, kwargs)
                 return self._run_open(tables, *found, args, kwargs)
+        if self._settings.in_shardings is not None and state.trace is None:
+            refuse_others(self._settings.in_shardings, self._settings.rules, args, kwargs)
         trace, values, refs = self._traced_with_references(args, kwargs)
         self._refuse_shapes(values, args, kwargs)
         outs: Sequence[Any]
@@ -217,10 +220,12 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         avals = unified([leaf_aval(v) for v in values])
         key: Any = (in_tree, avals, static, config.trace_key())
         splits: tuple[Any, ...] = ()
-        if state.mesh is not None:
-            if state.mesh.explicit_axes:
+        mesh: Mesh | AbstractMesh | None = state.mesh
+        mesh = mesh or next((m for v in values if (m := explicit_mesh(v)) is not None), None)
+        if mesh is not None:
+            if mesh.explicit_axes:
                 splits = tuple(map(spec_of, values))
-            key = (*key, state.mesh, splits)
+            key = (*key, mesh, splits)
         passed = passed_references(leaves, lambda: rules.leaf_names(args, kwargs))
         inner = dict(zip(passed, structures(passed.values())))
         if passed:
@@ -233,7 +238,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
             found = self._cache.get(key)
             if found is None:
                 found = self._cache.made(
-                    key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, inner, splits)
+                    key, lambda: self._record(rules, in_tree, avals, static, args, kwargs, inner, splits, mesh)
                 )
             if found.references is None:
                 return found, values, []
@@ -253,6 +258,7 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
         kwargs: dict[str, Any],
         passed: dict[int, pytree.PyTreeDef],
         splits: tuple[Any, ...] = (),
+        mesh: Mesh | AbstractMesh | None = None,
     ) -> TracedSignature:
         names = per_value(rules.leaf_names(args, kwargs), passed)
         out_tree: pytree.PyTreeDef | None = None
@@ -261,8 +267,8 @@ class JitFunction(Function[P, R_co], FastPathDispatch):
 
         def flat(*tracers: Any) -> list[Any]:
             nonlocal out_tree, end
-            if splits:
-                split_inputs(tracers, splits)
+            if mesh is not None:  # along axes that are not explicit, types say nothing
+                split_inputs(tracers, splits or [PartitionSpec()] * len(tracers), mesh)
             given, inner = inner_references(tracers, passed)
             dynamic, dynamic_kwargs = in_tree.unflatten(given)
             call_args, call_kwargs = rules.join(dynamic, dynamic_kwargs, static)
@@ -531,7 +537,7 @@ def jit(
       ArgumentTypeError: an argument is not an array, a number, or a pytree of these.
       ConcretizationError: the function needs a value while it is traced.
       DeviceError: arguments are committed to different devices.
-      ValueError: `tiered` is something else.
+      ValueError: `tiered` is something else, or an argument is committed and otherwise split than `in_shardings` says.
       CompileError: `compiler_options` has a name that no option of XLA has.
       DimensionError: the function cannot be compiled for every size, or sizes at a call do not agree.
       PipelineError: an item of `passes` is not a pass, or `fast_math` is not a setting (`passes.PipelineError`).
@@ -566,7 +572,9 @@ def jit(
     opened = None if dynamic is None else OpenDimensions(location.of_function(fun), dynamic)
     if in_shardings is not None or out_shardings is not None:
         fun = with_shardings(fun, rules, in_shardings, out_shardings)
-    arguments = JitSettings(rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened, reproducible)
+    arguments = JitSettings(
+        rules, keep_unused, inline, chosen, on_device, granted, extra, tiered, opened, reproducible, in_shardings
+    )
     return PythonFunction(fun, arguments) if python else JitFunction(fun, arguments)
 
 

@@ -110,7 +110,11 @@ def checkpoint(
 
         flat = FlatFunction(joined, tree)
         graph, captured = trace_flat(
-            lambda *xs: flat(*with_references(xs, refs)), [aval_of(v) for v in values], names, name
+            lambda *xs: flat(*with_references(xs, refs)),
+            [aval_of(v) for v in values],
+            names,
+            name,
+            outer=[(v, False) for v in values],
         )
         outs = checkpoint_p(
             *captured,

@@ -53,6 +53,7 @@ class JitSettings:
       tiered: whether NumPy evaluates while the compiler works: True, False or "exact"; None for the option.
       dynamic: the dimensions of arguments that are open.
       reproducible: results have the same bits on all processors.
+      in_shardings: how arguments are split, as the user says.
     """
 
     rules: ArgumentRules
@@ -65,6 +66,7 @@ class JitSettings:
     tiered: bool | str | None = None
     dynamic: OpenDimensions | None = None
     reproducible: bool = False
+    in_shardings: Any = None
 
     @property
     def of_calls(self) -> dict[str, bool]:

@@ -483,6 +483,7 @@ class _Call:
             manual = frozenset(self.axes)
             entries = [UNCONSTRAINED if n is None else n for n in (*spec, *[None] * (rank - len(spec)))]
             spec = PartitionSpec(*entries)
+        spec = NamedSharding(self.mesh, spec).filled(rank).spec
         return sharding_constraint_p(value, mesh=self.mesh, spec=Axes.of(spec, rank, manual))
 
     def _merged(self, value: Any, spec: PartitionSpec, differs: list[Any], rank: int) -> Any:

@@ -13,10 +13,10 @@ from stagec.core import errors, location, pytree
 from stagec.core.array import Array
 from stagec.core.callables import X
 from stagec.core.wrapping import wraps
-from stagec.numpy.arguments import constrained, from_numpy
+from stagec.numpy.arguments import OUT_SHARDINGS, constrained, from_numpy
 from stagec.runtime.array import Array as Value
 from stagec.runtime.devices import Device
-from stagec.runtime.mesh import PartitionSpec
+from stagec.runtime.mesh import UNCONSTRAINED, PartitionSpec
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 from stagec.typing import ArrayLike, DTypeLike
 
@@ -201,7 +201,17 @@ def with_shardings(
 
     Args:
       rules: which arguments are static; those have no entry in `in_shardings`.
+
+    Raises:
+      ValueError: an entry of `in_shardings` leaves an axis unconstrained.
     """
+    for sharding in pytree.leaves(in_shardings):
+        if isinstance(sharding, NamedSharding) and UNCONSTRAINED in sharding.spec.partitions:
+            raise location.error(
+                ValueError,
+                f"jit: Unconstrained dims are not allowed in in_shardings, got {sharding.spec}",
+                fix="write None for an axis that is whole, or leave in_shardings out",
+            )
 
     @wraps(fun)
     def split(*args: Any, **kwargs: Any) -> Any:
@@ -213,6 +223,37 @@ def with_shardings(
         return _each_split("out_shardings", out_shardings, fun(*found, **kwargs))
 
     return split
+
+
+def refuse_others(in_shardings: Any, rules: ArgumentRules, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise for arguments of a call that `in_shardings` says nothing of, or that are committed to be otherwise."""
+    named = [name for name in kwargs if name not in rules.static_names]
+    if named and any(s is not None for s in pytree.leaves(in_shardings)):
+        raise location.error(
+            ValueError,
+            f"jit: in_shardings is of positional arguments, and {named[0]!r} was passed by name: kwargs are not split",
+            fix="pass by position what in_shardings is of",
+        )
+    if rules.static_names & set(kwargs):
+        return
+    given = tuple([v for i, v in enumerate(args) if i not in rules.static_nums])
+    try:
+        wanted = pytree.broadcast_prefix(in_shardings, given, is_leaf=lambda s: s is None)
+    except errors.PytreeError:
+        return  # the traced function raises the error
+    paths, _ = pytree.flatten_with_path(given, lambda v: v is None)
+    for (path, value), w in zip(paths, wanted):
+        if w is None or type(value) is not Value or not value.committed:
+            continue
+        target = as_sharding(w, "jit(in_shardings=)")
+        single = type(target) is type(value.sharding) is SingleDeviceSharding  # which moves
+        if not single and not value.sharding.is_equivalent_to(target, value.ndim):
+            raise location.error(
+                ValueError,
+                f"jit: in_shardings does not match the sharding on the respective argument{pytree.keystr(path)}",
+                [("in_shardings", str(target), ""), ("argument", str(value.sharding), "")],
+                "leave in_shardings out, or move the argument first, with stagec.device_put(x, sharding)",
+            )
 
 
 def single_device(*shardings: Any) -> Device | None:
@@ -231,6 +272,9 @@ def _each_split(name: str, shardings: Any, tree: X) -> X:
         wanted = [w for w, v in zip(wanted, pytree.flatten(tree, lambda s: s is None)[0]) if v is not None]
     except errors.PytreeError as error:
         raise errors.PytreeError(f"jit: {name} does not fit what it describes: {error}") from None
-    split = [v if s is None else constrained(v, s, f"jit({name}=)") for v, s in zip(leaves, wanted)]
+    split = [
+        v if s is None else constrained(v, s, OUT_SHARDINGS if name == "out_shardings" else f"jit({name}=)")
+        for v, s in zip(leaves, wanted)
+    ]
     found: X = definition.unflatten(split)
     return found

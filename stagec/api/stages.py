@@ -19,7 +19,7 @@ from stagec.api.stage import MemoryStats, Stage
 from stagec.api.traces import TracedSignature
 from stagec.compiler import build, dump
 from stagec.compiler.cost import cost
-from stagec.core import location
+from stagec.core import location, pytree
 from stagec.core.cached import cached_property
 from stagec.core.config import config, state
 from stagec.core.copying import OwnCopy
@@ -152,7 +152,8 @@ class Traced(Stage):
     @property
     def out_info(self) -> Any:
         """Shapes and dtypes of the results, and how they are split along explicit axes, as `ShapeDtypeStruct`s."""
-        return self._split_results(self._out_shardings)
+        types = [None if s is None else s.update(mesh=s.mesh.abstract_mesh) for s in self._out_shardings]
+        return self._split_results(types)
 
     @property
     def out_avals(self) -> Any:
@@ -204,6 +205,11 @@ class Lowered(Stage):
             )
         runnable = self._runnable
         return build.lower_graph(runnable.code.graph, runnable.code.options, self._trace.name, runnable.code.used_names)
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the results, and how they are split along explicit axes, as `ShapeDtypeStruct`s."""
+        return self._split_results(self._traced._out_shardings)
 
     def as_text(self, stage: str = "stablehlo", *, locations: bool = False) -> str:
         """The program as text.
@@ -360,6 +366,13 @@ class Compiled(FastPathDispatch, Stage):
     def output_shardings(self) -> Any:
         """How each result lies on devices."""
         return self.out_tree.unflatten(self._placed(self._lowered._traced._out_shardings))
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes, dtypes and shardings of the results, as `ShapeDtypeStruct`s."""
+        return pytree.map_leaves(
+            lambda s, sharding: s.update(sharding=sharding), super().out_info, self.output_shardings
+        )
 
     @property
     def input_formats(self) -> Any:

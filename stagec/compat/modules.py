@@ -21,7 +21,7 @@ from stagec.core.config import state
 from stagec.core.errors import DimensionError
 from stagec.core.recording import GraphTrace
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import constrained
+from stagec.numpy.arguments import explicitly_split
 from stagec.primitives.convert import convert_element_type_p
 from stagec.primitives.hitypes import here
 from stagec.runtime.array import Array
@@ -182,7 +182,7 @@ def _with_sharding(module: str, function: Any) -> Any:
     @functools.wraps(function)
     def call(*args: Any, out_sharding: Any = None, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
-        return found if out_sharding is None else constrained(found, out_sharding, f"{module}.{function.__name__}")
+        return found if out_sharding is None else explicitly_split(found, out_sharding, f"{module}.{function.__name__}")
 
     return call
 

@@ -54,6 +54,7 @@ def record(
     avals: Sequence[ShapedArray],
     names: Sequence[str] | None = None,
     role: Role | None = None,
+    outer: Sequence[tuple[Any, bool]] | None = None,
 ) -> Body:
     """Run `function` once on tracers.
 
@@ -62,6 +63,7 @@ def record(
       avals: of all their leaves, in order.
       names: what to call the arguments; by default what the function calls them.
       role: of a user's function, for the error where it does not take the arguments.
+      outer: as of `trace_flat`.
 
     Raises:
       ArgumentTypeError: it does not take that many arguments.
@@ -80,7 +82,7 @@ def record(
     names = names or _parameters(function, len(trees))
     leaf_names = [n + pytree.keystr(path) for n, t in zip(names, trees) for path in pytree.leaf_paths(t)]
     frame = Frame()
-    graph, captured = trace_flat(flat, avals, leaf_names, shown_name(function), False, frame)
+    graph, captured = trace_flat(flat, avals, leaf_names, shown_name(function), False, frame, outer=outer)
     assert out_tree is not None, "the function ran"
     return Body(graph, captured, out_tree, tuple(frame.written))
 

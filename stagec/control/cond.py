@@ -174,10 +174,9 @@ def choose(name: str, index: Operand, functions: Sequence[Callable[..., Any]], o
         leaves, tree = bodies.flatten(operand, f"{name}: operand {i}")
         flat += leaves
         trees.append(tree)
-    avals = [aval_of(o) for o in flat]
-    recorded = [
-        bodies.record(f, trees, avals, role=r) for f, r in zip(functions, _roles(name, len(functions), len(operands)))
-    ]
+    avals, outer = [aval_of(o) for o in flat], [(o, False) for o in flat]
+    roles = _roles(name, len(functions), len(operands))
+    recorded = [bodies.record(f, trees, avals, role=r, outer=outer) for f, r in zip(functions, roles)]
     _check_results(name, functions, recorded)
     refs = list(dict.fromkeys(ref for body in recorded for ref in body.written))
     if refs:

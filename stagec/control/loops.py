@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from stagec.control import bodies, while_rules
 from stagec.control.scan import scan_p, unrolled
+from stagec.control.variation import check_variation
 from stagec.core import dtypes, errors, location
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R
@@ -96,12 +97,13 @@ def while_loop(cond_fun: Callable[[Any], ArrayLike], body_fun: Callable[[Any], R
         while cond_fun(carry):
             carry = body_fun(carry)
         return carry
-    avals = [aval_of(o) for o in operands]
-    body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)))
+    avals, outer = [aval_of(o) for o in operands], [(o, False) for o in operands]
+    body = bodies.record(body_fun, [tree], avals, role=Role("while_loop: body_fun", ("carry",)), outer=outer)
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
     if changed:  # the function takes its arguments
-        body = bodies.record(body_fun, [tree], avals)
+        body = bodies.record(body_fun, [tree], avals, outer=outer)
     bodies.check_carry("while_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
+    check_variation("while_loop", body_fun, tree, operands, body)
     condition = bodies.record(cond_fun, [tree], avals, role=Role("while_loop: cond_fun", ("carry",)))
     _check_condition(cond_fun, condition)
     if body.written:
@@ -192,13 +194,14 @@ def fori_loop(
             carry = body_fun(as_array(literal(i, aval_of(low).dtype, aval_of(low).weak_type)), carry)
         return carry
     index = aval_of(low)
-    avals = [aval_of(o) for o in operands]
+    avals, outer = [aval_of(o) for o in operands], [(None, False), *[(o, False) for o in operands]]
     role = Role("fori_loop: body_fun", ("i", "carry"))
-    body = bodies.record(body_fun, [LEAF, tree], [index, *avals], role=role)
+    body = bodies.record(body_fun, [LEAF, tree], [index, *avals], role=role, outer=outer)
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals)
     if changed:
-        body = bodies.record(body_fun, [LEAF, tree], [index, *avals])
+        body = bodies.record(body_fun, [LEAF, tree], [index, *avals], outer=outer)
     bodies.check_carry("fori_loop", body_fun, tree, avals, body.out_tree, body.out_avals)
+    check_variation("fori_loop", body_fun, tree, operands, body)
     if body.written:
         refs, step_with = body.written, references.carrying(body.written, body_fun)
         start = ([references.read(r) for r in refs], tree.unflatten(operands))

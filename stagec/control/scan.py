@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stagec.control import bodies, scan_rules
+from stagec.control.variation import check_variation
 from stagec.core import dims, dtypes, errors, location, pytree
 from stagec.core.aval import ShapedArray
 from stagec.core.callables import R, X
@@ -173,13 +174,15 @@ def scan(
     avals = [aval_of(o) for o in operands]
     row_avals = [a.update(shape=a.shape[1:]) for a in [aval_of(r) for r in rows]]
     trees = [carry_tree, xs_tree]
-    body = bodies.record(f, trees, [*avals, *row_avals], role=Role("scan: f", ("carry", "x")))
+    outer = [(value, False) for value in operands] + [(row, True) for row in rows]
+    body = bodies.record(f, trees, [*avals, *row_avals], role=Role("scan: f", ("carry", "x")), outer=outer)
     carry_out, ys_tree = _pair(f, body.out_tree)
     operands, avals, changed = bodies.promote_weak(operands, body.out_avals[: carry_out.num_leaves])
     if changed:
-        body = bodies.record(f, trees, [*avals, *row_avals])
+        body = bodies.record(f, trees, [*avals, *row_avals], outer=outer)
         carry_out, ys_tree = _pair(f, body.out_tree)
     bodies.check_carry("scan", f, carry_tree, avals, carry_out, body.out_avals[: carry_out.num_leaves])
+    check_variation("scan", f, carry_tree, operands, body, rows)
     if body.written:
         refs, carried = list(body.written), references.carrying(body.written, f)
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
             unique_indices: bool = False,
             mode: Any = None,
             wrap_negative_indices: bool = True,
+            out_sharding: Any = None,
         ) -> Array: ...
 
     class AtIndex:
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
             mode: Any = None,
             fill_value: ArrayLike | None = None,
             wrap_negative_indices: bool = True,
+            out_sharding: Any = None,
         ) -> Array: ...
         def apply(
             self,

@@ -88,6 +88,10 @@ class GraphTrace(Trace):
         # How values are split among devices, where that is known of the inputs, and for how many equations it is.
         self.splits: dict[Var, Any] | None = None
         self.followed = 0
+        # The mesh along whose axes they are. And for each input of what control flow runs, the value around it that the
+        # input is, or None, and whether it is a row of this; None for other graphs.
+        self.mesh: Any = None
+        self.outer: Sequence[tuple[Any, bool]] | None = None
 
     def argument(self, aval: ShapedArray, name: str = "") -> GraphTracer:
         var = Var(aval, None, name)
@@ -139,7 +143,9 @@ class GraphTrace(Trace):
             else:
                 array, aval = value, value.aval
             small = aval.nbytes <= config.captured_constant_bytes and (aval.ndim == 0 or aval.size > 0)
-            if (small or self.closed) and getattr(array, "local", None) is None:  # not one of several processes
+            is_local = getattr(array, "local", None) is None  # not one of several processes
+            is_whole = getattr(array, "is_fully_replicated", True)  # parts decide how results are split
+            if is_local and (self.closed or (small and is_whole)):
                 return Literal(np.asarray(array), aval)
             if self.closed:
                 raise closed_over(array)
@@ -188,6 +194,7 @@ def trace_flat(
     static_arguments: bool = True,
     frame: Frame | None = None,
     closed: bool = False,
+    outer: Sequence[tuple[Any, bool]] | None = None,
 ) -> tuple[Graph, list[Any]]:
     """Record `function` of flat arrays, which returns a flat sequence of arrays.
 
@@ -198,13 +205,14 @@ def trace_flat(
       static_arguments: whether a message may advise to make an argument static.
       frame: for the references from outside that the function uses; without one, it cannot write them.
       closed: whether there are no captured values; see `trace_closed`.
+      outer: for each argument, the value around the function that it is, or None, and whether it is a row of that.
 
     Returns:
       The graph, and the captured values that belong to its leading inputs.
     """
     trace = GraphTrace(name or shown_name(function))
     trace.static_arguments = static_arguments
-    trace.frame, trace.closed = frame, closed
+    trace.frame, trace.closed, trace.outer = frame, closed, outer
     tracers = [trace.argument(a, names[i] if i < len(names) else "") for i, a in enumerate(avals)]
     before = location.ambient.location
     if not trace.of_own_code:

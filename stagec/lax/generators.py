@@ -15,7 +15,7 @@ from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.aval import ShapedArray
 from stagec.lax.composed import mulhi
-from stagec.numpy.arguments import array_argument, requested_dtype
+from stagec.numpy.arguments import array_argument, explicitly_split, requested_dtype
 from stagec.primitives.axes import as_shape
 from stagec.primitives.checks import same_dtype
 from stagec.primitives.convert import bitcast_convert_type, convert_element_type
@@ -102,7 +102,7 @@ def rng_bit_generator(
     dtype: DTypeLike = np.uint32,
     algorithm: RandomAlgorithm = RandomAlgorithm.RNG_DEFAULT,
     *,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> tuple[Array, Array]:
     """Random bits, and the state for the next ones. The bits are those of `jax.lax` on CPUs.
 
@@ -110,6 +110,7 @@ def rng_bit_generator(
       key: the state: four uint32, or two uint64; the first half is the generator's key, the second one counts.
       dtype: an unsigned integer type of 8 bits or more.
       algorithm: Threefry-2x32 or Philox-4x32; the default is Philox for every target.
+      out_sharding: how the bits are split along explicit axes of a mesh.
 
     >>> import stagec.numpy as snp
     >>> state, bits = rng_bit_generator(snp.array([1, 2, 3, 4], "uint32"), (2,))
@@ -143,7 +144,8 @@ def rng_bit_generator(
     low = second[0] + np.uint32(count)
     after = snp.stack([*first, low, second[1] + (low < np.uint32(count)).astype(snp.uint32)])
     after = bitcast_convert_type(after.reshape(2, 2), np.dtype("uint64")) if wide else after
-    return after, convert_element_type(bits, wanted).reshape(sizes)
+    found = convert_element_type(bits, wanted).reshape(sizes)
+    return after, found if out_sharding is None else explicitly_split(found, out_sharding, "rng_bit_generator")
 
 
 _source = np.random.default_rng()

@@ -13,7 +13,7 @@ from stagec import numpy as snp, random
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.core.boundary import publish as _publish
-from stagec.numpy.arguments import requested_dtype
+from stagec.numpy.arguments import explicitly_split, requested_dtype
 from stagec.primitives.axes import as_shape, canonical_axis
 from stagec.random.keys import KeyLike
 from stagec.typing import ArrayLike, DTypeLike
@@ -28,8 +28,8 @@ class Initializer(Protocol):
     (2, 3)
     """
 
-    def __call__(self, key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        """Return weights of this shape and dtype."""
+    def __call__(self, key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: Any = None) -> Array:
+        """Return weights of this shape and dtype, split along explicit axes of a mesh as `out_sharding` says."""
 
 
 def _weights_dtype(asked: DTypeLike) -> Any:
@@ -39,8 +39,10 @@ def _weights_dtype(asked: DTypeLike) -> Any:
 def _initializer(name: str, default: DTypeLike, draw: Callable[[Any, tuple[int, ...], Any], Array]) -> Initializer:
     """The initializer of the weights that `draw` returns for a key, a shape and a dtype."""
 
-    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None) -> Array:
-        return draw(key, as_shape(shape, name), _weights_dtype(default if dtype is None else dtype))
+    def init(key: Any, shape: Sequence[int], dtype: DTypeLike = None, out_sharding: Any = None) -> Array:
+        drawn = draw(key, as_shape(shape, name), _weights_dtype(default if dtype is None else dtype))
+        found: Array = drawn if out_sharding is None else explicitly_split(drawn, out_sharding, name)
+        return found
 
     return init
 

@@ -19,10 +19,12 @@ from stagec.primitives.operand import Operand, as_operand, aval_of
 from stagec.runtime.array import Array as ConcreteArray
 from stagec.runtime.devices import Device, find
 from stagec.runtime.memory import aligned_empty
-from stagec.runtime.mesh import Axes, Mesh, PartitionSpec
-from stagec.runtime.propagation import spec_of
+from stagec.runtime.mesh import Axes, Mesh, PartitionSpec, current_mesh
+from stagec.runtime.propagation import source_of, spec_of, spread
 from stagec.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding, as_sharding
 
+# What `constrained` is told of the argument of `jit`, whose specs results have as they are written.
+OUT_SHARDINGS = "jit(out_shardings=)"
 # What says where an array is: a device, or how it is split among several.
 Placement: TypeAlias = Device | str | Sharding | PartitionSpec | None
 
@@ -85,13 +87,19 @@ def to_array(operand: Operand) -> Array:
 
 
 def on_device(array: Array, device: Placement) -> Array:
-    """The array, committed to a device or split among several; as it is without one, and where it is traced.
+    """The array, committed to a device or split among several; as it is where it is traced.
+
+    Without a device, it is as it is, or on the mesh of `set_mesh`.
 
     Raises:
       DeviceError: there is no such device.
     """
     if device is None:
-        return array
+        if state.plain or type(array) is not ConcreteArray or array.committed:
+            return array
+        whole = spread(array.ndim)
+        found: Array = array if whole is None else array.split(whole)
+        return found
     if isinstance(device, SingleDeviceSharding):
         device = device.device
     if isinstance(device, (Sharding, PartitionSpec)):
@@ -133,6 +141,8 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
     target.shard_shape(aval.shape)
     if type(array) is ConcreteArray and not isinstance(target.mesh, Mesh):
         target = _on_devices_of(array, target, what)
+    if what == "reshard" or (type(array) is not ConcreteArray and what != OUT_SHARDINGS):
+        target = target.filled(aval.ndim)
     manual = () if state.mesh is None else state.mesh.manual_axes
     for name in (n for names in target.spec.axes() for n in names if n in manual):
         raise location.error(
@@ -140,9 +150,53 @@ def constrained(value: Any, sharding: Any, what: str) -> Any:
             f"{what}: {target.spec} names {name!r}, which is a manual axis: the shard_map around it has split along it",
             fix="leave the name out, or leave it out of shard_map's axis_names",
         )
+    stays = what == "with_sharding_constraint" and type(array) is ConcreteArray and array.committed
+    if stays and array.sharding.assignment != target.assignment:
+        raise location.error(
+            errors.DeviceError,
+            f"{what}: incompatible devices: the array is committed to {array.sharding}, and {target} has others",
+            fix="move the array, with stagec.device_put(x, sharding)",
+        )
     if type(array) is ConcreteArray and target.is_fully_addressable and array.is_fully_addressable:
         return array.split(target)
-    return sharding_constraint_p(array, mesh=target.mesh, spec=Axes.of(target.spec, aval.ndim))
+    source = source_of(array, target) if what == "device_put" else None
+    spec = Axes.of(target.spec, aval.ndim, kept=_kept(target, what), source=source)
+    return sharding_constraint_p(array, mesh=target.mesh, spec=spec)
+
+
+def _kept(target: NamedSharding, what: str) -> frozenset[Any]:
+    """The axes of a mesh with axes of both types of which a constraint on a traced value says nothing."""
+    explicit, others = frozenset(target.mesh.explicit_axes), frozenset(target.mesh.auto_axes)
+    if not explicit or not others or what in ("device_put", "device", OUT_SHARDINGS):
+        return frozenset()
+    return explicit if what == "with_sharding_constraint" else others
+
+
+def explicitly_split(value: Any, sharding: Any, what: str) -> Any:
+    """A result, split along explicit axes as the argument `out_sharding` says; `what` is the function that has it.
+
+    Raises:
+      ValueError: the axes are of another mesh than that in force, or not explicit.
+    """
+    target = as_sharding(sharding, what)
+    if isinstance(target, NamedSharding):
+        mesh, given = current_mesh(), target.mesh.abstract_mesh
+        if mesh is not None and mesh.abstract_mesh != given:
+            raise location.error(
+                ValueError,
+                f"{what}: out_sharding is of {given}, and the mesh in force is {mesh.abstract_mesh}",
+                fix="pass a PartitionSpec for the mesh in force",
+            )
+        names = [n for entry in target.spec.axes() for n in entry if n not in target.mesh.explicit_axes]
+        if names:
+            kind = dict(zip(target.mesh.axis_names, target.mesh.axis_types))[names[0]]
+            raise location.error(
+                ValueError,
+                f"{what}: out_sharding {target.spec} names {names[0]!r}, an axis of type {kind!r}",
+                fix="name explicit axes alone; stagec.lax.with_sharding_constraint takes those of type Auto",
+            )
+        target = target.filled(np.ndim(value))
+    return constrained(value, target, what)
 
 
 def _on_devices_of(array: ConcreteArray, target: NamedSharding, what: str) -> NamedSharding:

@@ -14,7 +14,7 @@ from stagec.core.array import Array
 from stagec.core.boundary import shorten
 from stagec.core.graph import Literal
 from stagec.core.trace import Tracer
-from stagec.numpy.arguments import array_argument
+from stagec.numpy.arguments import array_argument, explicitly_split
 from stagec.numpy.dynamic_slices import windowed
 from stagec.numpy.index_syntax import parse, with_arrays
 from stagec.numpy.indexing import getitem, getitem_planned, moves_many
@@ -63,12 +63,15 @@ def _update(name: str, sentence: str, combine: Callable[[Any, Any], Any] | None 
         unique_indices: bool = False,
         mode: Any = None,
         wrap_negative_indices: bool = True,
+        out_sharding: Any = None,
     ) -> Any:
         options = indices_are_sorted, unique_indices, mode, wrap_negative_indices
         if combine is None:
-            return self._update(name, values, *options)
-        ones = AtIndex(full_like(self._array, 1), self._index)
-        return combine(self._array, ones._update("multiply", values, *options))
+            found = self._update(name, values, *options)
+        else:
+            ones = AtIndex(full_like(self._array, 1), self._index)
+            found = combine(self._array, ones._update("multiply", values, *options))
+        return found if out_sharding is None else explicitly_split(found, out_sharding, f"x.at[i].{name}")
 
     update.__name__, update.__qualname__, update.__doc__ = name, f"AtIndex.{name}", sentence
     return update
@@ -81,7 +84,8 @@ class AtIndex:
     of range are dropped (`mode="drop"`, the default) or moved to the nearest
     end (`mode="clip"`). Where an index occurs twice, `add`, `multiply`, `min`
     and `max` count both; which of two values `set` keeps is not defined. With
-    `wrap_negative_indices=False`, negative indices are out of range.
+    `wrap_negative_indices=False`, negative indices are out of range. `out_sharding`
+    says how the result is split along explicit axes of a mesh.
 
     >>> import stagec.numpy as snp
     >>> snp.zeros((2, 2)).at[:, 0].set(snp.array([1, 2]))
@@ -112,8 +116,12 @@ class AtIndex:
         mode: Any = None,
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
+        out_sharding: Any = None,
     ) -> Array:
         """`x[index]`; `mode` and `fill_value` say what is read out of range.
+
+        Args:
+          out_sharding: how the result is split along explicit axes of a mesh.
 
         >>> import stagec.numpy as snp
         >>> snp.arange(3.0).at[7].get(mode="fill", fill_value=-1)
@@ -123,7 +131,8 @@ class AtIndex:
             mode = "clip" if fill_value is None else "fill"
         index = self._at(mode, wrap_negative_indices)._index
         read = getitem_planned if moves_many(self._array, index) else getitem
-        return read(self._array, index, mode, fill_value, indices_are_sorted, unique_indices)
+        found = read(self._array, index, mode, fill_value, indices_are_sorted, unique_indices)
+        return found if out_sharding is None else explicitly_split(found, out_sharding, "x.at[i].get")
 
     set = _update("set", "`x[index] = values`")
     add = _update("add", "`x[index] += values`, where repeated indices add up.")

@@ -10,7 +10,7 @@ import numpy as np
 from stagec.core import dtypes, errors, location
 from stagec.core.array import Array
 from stagec.numpy import creation, manipulation
-from stagec.numpy.arguments import requested_dtype
+from stagec.numpy.arguments import explicitly_split, requested_dtype
 from stagec.numpy.at import at
 from stagec.numpy.indexing import iterate, read
 from stagec.numpy.namespace import array_namespace
@@ -69,9 +69,10 @@ def _transpose(x: Array, *axes: Any) -> Array:
     return manipulation.transpose(x, axes[0] if len(axes) == 1 and _is_many(axes[0]) else axes or None)
 
 
-def _reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None) -> Array:
+def _reshape(x: Array, *shape: Any, order: str = "C", copy: bool | None = None, out_sharding: Any = None) -> Array:
     single = len(shape) == 1
-    return manipulation.reshape(x, shape[0] if single else shape, order)
+    found: Array = manipulation.reshape(x, shape[0] if single else shape, order)
+    return found if out_sharding is None else explicitly_split(found, out_sharding, "reshape")
 
 
 def _ravel(x: Array, order: str = "C") -> Array:

@@ -88,11 +88,14 @@ def _sequential(row: Primitive, args: Any, dims: Any, size: int, params: dict[st
     return _call_batched(row, _of_batch(callback, calls, moved, tree, size), moved, size, params)
 
 
+def _is_of_devices(size: Any) -> bool:
+    """Whether a batch is of the devices that a `shard_map` maps, which call functions one after the other."""
+    return state.mesh is not None and getattr(size, "name", None) in state.mesh.manual_axes
+
+
 def _pure_batch(row: Primitive, args: Any, dims: Any, size: Any, params: dict[str, Any]) -> Any:
     method, callback = params["vmap_method"], params["callback"]
-    # The devices that a shard_map maps call it one after the other.
-    mapped = method is None and state.mesh is not None and getattr(size, "name", None) in state.mesh.manual_axes
-    if mapped or method in ("sequential", "sequential_unrolled"):
+    if (method is None and _is_of_devices(size)) or method in ("sequential", "sequential_unrolled"):
         return _sequential(row, args, dims, size, params)
     if method in ("expand_dims", "broadcast_all"):
         repeated = size if method == "broadcast_all" else 1
@@ -112,7 +115,7 @@ def _pure_batch(row: Primitive, args: Any, dims: Any, size: Any, params: dict[st
 
 
 def _io_batch(row: Primitive, args: Any, dims: Any, size: int, params: dict[str, Any]) -> Any:
-    if params["ordered"]:
+    if params["ordered"] and not _is_of_devices(size):
         raise location.error(
             errors.UnsupportedError,
             "cannot vmap an ordered io_callback: a batch has no order",

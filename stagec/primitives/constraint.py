@@ -15,6 +15,11 @@ def _batch(primitive: Primitive, args: Any, dims: Any, size: Any, params: dict[s
     return primitive(x, mesh=params["mesh"], spec=params["spec"].batched(dim, getattr(size, "spmd", ()))), dim
 
 
+def _transpose(ct: Any, x: Any, *, mesh: Any, spec: Any) -> list[Any]:
+    mesh, spec = spec.of_cotangent(mesh)
+    return [sharding_constraint_p(ct, mesh=mesh, spec=spec)]
+
+
 # `mesh` is the devices, and `spec`, which is `runtime.mesh.Axes`, has the names of axes for each dimension.
 sharding_constraint_p: SinglePrimitive = SinglePrimitive(
     "sharding_constraint",
@@ -22,7 +27,7 @@ sharding_constraint_p: SinglePrimitive = SinglePrimitive(
     eval=lambda x, *, mesh, spec: x,
     lower=lambda cx, x, *, mesh, spec: x,
     jvp=linear(),
-    transpose=lambda ct, x, *, mesh, spec: [sharding_constraint_p(ct, mesh=mesh, spec=spec.of_cotangent())],
+    transpose=_transpose,
     batch=_batch,
     numpy_ns=0,
 )

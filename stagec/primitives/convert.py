@@ -185,6 +185,7 @@ bitcast_convert_type_p = SinglePrimitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=in_front(),
+    follows=lambda avals, out, params: [(0, i) if i < avals[0].ndim else None for i in range(out.ndim)],
 )
 
 

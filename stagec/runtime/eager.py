@@ -21,7 +21,7 @@ from stagec.core.trace import Trace, Tracer, closed_over, leaked, set_base, with
 from stagec.runtime import devices, interruptible, outside, recording
 from stagec.runtime.array import Array, Split, signature
 from stagec.runtime.placement import committed_device
-from stagec.runtime.propagation import names_meshes, operation_sharding, sign
+from stagec.runtime.propagation import are_spread, names_meshes, operation_sharding, sign, spread
 
 # Elements of the largest operand of an operation that may take long.
 _MAY_BE_LONG = 1 << 16
@@ -75,8 +75,10 @@ class EagerTrace(Trace):
             if found is not None:
                 for m in made:
                     m.signature = signature(m.aval, found, True)
-        is_split = not plain and any(type(a) is Array and type(a.signature) is Split for a in args)
-        if is_split or "mesh" in params or (primitive.multiple and names_meshes(params)):
+        names_mesh = "mesh" in params or (primitive.multiple and names_meshes(params))
+        if not state.plain and not names_mesh and (whole := spread(0)) is not None and are_spread(args):
+            made = [m.split(spread(m.aval.ndim) or whole) for m in made]
+        elif names_mesh or (not plain and any(type(a) is Array and type(a.signature) is Split for a in args)):
             sign(made, operation_sharding(primitive, avals, [m.aval for m in made], params, args))
         if config.checks_values():
             from stagec.runtime import nonfinite  # imports much, for few

@@ -6,7 +6,7 @@ import contextlib
 import enum
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ class _Unconstrained:
 
 
 UNCONSTRAINED = _Unconstrained()
+# The name that `state.overrides` has for the mesh of `set_mesh`.
+SPREAD = "mesh"
 
 
 class PartitionSpec:
@@ -88,6 +90,10 @@ class PartitionSpec:
         """A spec with other entries."""
         terms = {"unreduced": self.unreduced, "reduced": self.reduced} | kwargs
         return PartitionSpec(*(self.partitions if partitions is None else partitions), **terms)
+
+    def only(self, names: Sequence[Any]) -> PartitionSpec:
+        """The spec without other names than these."""
+        return self.update([tuple([n for n in entry if n in names]) for entry in self.axes()])
 
     def of_cotangent(self) -> PartitionSpec:
         """The spec of the cotangents of arrays that have this one."""
@@ -144,15 +150,25 @@ class Axes(tuple[tuple[Any, ...], ...]):
 
     Attributes:
       manual: names along which no unconstrained axis is split.
+      kept: names along which a value stays split as it is, besides those written.
+      source: the mesh and the spec of a value that moves from there to other devices.
     """
 
     written: PartitionSpec
     manual: frozenset[Any]
+    kept: frozenset[Any]
+    source: tuple[Mesh, PartitionSpec] | None
 
     @staticmethod
-    def of(spec: PartitionSpec, ndim: int, manual: frozenset[Any] = frozenset()) -> Axes:
+    def of(
+        spec: PartitionSpec,
+        ndim: int,
+        manual: frozenset[Any] = frozenset(),
+        kept: frozenset[Any] = frozenset(),
+        source: tuple[Mesh, PartitionSpec] | None = None,
+    ) -> Axes:
         made = Axes(spec.axes(ndim))
-        made.written, made.manual = spec, manual
+        made.written, made.manual, made.kept, made.source = spec, manual, kept, source
         return made
 
     def batched(self, dim: int, names: tuple[Any, ...]) -> Axes:
@@ -166,19 +182,24 @@ class Axes(tuple[tuple[Any, ...], ...]):
             )
         entries = [*self.written, *[None] * (len(self) - len(self.written))]
         spec = self.written.update([*entries[:dim], names or UNCONSTRAINED, *entries[dim:]])
-        return Axes.of(spec, len(self) + 1, self.manual)
+        return Axes.of(spec, len(self) + 1, self.manual, self.kept)
 
-    def of_cotangent(self) -> Axes:
-        """The same for the cotangent of the value."""
-        return Axes.of(self.written.of_cotangent(), len(self), self.manual)
+    def of_cotangent(self, mesh: Any) -> tuple[Any, Axes]:
+        """The mesh and the spec for the cotangent of a value that has these."""
+        if self.source is not None:
+            return self.source[0], Axes.of(self.source[1].of_cotangent(), len(self), source=(mesh, self.written))
+        return mesh, Axes.of(self.written.of_cotangent(), len(self), self.manual, self.kept)
 
     def after(self, given: Sequence[tuple[Any, ...]] | None) -> tuple[tuple[Any, ...], ...]:
         """How a value that is split as `given` is split after this constraint."""
-        if given is None or UNCONSTRAINED not in self.written.partitions:
+        if given is None or not (self.kept or UNCONSTRAINED in self.written.partitions):
             return self
         taken = self.manual.union(*self)
         free = [i for i, entry in enumerate(self.written) if entry is UNCONSTRAINED]
-        return tuple([tuple(n for n in given[i] if n not in taken) if i in free else s for i, s in enumerate(self)])
+        found = []
+        for i, s in enumerate(self):
+            found.append((*[n for n in given[i] if n not in taken and (i in free or n in self.kept)], *s))
+        return self if found == [*self] and not free else tuple(found)
 
 
 def _names(entry: Any) -> tuple[Any, ...]:
@@ -292,6 +313,11 @@ class AbstractMesh(_Axes):
     @property
     def abstract_mesh(self) -> AbstractMesh:
         return self
+
+    def update_axis_types(self, axis_types: Mapping[Any, AxisType]) -> AbstractMesh:
+        """A mesh in which some axes, by their names, have other types."""
+        known = dict(zip(self.axis_names, self.axis_types))
+        return self.update(axis_types=tuple((known | dict(axis_types)).values()))
 
     def update(self, axis_sizes: Any = None, axis_names: Any = None, axis_types: Any = None) -> AbstractMesh:
         """A mesh with some of its properties replaced."""
@@ -463,15 +489,46 @@ class set_mesh:
             raise location.error(
                 TypeError, f"set_mesh: {errors.brief(mesh)} is no mesh", fix="pass what stagec.make_mesh returns"
             )
-        self._before = state.mesh
+        if mesh is not None and mesh.manual_axes:
+            raise location.error(
+                ValueError,
+                f"set_mesh: {mesh} contains manual axes: {', '.join(map(repr, mesh.manual_axes))}",
+                fix="leave axis_types out, or give axes of type Auto or Explicit; shard_map makes axes manual",
+            )
+        self._before = state.mesh, spread_mesh()
         self._mesh = mesh
-        state.mesh = None if mesh is None or mesh.empty else mesh
+        _put_in_force(None if mesh is None or mesh.empty else mesh, mesh)
 
     def __enter__(self) -> Mesh | AbstractMesh | None:
         return self._mesh
 
     def __exit__(self, *_: Any) -> None:
-        state.mesh = self._before
+        _put_in_force(*self._before)
+
+
+def spread_mesh() -> Mesh | None:
+    """The mesh whose devices have what no argument says the devices of: that of `set_mesh`."""
+    found: Mesh | None = state.overrides.get(SPREAD)
+    return found
+
+
+def _put_in_force(mesh: Mesh | AbstractMesh | None, spread: Any) -> None:
+    state.mesh = mesh
+    # Among the overrides, which are part of the keys by which calls are found.
+    kept = {name: value for name, value in state.overrides.items() if name != SPREAD}
+    is_spread = isinstance(spread, Mesh) and not spread.empty and not spread.is_multi_process
+    state.override({**kept, SPREAD: spread} if is_spread else kept)
+
+
+@contextlib.contextmanager
+def in_force(mesh: Mesh | AbstractMesh) -> Iterator[None]:
+    """Make a mesh the one in force for a block, as `set_mesh` does; it may have manual axes."""
+    before = state.mesh, spread_mesh()
+    _put_in_force(mesh, mesh)
+    try:
+        yield
+    finally:
+        _put_in_force(*before)
 
 
 def get_mesh() -> Mesh:
@@ -513,12 +570,20 @@ def make_mesh(
 
     Raises:
       DeviceError: there are too few devices.
+      ValueError: a size is no integer, or the names do not fit the sizes.
 
     >>> import stagec
     >>> stagec.make_mesh((1, 1), ("x", "y"))
     Mesh(axis_sizes=(1, 1), axis_names=('x', 'y'), axis_types=(Explicit, Explicit))
     """
     sizes = tuple(axis_sizes)
+    wrong = [n for n in sizes if not isinstance(n, (int, np.integer))]
+    if wrong:
+        raise location.error(
+            ValueError,
+            f"make_mesh: axis_sizes must be a sequence of ints, got {errors.brief(wrong[0])} in it",
+            fix="give the size of each axis, such as make_mesh((2, 4), ('x', 'y'))",
+        )
     known = list(devices_of() if devices is None else devices)
     count = math.prod(sizes)
     if len(sizes) != len(axis_names):
@@ -540,9 +605,20 @@ def make_mesh(
 
 @contextlib.contextmanager
 def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
-    """Make an abstract mesh the one in force for a block, in this thread."""
-    before, state.mesh = state.mesh, mesh
-    try:
+    """Make an abstract mesh the one in force for a block, in this thread; with the devices of that of `set_mesh`.
+
+    Raises:
+      ValueError: `set_mesh` has a mesh of another number of devices.
+    """
+    known = spread_mesh()
+    chosen: Mesh | AbstractMesh = mesh
+    if known is not None and not mesh.empty:
+        if mesh.size != known.size:
+            raise location.error(
+                ValueError,
+                f"use_abstract_mesh: {mesh} cannot change the size of the mesh in force, {known}",
+                fix=f"use a mesh of {known.size} devices",
+            )
+        chosen = Mesh(known.devices.reshape(mesh.axis_sizes), mesh.axis_names, mesh.axis_types)
+    with in_force(chosen):
         yield
-    finally:
-        state.mesh = before

@@ -9,10 +9,11 @@ import numpy as np
 
 from stagec.backends import Target
 from stagec.core import errors, location
-from stagec.core.config import config
+from stagec.core.config import config, state
 from stagec.core.graph import Literal
 from stagec.runtime.array import Array, Split, borrow
 from stagec.runtime.devices import Device, default
+from stagec.runtime.mesh import spread_mesh
 
 
 def target_for(device: Device) -> Target:
@@ -33,8 +34,9 @@ def committed_device(values: Iterable[Any], function: str, names: Callable[[int]
     Raises:
       DeviceError: they are committed to different devices.
     """
-    found: tuple[Device, ...] | None = None
-    first = 0
+    mesh = None if state.plain or state.trace is not None else spread_mesh()
+    found: tuple[Device, ...] | None = None if mesh is None else tuple(mesh.devices.flat)
+    first = -1
     for i, value in enumerate(values):
         if type(value) is Array and value.signature is not value.aval and value.committed:
             signed = value.signature
@@ -47,7 +49,9 @@ def committed_device(values: Iterable[Any], function: str, names: Callable[[int]
                     errors.DeviceError,
                     f"Received incompatible devices for {function}: its arguments are committed to different ones",
                     [
-                        (names(first), aval.long(), f"on {_shown(found)}"),
+                        ("the mesh in force", "", f"on {_shown(found)}")
+                        if first < 0
+                        else (names(first), aval.long(), f"on {_shown(found)}"),
                         (names(i), value.aval.long(), f"on {_shown(devices)}"),
                     ],
                     f"move one of them: stagec.device_put(x, {value.home.platform!r})"

@@ -27,6 +27,7 @@ from stagec.core.trace import Tracer
 from stagec.primitives.convert import convert_element_type_p
 from stagec.runtime import outside, recording, straight_line
 from stagec.runtime.array import Array, from_literal
+from stagec.runtime.mesh import spread_mesh
 from stagec.runtime.straight_line import Value, folded, frozen
 
 location.assists(__file__)
@@ -91,7 +92,8 @@ def planned(function: Callable[..., Any], numbers: bool = False, exactly: bool =
         if state.plain:
             key: list[Any] | None = None if config._watches_calls else []
         else:
-            key = [config.trace_key()] if state.trace is None and not config.watches_calls() else None
+            called = state.trace is None and not config.watches_calls() and spread_mesh() is None
+            key = [config.trace_key()] if called else None
         if key is not None:
             inputs: list[Any] = []
             for value in args:

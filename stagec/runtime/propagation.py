@@ -6,19 +6,21 @@ which device a part of a result counts to. A value without operands that are spl
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from stagec.core import errors, location
 from stagec.core.aval import ShapedArray
-from stagec.core.graph import Equation, Graph, Literal, all_equations, graphs_in
+from stagec.core.config import state
+from stagec.core.graph import Equation, Graph, Literal, Var, all_equations, graphs_in
 from stagec.core.primitive import Primitive
 from stagec.core.recording import GraphTracer
 from stagec.core.trace import Tracer
 from stagec.primitives.constraint import sharding_constraint_p
 from stagec.primitives.operand import aval_of
-from stagec.runtime.array import Array, Split
-from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec, current_mesh
+from stagec.runtime.array import Array, Placed, Split
+from stagec.runtime.mesh import UNCONSTRAINED, AbstractMesh, Axes, Mesh, PartitionSpec, spread_mesh
 from stagec.runtime.sharding import NamedSharding
 from stagec.transforms.batch import BatchTracer
 from stagec.transforms.jvp import JvpTracer
@@ -85,7 +87,21 @@ def _sharding(value: Any) -> Any:
 def _propagated(graph: Graph, shardings: Sequence[Any]) -> list[NamedSharding | None]:
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, graph.in_avals)]
-    return [walk.placed(s) for s in walk.graph(graph, specs)]
+    own = dict(zip(graph.inputs, shardings))
+    found = [
+        own[a] if type(a) is Var and a in own else walk.placed(s, a.aval.ndim)
+        for s, a in zip(walk.graph(graph, specs), graph.outputs)
+    ]
+    given = {(s, a.ndim): None for s, a in zip(shardings, graph.in_avals) if type(s) is NamedSharding}
+    return [_as_given(s, a.ndim, list(given)) for s, a in zip(found, graph.out_avals)]
+
+
+def _as_given(sharding: NamedSharding | None, ndim: int, given: Sequence[tuple[NamedSharding, int]]) -> Any:
+    """That of an argument in place of an equal one, so that specs are written as the user writes them."""
+    if sharding is None or sharding.mesh.explicit_axes:
+        return sharding
+    alike = (s for s, n in given if n == ndim and s.mesh == sharding.mesh and s.is_equivalent_to(sharding, ndim))
+    return next(alike, sharding)
 
 
 def _joint(mesh: Mesh | AbstractMesh | None, other: Mesh | AbstractMesh) -> Mesh | AbstractMesh:
@@ -130,13 +146,15 @@ def operation_sharding(
     """The same of one operation on values."""
     if primitive is sharding_constraint_p:
         given = _sharding(args[0])
-        mesh = _joint(given.mesh, params["mesh"]) if type(given) is NamedSharding else params["mesh"]
+        moves = type(given) is not NamedSharding or params["spec"].source is not None
+        mesh = params["mesh"] if moves else _joint(given.mesh, params["mesh"])
         spec = params["spec"].after(_spec(given, avals[0].ndim))
-        return [NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None]
+        found = NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None
+        return [found.filled(avals[0].ndim) if found is not None and type(spec) is not Axes else found]
     shardings = list(map(_sharding, args))
     walk = _Walk(next((s.mesh for s in shardings if type(s) is NamedSharding), None))
     specs = [_spec(s, a.ndim) for s, a in zip(shardings, avals)]
-    return [walk.placed(s) for s in walk.operation(primitive, avals, outs, params, specs)]
+    return [walk.placed(s, o.ndim) for s, o in zip(walk.operation(primitive, avals, outs, params, specs), outs)]
 
 
 def names_meshes(params: dict[str, Any]) -> bool:
@@ -147,9 +165,47 @@ def names_meshes(params: dict[str, Any]) -> bool:
 def sign_results(graph: Graph, values: Sequence[Any], results: Sequence[Array]) -> list[NamedSharding | None] | None:
     """Let the results of a call, which it has just made, be split as they follow; returns how."""
     found = result_shardings(graph, values)
+    if spread(0) is not None:
+        found = [s or spread(r.aval.ndim) for s, r in zip(found or [None] * len(results), results)]
     if found is not None:
+        _refuse_committed(values, found)
         sign(results, found)
     return found
+
+
+def _refuse_committed(values: Sequence[Any], shardings: Sequence[NamedSharding | None]) -> None:
+    """Raise where an operand is committed to one device, and a constraint splits a result among others."""
+    alone = [v for v in values if type(v) is Array and type(v.signature) is Placed and v.committed]
+    for sharding in shardings if alone else ():
+        if sharding is not None and sharding.assignment != (alone[0].device,):
+            raise location.error(
+                errors.DeviceError,
+                f"Received incompatible devices for jitted computation: an argument, {alone[0].aval.long()}, is "
+                f"committed to {alone[0].device!r}, and a constraint is of {sharding.mesh}",
+                fix="leave the device of the argument out, or put it on the mesh, with "
+                "stagec.device_put(x, NamedSharding(mesh, spec))",
+            )
+
+
+def spread(ndim: int) -> NamedSharding | None:
+    """That of arrays of which nothing else says where they are: whole on all devices of the mesh of `set_mesh`."""
+    mesh = spread_mesh()
+    return None if mesh is None or state.trace is not None else _whole(mesh, ndim)
+
+
+@functools.lru_cache(256)
+def _whole(mesh: Mesh, ndim: int) -> NamedSharding:
+    return NamedSharding(mesh, PartitionSpec()).filled(ndim)
+
+
+def are_spread(values: Sequence[Any]) -> bool:
+    """Whether all arrays among values are as `spread` says, or nowhere: then so are the results of an operation."""
+    return all(
+        type(v) is not Array
+        or v.signature is v.aval
+        or (type(v.signature) is Split and v.signature.sharding == spread(v.aval.ndim))
+        for v in values
+    )
 
 
 def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) -> None:
@@ -170,12 +226,61 @@ def sign(results: Sequence[Array], shardings: Sequence[NamedSharding | None]) ->
         result.signature = Split(result.aval, sharding)
 
 
+def explicit_mesh(value: Any, own: bool = False) -> Mesh | AbstractMesh | None:
+    """The mesh in force, else that of a value which is split along explicit axes; None without explicit axes.
+
+    Args:
+      own: that of an array comes first.
+    """
+    mesh: Mesh | AbstractMesh | None = state.mesh
+    if mesh is None or (own and type(_sharding(value)) is NamedSharding):
+        while type(value) in (JvpTracer, BatchTracer):
+            value = value.primal if type(value) is JvpTracer else value.value
+        if type(value) is GraphTracer:
+            return _mesh_of_trace(value._trace)
+        sharding = _sharding(value)
+        mesh = sharding.mesh if type(sharding) is NamedSharding else None
+    return mesh if mesh is not None and mesh.explicit_axes else None
+
+
+def _mesh_of_trace(trace: Any) -> Mesh | AbstractMesh | None:
+    while trace is not None:
+        if getattr(trace, "mesh", None) is not None:
+            found: Mesh | AbstractMesh = trace.mesh
+            return found
+        outer = getattr(trace, "outer", None) or ()
+        around = next((m for value, _ in outer if type(value) is Array and (m := explicit_mesh(value))), None)
+        if around is not None:
+            return around
+        trace = trace.parent
+    return None
+
+
+def source_of(value: Any, target: NamedSharding) -> tuple[Mesh, PartitionSpec] | None:
+    """Where a differentiated value is, if that is on other devices than `target`."""
+    while type(value) is JvpTracer:
+        value = value.primal
+    given = _sharding(value)
+    moves = type(given) is NamedSharding and given.device_set != target.device_set and isinstance(given.mesh, Mesh)
+    return (given.mesh, given.spec) if moves else None
+
+
+def explicit_sharding(value: Any) -> NamedSharding | None:
+    """How a value is split along explicit axes; None where there are none, or that is not known."""
+    mesh = explicit_mesh(value)
+    if mesh is None or mesh.manual_axes or (type(value) is Array and type(value.signature) is not Split):
+        return None
+    spec = spec_of(value)
+    return None if spec is None else NamedSharding(mesh, spec).filled(aval_of(value).ndim)
+
+
 def spec_of(value: Any) -> PartitionSpec | None:
     """How a value is split, which may be traced under a mesh with explicit axes; None where that is not known."""
     if not isinstance(value, Tracer):
-        return as_partitions(_spec(_sharding(value), value.aval.ndim)) if type(value) is Array else PartitionSpec()
-    mesh = current_mesh()
-    found = _UNKNOWN if mesh is None or not mesh.explicit_axes else _spec_of_traced(value, mesh)
+        sharding = _sharding(value) if type(value) is Array else getattr(value, "sharding", None)
+        return as_partitions(_spec(sharding, len(value.shape))) if sharding else PartitionSpec()
+    mesh = explicit_mesh(value)
+    found = _UNKNOWN if mesh is None else _spec_of_traced(value, mesh)
     return None if found is _UNKNOWN else as_partitions(found)
 
 
@@ -191,23 +296,42 @@ def _spec_of_traced(value: Any, mesh: Mesh | AbstractMesh) -> Any:
     if type(value) is not GraphTracer:
         return _spec(_sharding(value), aval_of(value).ndim)
     trace = value._trace
-    if trace.splits is None:
+    splits = _splits(trace, mesh)
+    if splits is None:
         return _UNKNOWN
     for var, captured in zip(trace.captured_vars, trace.captured):
-        if var not in trace.splits:
+        if var not in splits:
             spec = _spec_of_traced(captured, mesh)
-            trace.splits[var] = None if spec is _UNKNOWN else spec
+            splits[var] = None if spec is _UNKNOWN else spec
     walk = _Walk(mesh)
     for e in trace.equations[trace.followed :]:
-        walk.equation(e, trace.splits)
+        walk.equation(e, splits)
     trace.followed = len(trace.equations)
-    return trace.splits.get(value._var)
+    return splits.get(value._var)
 
 
-def split_inputs(tracers: Sequence[Any], specs: Sequence[PartitionSpec | None]) -> None:
+def _splits(trace: Any, mesh: Mesh | AbstractMesh) -> dict[Any, Spec] | None:
+    """How the values of a trace are split, as far as they were followed; None where that of the inputs is not known."""
+    if trace.splits is None and trace.outer is not None:
+        splits: dict[Any, Spec] = {}
+        for var, (outer, is_row) in zip(trace.inputs, trace.outer):
+            spec = None if outer is None else _spec_of_traced(outer, mesh)
+            if spec is _UNKNOWN:
+                return None
+            splits[var] = spec[1:] if is_row and spec is not None else spec
+        trace.splits = splits
+    found: dict[Any, Spec] | None = trace.splits
+    return found
+
+
+def split_inputs(
+    tracers: Sequence[Any], specs: Sequence[PartitionSpec | None], mesh: Mesh | AbstractMesh | None
+) -> None:
     """Let a graph that is about to be recorded know how its inputs are split."""
-    if tracers and None not in specs:
-        tracers[0]._trace.splits = {t._var: _axes(s, t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
+    if None not in specs:
+        trace = state.trace
+        trace.splits = {t._var: _axes(s, t.aval.ndim) for t, s in zip(tracers, specs) if s is not None}
+        trace.mesh = mesh
 
 
 def follow(value: Any) -> None:
@@ -234,11 +358,14 @@ class _Walk:
         self.meshes: list[Mesh | AbstractMesh] = [] if mesh is None else [mesh]
         self.sizes: dict[Any, int] = {} if mesh is None else dict(mesh.shape)
 
-    def placed(self, spec: Spec) -> NamedSharding | None:
+    def placed(self, spec: Spec, ndim: int) -> NamedSharding | None:
         """How a result is split, on the last mesh that has the axes."""
         names = {name for axis in spec or () if type(axis) is tuple for name in axis}
         mesh = next((m for m in self.meshes[::-1] if names <= set(m.axis_names)), None)
-        return NamedSharding(mesh, as_partitions(spec)) if isinstance(mesh, Mesh) else None
+        if not isinstance(mesh, Mesh):
+            return None
+        sharding = NamedSharding(mesh, as_partitions(spec))
+        return sharding if type(spec) is Axes else sharding.filled(ndim)
 
     def graph(self, graph: Graph, specs: Sequence[Spec]) -> list[Spec]:
         known: dict[Any, Spec] = dict(zip(graph.inputs, specs))
@@ -267,6 +394,9 @@ class _Walk:
         params: dict[str, Any],
         specs: Sequence[Spec],
     ) -> list[Spec]:
+        terms = _terms(primitive, specs)
+        if terms is not None:
+            return [terms]
         if primitive.follows is not None:
             axes = primitive.follows(avals, outs[0], params)
             return [self._joined(outs[0], [[] if a is None else [_at(specs[a[0]], a[1])] for a in axes])]
@@ -315,6 +445,14 @@ class _Walk:
         return [
             ((), *spec) if spec and a.aval.ndim < out.ndim else spec for spec, a, out in zip(found, inner.outputs, outs)
         ]
+
+
+def _terms(primitive: Primitive, specs: Sequence[Spec]) -> Axes | None:
+    """The spec of a sum of values of which devices have terms, where all operands are such values."""
+    first = specs[0] if specs and primitive.name in ("add", "neg", "sub") else None
+    if type(first) is Axes and first.written.unreduced and all(s == first and type(s) is Axes for s in specs):
+        return first if all(s.written == first.written for s in specs if type(s) is Axes) else None
+    return None
 
 
 def _called(params: dict[str, Any], avals: Sequence[ShapedArray], outs: Sequence[ShapedArray]) -> Graph | None:

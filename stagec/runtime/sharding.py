@@ -100,7 +100,13 @@ class Sharding(abc.ABC):
         """Whether each device has the same part of an array with so many dimensions under both."""
         if self.assignment != other.assignment:
             return False
-        return self._cuts(ndim) == other._cuts(ndim)
+        if self._cuts(ndim) == other._cuts(ndim):
+            return True
+        if not isinstance(self, NamedSharding) or not isinstance(other, NamedSharding) or self.mesh == other.mesh:
+            return False
+        counts = self.factors(ndim)  # along axes of other names
+        whole = not (self.spec.unreduced or other.spec.unreduced)
+        return whole and counts == other.factors(ndim) and _indices(self, counts) == _indices(other, counts)
 
     @abc.abstractmethod
     def _cuts(self, ndim: int) -> Any:
@@ -251,6 +257,13 @@ class NamedSharding(Sharding):
                 )
         return tuple([size // count for size, count in zip(shape, counts)])
 
+    def filled(self, ndim: int) -> NamedSharding:
+        """The sharding with an entry for each axis, as that of results along explicit axes is written in JAX."""
+        explicit, spec = self.mesh.explicit_axes, self.spec
+        if not explicit or len(spec) == ndim or not all(n in explicit for names in spec.axes() for n in names):
+            return self
+        return NamedSharding(self.mesh, spec.update([*spec, *[None] * (ndim - len(spec))]))
+
     def dividing(self, shape: tuple[int, ...]) -> NamedSharding:
         """The sharding that leaves those axes of an array of this shape whole which it cannot divide evenly."""
         entries = [e if n % count == 0 else None for e, n, count in zip(self.spec, shape, self.factors(len(shape)))]
@@ -329,7 +342,10 @@ class SplitType(ShapedArray):
         return self.manual
 
     def long(self) -> str:
-        names = ["" if n is None else f"@{n if isinstance(n, str) else ','.join(map(str, n))}" for n in self.split.spec]
+        names = [
+            "" if n is None else f"@{n if isinstance(n, str) else '({})'.format(','.join(map(str, n)))}"
+            for n in self.split.spec
+        ]
         text = f"{self.dtype.name}[{','.join(f'{n}{name}' for n, name in zip(self.shape, names))}]"
         axes = [str(n) for n in self.split.mesh.axis_names if n in self.manual.varying]
         return text + (f"{{V:{axes[0] if len(axes) == 1 else '(' + ','.join(axes) + ')'}}}" if axes else "")
@@ -398,6 +414,10 @@ def shards(array: Array, sharding: Sharding) -> list[Shard]:
     return found
 
 
+# Which functions raise RuntimeError without a mesh, as JAX's do.
+_RUNTIME_ERRORS = ("jit(in_shardings=)", "jit(out_shardings=)", "with_sharding_constraint")
+
+
 def as_sharding(given: Any, what: str) -> Sharding:
     """A sharding from itself, a device, or a spec for the mesh in force.
 
@@ -407,8 +427,8 @@ def as_sharding(given: Any, what: str) -> Sharding:
     if isinstance(given, NamedSharding) and not isinstance(given.mesh, Mesh):
         # The axes of a mesh, without its devices: those are of the mesh in force.
         mesh = current_mesh()
-        if isinstance(mesh, Mesh) and mesh.abstract_mesh == given.mesh:
-            return NamedSharding(mesh, given.spec)
+        if isinstance(mesh, Mesh) and mesh.shape_tuple == given.mesh.shape_tuple:
+            return NamedSharding(mesh.update(axis_types=given.mesh.axis_types), given.spec)
     if isinstance(given, Sharding):
         return given
     if isinstance(given, (Device, str)):
@@ -422,8 +442,8 @@ def as_sharding(given: Any, what: str) -> Sharding:
     mesh = current_mesh()
     if not isinstance(mesh, Mesh):
         raise location.error(
-            ValueError,
-            f"{what}: {given} names axes of a mesh, and no mesh is in force",
+            RuntimeError if what in _RUNTIME_ERRORS else ValueError,
+            f"{what}: {given} names axes of a mesh, and no mesh is in force: it requires a non-empty mesh",
             fix="call it under `with stagec.set_mesh(mesh):`, or pass NamedSharding(mesh, spec)",
         )
     return NamedSharding(mesh, given)

@@ -126,7 +126,9 @@ def programs(tiny: bool) -> dict[str, Callable[[], Any]]:
             better = 0.5 * ((x**2).sum() - (proposed**2).sum())
             return snp.where(snp.log(stagec.random.uniform(accepts)) < better, proposed, x), None
 
-        return lax.scan(step, snp.zeros(32), stagec.random.split(key, 4 if tiny else 500))[0]
+        return lax.scan(
+            step, lax.pcast(snp.zeros(32), "i", to="varying"), stagec.random.split(key, 4 if tiny else 500)
+        )[0]
 
     data = snp.asarray(rng.standard_normal((2000, 8), np.float32))
 
@@ -145,7 +147,9 @@ def programs(tiny: bool) -> dict[str, Callable[[], Any]]:
             _, found, _ = lax.while_loop(lambda s: s[0] < rounds, move, (0, x, stagec.random.normal(key, (8,))))
             return snp.where(stagec.random.bernoulli(key), found, x), None
 
-        return lax.scan(step, snp.zeros(8), stagec.random.split(key, 4 if tiny else 500))[0]
+        return lax.scan(step, lax.pcast(snp.zeros(8), "i", to="varying"), stagec.random.split(key, 4 if tiny else 500))[
+            0
+        ]
 
     def diffuse(u: Any) -> Any:
         """Rounds of a five-point stencil, with the neighbours' rows as halos."""

@@ -9,6 +9,7 @@ from test_random_control_flow import random_function, repeated
 
 import stagec
 from stagec import P, lax
+from stagec.errors import CarryError
 
 FUZZ = int(os.environ.get("STAGEC_FUZZ", "1"))
 START = int(os.environ.get("STAGEC_FUZZ_START", "0"))
@@ -34,7 +35,12 @@ def test_devices_compute_what_a_batch_does(way, seed):
         mesh, checked = stagec.make_mesh((4,), ("x",)), way == "shard_map"
         mapped = stagec.jit(stagec.shard_map(of_parts, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=checked))
     batch = stagec.jit(stagec.vmap(looped, axis_name="x"))
-    for one, other in zip(stagec.tree.leaves(mapped(*data)), stagec.tree.leaves(batch(*data)), strict=True):
+    try:
+        found = mapped(*data)
+    except CarryError as error:  # the function's loops may begin with what is the same on all devices
+        assert way == "shard_map" and "differs between devices" in str(error)
+        return
+    for one, other in zip(stagec.tree.leaves(found), stagec.tree.leaves(batch(*data)), strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
 
     def slopes(f):

@@ -56,6 +56,46 @@ def test_typeof_tells_how_traced_values_are_split(mesh):
         assert str(stagec.typeof(x)) == "float32[4,8]"
 
 
+def test_typeof_tells_so_without_a_mesh_in_force_and_in_loops(mesh):
+    x = stagec.device_put(snp.ones((4, 8)), NamedSharding(mesh, P("x", "y")))
+    seen = []
+
+    def note(*values):
+        seen.append(tuple(stagec.typeof(v).sharding.spec for v in values))
+        return values[0]
+
+    def body(carry, row):
+        note(carry, row)
+        return lax.cond(row[0] > 0, lambda c: note(c) + row, lambda c: c, carry), row
+
+    for run in (lambda f: f, stagec.jit):
+        seen.clear()
+        carry, _ = run(lambda x: lax.scan(body, x.sum(0), x.T.reshape(8, 4)[:, :1] + snp.zeros(8)))(x)
+        assert seen == [(P("y"), P(None)), (P("y"),)] and carry.sharding.spec == P("y")
+        seen.clear()
+        run(lambda x: lax.fori_loop(0, 3, lambda i, x: note(x) * i, x))(x)
+        run(lambda x: lax.while_loop(lambda x: x.sum() < 99, lambda x: note(x) * 2, x))(x)
+        run(stagec.checkpoint(note))(x)
+        assert {s for row in seen for s in row} == {P("x", "y")}
+    assert stagec.typeof(x).sharding == NamedSharding(mesh.abstract_mesh, P("x", "y"))
+
+
+def test_gradients_are_split_as_what_they_are_of(mesh):
+    x = stagec.device_put(snp.ones((4, 8)), NamedSharding(mesh, P("x", "y")))
+    w = stagec.device_put(snp.ones((8, 4)), NamedSharding(mesh, P("y")))
+    b = stagec.device_put(snp.ones(4), NamedSharding(mesh, P()))
+
+    def loss(x, w, b):
+        return (x @ w + b).sum()
+
+    for run in (lambda f: f, stagec.jit):
+        found = run(stagec.grad(loss, (0, 1, 2)))(x, w, b)
+        assert [g.sharding.spec for g in found] == [P("x", "y"), P("y", None), P(None)]
+        assert [float(g[(0,) * g.ndim]) for g in found] == [4, 4, 4]
+        found = run(lambda x: stagec.vjp(snp.sum, x)[1](1.0)[0])(x)
+        assert found.sharding == x.sharding and found.tolist() == [[1] * 8] * 4
+
+
 STEPS = [
     lambda x: snp.pad(x, ((0, 2), (4, 0))), lambda x: snp.concatenate([x, x], 0), lambda x: snp.concatenate([x, x], 1),
     lambda x: x[:, :4], lambda x: x[2:], lambda x: snp.split(x, 2, 1)[1], lambda x: snp.split(x, 2)[0],
@@ -102,6 +142,8 @@ def test_shard_map_infers_specs_of_traced_arguments(mesh):
     with stagec.set_mesh(mesh):
         assert stagec.jit(lambda x: sums(x * 2))(x).tolist() == [2, 10, 18, 26]
         assert stagec.grad(lambda x: (sums(x) ** 2).sum())(x).tolist() == [2, 2, 10, 10, 18, 18, 26, 26]
+    assert stagec.jit(lambda x: sums(x * 2))(x).tolist() == [2, 10, 18, 26]
+    x = stagec.device_put(x, NamedSharding(auto(mesh), P("y")))
     with pytest.raises(ValueError, match="how a traced argument is split is not known") as raised:
         stagec.jit(lambda x: sums(x * 2))(x)
     assert "test_traced_shardings.py" in str(raised.value) and "pass in_specs" in str(raised.value)
@@ -225,8 +267,10 @@ def test_shapes_of_results_say_how_they_are_split_along_explicit_axes():
         split = NamedSharding(mesh, P("a", "b"))
         given = stagec.ShapeDtypeStruct((4, 8), "float32", sharding=split)
         turned = NamedSharding(mesh, P("b", "a")) if kind is AxisType.Explicit else None
-        assert stagec.eval_shape(lambda x: x.T, given).sharding == turned
-        assert stagec.jit(lambda x: x.T).trace(given).out_info.sharding == turned
+        typed = turned and turned.update(mesh=mesh.abstract_mesh)  # a type has no devices
+        assert stagec.eval_shape(lambda x: x.T, given).sharding == typed
+        assert stagec.jit(lambda x: x.T).trace(given).out_info.sharding == typed
+        assert stagec.jit(lambda x: x.T).lower(given).out_info.sharding == turned
 
 
 def test_typeof_tells_along_which_manual_axes_a_value_differs(mesh):
