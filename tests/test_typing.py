@@ -223,7 +223,10 @@ ANYTHING = {
         TREE,
     ),
     **dict.fromkeys(
-        "_ a dimension_numbers exported identity nodetype passes axis_name shardings spmd_axis_name".split(), VALUE
+        """
+        _ a dimension_numbers exported identity nodetype out_sharding passes axis_name shardings spmd_axis_name
+        """.split(),
+        VALUE,
     ),
 }
 

@@ -104,10 +104,6 @@ def copied(x):
     return stagec.pure_callback(np.asarray, stagec.ShapeDtypeStruct(x.shape, x.dtype), x), snp.exp(V)
 
 
-def cut(x, w):
-    return stagec.lax.conv_general_dilated(x, w, (1,), [(-1, 1)])
-
-
 def without_jit(f, x):
     with stagec.disable_jit():
         return nans(stagec.jit(f), x)
@@ -529,14 +525,6 @@ CASES = [
         "use cpu:x86-64-v2 or a higher level",
         lambda: stagec.jit(square, target="cpu:x86-64", reproducible=True)(V),
         lambda: stagec.jit(square, target="cpu:x86-64-v2", reproducible=True)(V),
-    ),
-    (
-        "leave this operation out of the function, or leave reproducible=True out",
-        lambda: stagec.jit(cut, reproducible=True)(snp.ones((1, 2, 9)), snp.ones((3, 2, 3))),
-        lambda: (
-            stagec.jit(square, reproducible=True)(V),
-            stagec.jit(cut)(snp.ones((1, 2, 9)), snp.ones((3, 2, 3))),
-        ),
     ),
     # export.
     (

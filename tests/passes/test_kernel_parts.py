@@ -182,3 +182,15 @@ def test_what_cannot_be_one_kernel_becomes_several(monkeypatch):
     e = np.exp(x - x.max(1, keepdims=True))
     for found, expected in zip(compiled(x), (e / e.sum(1, keepdims=True), e.sum())):
         np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+
+
+def test_what_no_kernel_is_written_for_is_refused_of_reproducible_programs(monkeypatch):
+    def refusing(self):
+        raise RefusedError("no such kernel")
+
+    monkeypatch.setattr(Writing, "write", refusing)
+    with stagec.config.override(enable_cache=False), pytest.raises(stagec.errors.UnsupportedError) as caught:
+        stagec.jit(lambda x: snp.exp(x) * 2, reproducible=True)(np.ones(40, np.float32))
+    text = str(caught.value)
+    assert "cannot have the same bits on all processors: stablehlo." in text and "test_kernel_parts.py" in text
+    assert "leave this operation out of the function, or leave reproducible=True out" in text
