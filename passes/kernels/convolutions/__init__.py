@@ -55,9 +55,8 @@ def _arranged(op: Any, found: Found, known: dict[Any, Any]) -> Any:
             lhs = build.transpose(lhs, found.lhs.copied) if found.lhs.copied else lhs
             if edges.any:
                 zero = build.constant(np.zeros((), dtype_of(lhs)))
-                lhs = build.pad(
-                    lhs, zero, *([max(n, 0) for n in ends] for ends in (edges.low, edges.high)), edges.between
-                )
+                low, high = ([max(n, 0) for n in ends] for ends in (edges.low, edges.high))
+                lhs = build.pad(lhs, zero, low, high, edges.between)
                 # Kernels have no code for padding that removes elements.
                 starts = [max(-n, 0) for n in edges.low]
                 limits = [size + min(n, 0) for size, n in zip(shape_of(lhs), edges.high)]
