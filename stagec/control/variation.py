@@ -8,7 +8,7 @@ from typing import Any
 from stagec.control.bodies import Body
 from stagec.core import errors, location, pytree
 from stagec.core.axis import typed_axes
-from stagec.core.graph import Equation, Graph, Literal, inner_graphs
+from stagec.core.graph import Equation, Graph, Literal, all_equations, inner_graphs
 from stagec.transforms.varying import varies
 
 # Whether the results of operations along an axis differ along it; those of others do where an operand does.
@@ -84,10 +84,6 @@ def _of_operation(e: Equation, operands: Sequence[bool | None], axis: Any) -> li
             joint = _ALONG.get(name)
         elif name not in _ALONG:
             joint = None
-    elif any(_communicates(g) for g in inner_graphs(e)):
+    elif any("axis_name" in inner.params for graph in inner_graphs(e) for inner in all_equations(graph)):
         joint = None
     return [joint] * len(e.outputs)
-
-
-def _communicates(graph: Graph) -> bool:
-    return any("axis_name" in e.params or any(map(_communicates, inner_graphs(e))) for e in graph.equations)
