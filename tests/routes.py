@@ -1,8 +1,8 @@
 """Which programs leave direct compilation: `python -m tests.routes [part of a name ...] [--dtype D]`.
 
-Each public function of arrays is compiled for the CPU as it is, its gradient, a batch of it, and a batch of gradients;
-the arguments are those of `python -m tests.benchmarks outside`, of a few elements. The output names the programs that
-go through all phases of IREE, and why, those that are refused, and those that take long to compile.
+Each public function of arrays that JAX has, too, is compiled for the CPU as it is, its gradient, a batch of it, and a
+batch of gradients; the arguments are those of `python -m tests.benchmarks outside`, of a few elements. The output names
+the programs that go through all phases of IREE, and why, those that are refused, and those that take long to compile.
 """
 
 import argparse

@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import stagec
 from tests.routes import calls, forms, route
@@ -29,6 +30,7 @@ def test_functions_are_called_with_arguments_that_they_take():
 
 
 def test_the_command_counts_the_programs_of_a_function():
+    pytest.importorskip("jax")
     command = [sys.executable, "-m", "tests.routes", "numpy.hypot"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout == "float32: 4 programs, of which 0 are not compiled directly\n", done.stderr
