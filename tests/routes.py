@@ -16,7 +16,7 @@ import stagec
 import stagec.numpy as snp
 from stagec.compiler import log
 from stagec.core.errors import CompileError
-from tests.benchmarks.outside import Library, arguments, names
+from tests.benchmarks.outside import Library, arguments, kinds, names
 
 ELEMENTS, BATCH, LONG_SECONDS = 37, 3, 2.0
 
@@ -27,11 +27,10 @@ def is_inexact(array):
 
 def calls(name, dtype):
     """A function, the first arrays that it takes, and whether it has derivatives; None if it takes none of them."""
-    function = Library("stagec").function(name)
-    for kind, make in arguments((ELEMENTS,), dtype).items():
-        if kind.startswith("key") and not name.startswith("random."):
-            continue
-        given = make(Library("stagec"))
+    library, makers = Library("stagec"), arguments((ELEMENTS,), dtype)
+    function = library.function(name)
+    for kind in kinds(name):
+        given = makers[kind](library)
         arrays = {i: a for i, a in enumerate(given) if hasattr(a, "dtype")}
 
         def call(*xs, function=function, given=given, places=tuple(arrays)):

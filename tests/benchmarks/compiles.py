@@ -24,7 +24,7 @@ from rich.table import Table
 from tests.benchmarks.case import sample
 from tests.benchmarks.cases import mixed
 from tests.benchmarks.loops import geometric_mean
-from tests.benchmarks.outside import LIBRARIES, Library, arguments, names
+from tests.benchmarks.outside import LIBRARIES, Library, arguments, kinds, names
 from tests.benchmarks.workers import Worker, serve
 
 COUNTS = (300, 2000, 10_000)
@@ -157,9 +157,7 @@ def rows(
         for name in filter(is_wanted, names()):
             if name.startswith(("array.", "calls.")):
                 continue
-            for kind in arguments((2,)):
-                if kind.startswith("key") and not name.startswith("random."):
-                    continue
+            for kind in kinds(name):
                 found = turns(workers, repeat, name=name, kind=kind)
                 if "error" in found["jax"]:
                     continue

@@ -202,6 +202,12 @@ def arguments(
     }
 
 
+def kinds(name: str) -> list[str]:
+    """The kinds of arguments that a function may take: only those of `stagec.random` take keys."""
+    found = [k for k in arguments((2,)) if (k == "none") == name.startswith("calls.")]
+    return found if name.startswith("random.") else [k for k in found if not k.startswith("key")]
+
+
 class Library:
     """The modules of a library by stagec's names for them, and its functions."""
 
@@ -308,14 +314,11 @@ def rows(
     for name in names():
         if wanted and not any(part in name for part in wanted):
             continue
-        kinds = [k for k in arguments((2,)) if (k == "none") == name.startswith("calls.")]
-        if not name.startswith("random."):
-            kinds = [k for k in kinds if not k.startswith("key")]
         for shape in shapes:
             case = how._replace(shape=shape)
             # What JAX takes is found with few elements: it reads a large array as a tuple of numbers for minutes.
             few = how._replace(shape=tuple(min(n, 10) for n in shape))
-            for kind in kinds:
+            for kind in kinds(name):
                 if "error" in workers["jax"].ask([name, kind, few, True]):
                     continue
                 replies = {}

@@ -57,11 +57,9 @@ def _arranged(op: Any, found: Found, known: dict[Any, Any]) -> Any:
                 zero = build.constant(np.zeros((), dtype_of(lhs)))
                 low, high = ([max(n, 0) for n in ends] for ends in (edges.low, edges.high))
                 lhs = build.pad(lhs, zero, low, high, edges.between)
-                # Kernels have no code for padding that removes elements.
-                starts = [max(-n, 0) for n in edges.low]
-                limits = [size + min(n, 0) for size, n in zip(shape_of(lhs), edges.high)]
-                if min(*edges.low, *edges.high) < 0:
-                    lhs = build.slice_(lhs, starts, limits)
+                if min(*edges.low, *edges.high) < 0:  # kernels have no code for padding that removes elements
+                    limits = [size + min(n, 0) for size, n in zip(shape_of(lhs), edges.high)]
+                    lhs = build.slice_(lhs, [max(-n, 0) for n in edges.low], limits)
                 assert shape_of(lhs) == edges.shape(found.lhs.memory), "padding gives the expected shape"
         known[key] = lhs
     return known[key]

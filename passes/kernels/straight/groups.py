@@ -40,7 +40,6 @@ class Group:
         self.nodes: list[Node] = []
         self.sizes = node.sizes
         self.kept: tuple[int, ...] | None = None
-        self.before = 0
         self.needs: dict[Buffer, None] = {}
         self.is_shared = False
 
@@ -91,9 +90,8 @@ class Planner:
         """The nodes of a group as groups of their own, which take its place."""
         self.groups.remove(group)
         found = [self._begin(node) for node in group.nodes]
-        for node in group.nodes:
-            node.level = 0
         for node, made in zip(group.nodes, found):
+            node.level = 0
             self._enter(node, made)
         return found
 
